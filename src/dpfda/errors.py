@@ -1,0 +1,63 @@
+"""Come here for every exception this package raises, and the exit code each gives the command line.
+
+DpfdaError
+├── UsageError            2  a public argument is wrong: the message says the rule, the value, the way out
+│   └── MissingExtra      2  an optional library is not installed
+├── PrivacyRefused        3  the request cannot be private as asked
+│   └── CannotMeetBudget  3  no noise scale of this mechanism meets the budget
+├── BudgetExceeded        4  the ledger has less left than the release costs
+└── DataError             5  a file or its layout is not as stated
+    └── ReleaseFailed     5  something failed after records were read: one constant text, the charge stays
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class DpfdaError(Exception):
+    """The root of all errors of this package."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class UsageError(DpfdaError, ValueError):
+    """A public argument is wrong."""
+
+    exit_code = 2
+
+
+class MissingExtra(UsageError, ImportError):
+    """An optional library is not installed."""
+
+
+class PrivacyRefused(DpfdaError, ValueError):
+    """The request cannot be private as asked."""
+
+    exit_code = 3
+
+
+class CannotMeetBudget(PrivacyRefused):
+    """No noise scale of this mechanism meets the budget."""
+
+
+class BudgetExceeded(DpfdaError):
+    """The ledger has less left than the release costs."""
+
+    exit_code = 4
+
+
+class DataError(DpfdaError, ValueError):
+    """A file or its layout is not as stated."""
+
+    exit_code = 5
+
+
+class ReleaseFailed(DataError):
+    """A failure after records were read; its text is constant, so that it tells nothing about them."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The release failed after records were read. Nothing more can be said without saying something about "
+            "them; the charge stays."
+        )

@@ -1,0 +1,116 @@
+"""Come here for norms on coordinates, and for sensitivities with their reasons."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpfda.arrays import ArrayLike
+from dpfda.errors import UsageError
+
+
+def up(value: float, steps: int = 1) -> float:
+    """The next float above: one call after each correctly rounded operation makes a proven upper bound."""
+    for _ in range(steps):
+        value = math.nextafter(value, math.inf)
+    return value
+
+
+class Norm(ABC):
+    """A norm on coordinate vectors."""
+
+    @abstractmethod
+    def __call__(self, vector: ArrayLike) -> float:
+        """The norm of one vector."""
+
+    @abstractmethod
+    def over_l2(self, size: int) -> float:
+        """The largest value of this norm on the Euclidean unit sphere in `size` dimensions, rounded up."""
+
+
+@dataclass(frozen=True, slots=True)
+class L2(Norm):
+    """The Euclidean norm."""
+
+    def __call__(self, vector: ArrayLike) -> float:
+        return float(np.linalg.norm(np.asarray(vector, dtype=np.float64).ravel()))
+
+    def over_l2(self, size: int) -> float:
+        return 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class L1(Norm):
+    """The sum of absolute values."""
+
+    def __call__(self, vector: ArrayLike) -> float:
+        return float(np.abs(np.asarray(vector, dtype=np.float64)).sum())
+
+    def over_l2(self, size: int) -> float:
+        if size < 1:
+            # Without it a size left out would turn every sensitivity into almost nothing.
+            raise UsageError(f"L1() needs the number of coordinates to be converted to, at least 1, got {size!r}.")
+        root = math.isqrt(size)
+        return float(root) if root * root == size else up(math.sqrt(size))
+
+
+@dataclass(frozen=True, slots=True)
+class BlockNorm(Norm):
+    """A weighted sum of the Euclidean norms of consecutive blocks: `sum_b weights[b] |v_b|_2`."""
+
+    sizes: tuple[int, ...]
+    weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.sizes or len(self.sizes) != len(self.weights):
+            raise UsageError(
+                f"A block norm needs one weight for each block, got {len(self.sizes)} block(s) and "
+                f"{len(self.weights)} weight(s)."
+            )
+        if min(self.sizes) < 1 or not all(0 < w < math.inf for w in self.weights):
+            raise UsageError(
+                f"Block sizes must be at least 1 and weights positive, got {self.sizes} and {self.weights}."
+            )
+
+    def __call__(self, vector: ArrayLike) -> float:
+        flat = np.asarray(vector, dtype=np.float64).ravel()
+        self._check_size(len(flat))
+        blocks = np.split(flat, np.cumsum(self.sizes)[:-1])
+        return float(sum(w * np.linalg.norm(block) for w, block in zip(self.weights, blocks, strict=True)))
+
+    def over_l2(self, size: int) -> float:
+        self._check_size(size)
+        # Cauchy-Schwarz, attained: shares add in squares. fsum and sqrt are correctly rounded; each product is not.
+        return up(math.sqrt(up(math.fsum(up(w * w) for w in self.weights))))
+
+    def _check_size(self, size: int) -> None:
+        if size != sum(self.sizes):
+            raise UsageError(f"The blocks {self.sizes} hold {sum(self.sizes)} coordinates, not {size}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """How far one privacy unit can move a vector, in which norm, and why."""
+
+    value: float
+    norm: Norm
+    because: str
+
+    def __post_init__(self) -> None:
+        if not 0 < self.value < math.inf:
+            raise UsageError(f"A sensitivity must be positive and finite, got {self.value!r}.")
+
+    def to(self, norm: Norm, size: int) -> Sensitivity:
+        """The same statement in another norm; only a Euclidean one says enough to be converted."""
+        if norm == self.norm:
+            return self
+        if self.norm != L2():
+            raise UsageError(
+                f"A sensitivity in {self.norm} cannot be converted to {norm} without loss. State it in L2()."
+            )
+        factor = norm.over_l2(size)
+        value = self.value * factor if factor == 1.0 else up(self.value * factor)
+        return replace(self, value=value, norm=norm)
