@@ -1,0 +1,94 @@
+"""Come here for finite families of functions: values to coordinates and back, evaluable anywhere.
+
+To add one: its class in a file of its own with a `family` name, its function in `FAMILIES` and in `__all__`.
+
+>>> basis = by_name("cosine", (0, 1), size=12)
+>>> from_dict(basis.describe()) == basis
+True
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dpfda.bases.base import Basis, IntervalBasis, check_size
+from dpfda.bases.beam import beam
+from dpfda.bases.domain import Domain, DomainLike, as_domain
+from dpfda.bases.mercer import mercer, mercer_from_dict
+from dpfda.bases.polynomial import bernstein, legendre
+from dpfda.bases.spline import bspline
+from dpfda.bases.tensor import Tensor, tensor
+from dpfda.bases.trigonometric import cosine, fourier
+from dpfda.errors import UsageError
+
+__all__ = [
+    "FAMILIES",
+    "Basis",
+    "Domain",
+    "IntervalBasis",
+    "as_domain",
+    "beam",
+    "bernstein",
+    "bspline",
+    "by_name",
+    "cosine",
+    "fourier",
+    "from_dict",
+    "legendre",
+    "mercer",
+    "tensor",
+]
+
+
+def tensor_from_dict(factors: list[Mapping[str, Any]], size: int) -> Tensor:
+    """A product basis from plain data."""
+    return tensor(*(from_dict(factor) for factor in factors), size=size)
+
+
+# The functions that build a basis from the plain data of `describe`.
+FAMILIES: dict[str, Callable[..., Basis]] = {
+    "beam": beam,
+    "bernstein": bernstein,
+    "bspline": bspline,
+    "cosine": cosine,
+    "fourier": fourier,
+    "legendre": legendre,
+    "mercer": mercer_from_dict,
+    "tensor": tensor_from_dict,
+}
+# Those that a domain and a size determine, with the least size each needs on one side.
+_NAMES = {"beam": 1, "bernstein": 1, "bspline": 4, "cosine": 1, "fourier": 1, "legendre": 1}
+
+
+def from_dict(description: Mapping[str, Any]) -> Basis:
+    """The basis that `describe` wrote down.
+
+    >>> from_dict({"family": "legendre", "domain": [[0, 1]], "size": 5}).size
+    5
+    """
+    rest = dict(description)
+    family = rest.pop("family", None)
+    if family not in FAMILIES:
+        raise UsageError(f"A basis is one of the families {', '.join(sorted(FAMILIES))}, got {family!r}.")
+    try:
+        return FAMILIES[family](**rest)
+    except TypeError as error:
+        raise UsageError(f"This is no description of a {family} basis: {dict(description)!r} ({error}).") from error
+
+
+def by_name(name: str, domain: DomainLike, size: int) -> Basis:
+    """A basis by the name people type; on a box the smoothest products of that family on its sides.
+
+    >>> by_name("cosine", [(0, 1), (0, 1)], size=10).size
+    10
+    """
+    if name not in _NAMES:
+        raise UsageError(f"A basis is one of {', '.join(sorted(_NAMES))}, got {name!r}. Others are built by hand.")
+    box = as_domain(domain)
+    if box.dimension == 1:
+        return FAMILIES[name](box, size)
+    check_size(name, size)
+    each = max(_NAMES[name], math.ceil(round(size ** (1 / box.dimension), 9)))
+    return tensor(*(FAMILIES[name](Domain((interval,)), each) for interval in box.sides), size=size)

@@ -1,0 +1,182 @@
+"""Come here for what a basis is, and to write one of your own: one function joins the family."""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpfda.arrays import Array, ArrayLike
+from dpfda.bases.domain import Domain
+from dpfda.bases.projection import Method, project, projection
+from dpfda.bases.quadrature import composite, product, waves
+from dpfda.errors import UsageError
+
+
+class Basis(ABC):
+    """A finite family of functions on a public domain.
+
+    Norms and inner products are means over the domain, so the norm of a curve is its root mean square, whatever the
+    length of the domain. Duties of a subclass: a frozen dataclass with fields `domain` and `size` and the method
+    `functions`. It may say more: `frequencies`, by which smoothing orders the coordinates, `orthonormal`, and
+    `family`, the name under which `dpfda.bases.from_dict` finds it.
+    """
+
+    __slots__ = ()
+
+    family: ClassVar[str] = ""
+    domain: Domain
+    size: int
+
+    def __post_init__(self) -> None:
+        check_size(type(self).__name__, self.size)
+
+    @abstractmethod
+    def functions(self, points: Array, order: tuple[int, ...]) -> Array:
+        """Values of all functions, or of a derivative, at checked points, (m, p) -> (m, size)."""
+
+    @property
+    def orthonormal(self) -> bool:
+        return True
+
+    @property
+    def frequencies(self) -> Array:
+        """How rough each function is, in half-waves over the domain; smoothing shrinks rough ones more, (size,)."""
+        return np.arange(self.size, dtype=np.float64)
+
+    @property
+    def eigenvalues(self) -> Array | None:
+        """The eigenvalues that order the functions, largest first, where they come from a kernel, (size,)."""
+        return None
+
+    def breaks(self, axis: int) -> Array:
+        """Where integration along one side is cut so that 16 Gauss nodes in each panel are enough, in [0, 1]."""
+        return waves(self.frequencies.max() + 1)
+
+    def matrix(self, points: ArrayLike, order: int | tuple[int, ...] = 0) -> Array:
+        """Values of all functions at any points of the domain, derivatives by order, (m, size)."""
+        return self.functions(self.domain.points(points), self.order(order))
+
+    def order(self, order: int | tuple[int, ...]) -> tuple[int, ...]:
+        """A derivative order as one number for each side of the domain."""
+        orders = tuple(order) if isinstance(order, tuple | list) else (order,)
+        if orders == (0,):
+            orders = (0,) * self.domain.dimension
+        if len(orders) != self.domain.dimension or any(o < 0 or o != int(o) for o in orders):
+            raise UsageError(
+                f"A derivative on a domain with {self.domain.dimension} side(s) needs one whole number, 0 or more, for "
+                f"each side, got {order!r}."
+            )
+        return tuple(int(o) for o in orders)
+
+    def evaluate(self, coordinates: ArrayLike, points: ArrayLike, order: int | tuple[int, ...] = 0) -> Array:
+        """Values at any points of the domain, (..., size) -> (..., m)."""
+        table = np.asarray(coordinates, dtype=np.float64)
+        if table.shape[-1:] != (self.size,):
+            raise UsageError(f"This basis has {self.size} coordinates, got an array of shape {table.shape}.")
+        return table @ self.matrix(points, order).T
+
+    def projection(self, grid: ArrayLike, *, method: Method = "auto") -> Array:
+        """The matrix that takes values on a grid to coordinates, read-only and cached, (size, q).
+
+        Least squares where it is well conditioned, so that functions in the span come back exactly; else inner
+        products with the natural cubic spline through the values. Any order of points; values at repeated points are averaged.
+        """
+        return projection(self, self.domain.points(grid), method)
+
+    def project(self, points: Array, method: Method) -> Array:
+        """The projection for distinct and sorted points, before caching, (size, q)."""
+        return project(self, points, method)
+
+    def coordinates(self, values: ArrayLike, grid: ArrayLike) -> Array:
+        """Coordinates of curves known on a grid, regular or not, (..., q) -> (..., size)."""
+        table = np.asarray(values, dtype=np.float64)
+        matrix = self.projection(grid)
+        if table.shape[-1:] != (matrix.shape[1],):
+            raise UsageError(
+                f"Values and grid must have the same length, got values of shape {table.shape} and "
+                f"{matrix.shape[1]} grid points."
+            )
+        return table @ matrix.T
+
+    def gram(self) -> Array:
+        """Inner products of all pairs of functions, (size, size)."""
+        return np.eye(self.size) if self.orthonormal else _gram(self).copy()
+
+    def nodes(self) -> tuple[Array, Array]:
+        """Points (m, p) and weights (m,) that give means over the domain of products of two of the functions."""
+        rules = []
+        for axis, (low, high) in enumerate(self.domain.sides):
+            nodes, weights = composite(self.breaks(axis))
+            rules.append((low + (high - low) * nodes.ravel(), weights.ravel()))
+        return product(rules)
+
+    def integrals(self, low: ArrayLike, high: ArrayLike) -> Array:
+        """The integral of each function over the interval or box from low to high, (size,).
+
+        Over the whole domain it is the mean of the function times the volume of the domain.
+        """
+        corners = self.domain.points(np.stack([np.atleast_1d(low), np.atleast_1d(high)]))
+        rules = []
+        for axis, (start, stop) in enumerate(corners.T):
+            if start > stop:
+                raise UsageError(f"An integral goes from a lower to an upper end, got {start:g} to {stop:g}.")
+            left, right = self.domain.sides[axis]
+            inner = left + (right - left) * self.breaks(axis)
+            panels = np.concatenate([[start], inner[(inner > start) & (inner < stop)], [stop]])
+            nodes, weights = composite(panels)
+            rules.append((nodes.ravel(), weights.ravel()))
+        points, weights = product(rules)
+        return weights @ self.matrix(points)
+
+    def describe(self) -> dict[str, Any]:
+        """Plain data from which `dpfda.bases.from_dict` builds the same basis."""
+        if not self.family:
+            raise UsageError(
+                f"{type(self).__name__} cannot be written to a file: it has no family name. Give the class a `family` "
+                "and add it to dpfda.bases.FAMILIES."
+            )
+        return {"family": self.family, "domain": [list(side) for side in self.domain.sides], "size": self.size}
+
+
+class IntervalBasis(Basis):
+    """A basis on an interval, written once for [0, 1]: the duty of a subclass is `unit_functions`."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        check_size(type(self).__name__, self.size)
+        if self.domain.dimension != 1:
+            raise UsageError(
+                f"{type(self).__name__} lives on an interval, got a domain with {self.domain.dimension} sides. "
+                "On a box use tensor() of one basis for each side, or by_name()."
+            )
+
+    @abstractmethod
+    def unit_functions(self, unit: Array, order: int) -> Array:
+        """Values of all functions of [0, 1], or of a derivative there, (m,) -> (m, size)."""
+
+    def functions(self, points: Array, order: tuple[int, ...]) -> Array:
+        unit = self.domain.to_unit(points)[:, 0]
+        return self.unit_functions(unit, order[0]) / self.domain.lengths[0] ** order[0]
+
+
+def check_size(name: str, size: int, *, least: int = 1) -> None:
+    """A size is a whole number, and large enough for its family."""
+    try:
+        enough = not isinstance(size, bool) and operator.index(size) >= least
+    except TypeError:
+        enough = False
+    if not enough:
+        raise UsageError(f"The size of a {name} basis must be a whole number, at least {least}, got {size!r}.")
+
+
+@lru_cache(maxsize=16)
+def _gram(basis: Basis) -> Array:
+    points, weights = basis.nodes()
+    table = basis.matrix(points)
+    result = (table.T * weights) @ table
+    return (result + result.T) / 2

@@ -1,0 +1,182 @@
+"""Come here for the spectrum of any kernel on an interval or a small box, by polynomials of high degree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+
+from dpfda.arrays import Array, Integers
+from dpfda.bases.decomposition import Series
+from dpfda.bases.domain import Domain
+from dpfda.bases.polynomial import legendre_table
+from dpfda.bases.quadrature import gauss, product
+from dpfda.errors import UsageError
+from dpfda.kernels.base import Kernel
+
+INTERVAL_DEGREES = (32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
+BOX_DEGREES = {2: (6, 8, 12, 16, 24, 32), 3: (4, 6, 8, 10)}
+# How well `A v = eigenvalue v` holds when A is taken with a higher degree, in units of the largest eigenvalue. It
+# bounds the error of eigenvalues, and over the gap to the next eigenvalue that of eigenfunctions.
+SETTLED = 1e-12
+SLOW = 2e-11  # accepted where higher degrees help little: eigenvalues are then a thousand times better than this
+ALMOST = 1e-9  # accepted at the highest degree, for kernels with a strong kink on the diagonal
+ROUGHLY = 1e-3  # the same on a box, where the diagonal is not split off
+NOISE = 1e-14  # rounding of eigenvalues, in the same units
+GRADING = 3
+BLOCK = 4_000_000  # numbers in memory at a time
+
+
+def interval_spectrum(kernel: Kernel, domain: Domain, size: int) -> Series:
+    """Eigenvalues to about 13 digits of the largest, for kernels that are smooth on each side of the diagonal."""
+    degrees = [degree for degree in INTERVAL_DEGREES if degree >= size + 8]
+    if len(degrees) < 2:
+        raise UsageError(
+            f"Eigenfunctions of this kernel are computed up to size {INTERVAL_DEGREES[-2] - 8}, got {size}. Take a "
+            "smaller size, or a kernel with closed form (Exponential, BrownianMotion)."
+        )
+    result = _settled(lambda degree: interval_matrix(kernel, domain, degree), degrees, size, enough=ALMOST)
+    if result is None:
+        raise UsageError(
+            f"The {size} leading eigenvalues of {kernel} do not settle with polynomials of degree {degrees[-1]}: its "
+            f"range is too short for the domain {domain.sides[0]}, or it is not smooth away from the diagonal. Take a "
+            "smaller size, a longer range, or the cosine basis."
+        )
+    return result
+
+
+def box_spectrum(kernel: Kernel, domain: Domain, size: int) -> Series:
+    """Eigenvalues on a box, to rounding for smooth kernels; for kernels with a kink, to about three digits."""
+    if domain.dimension not in BOX_DEGREES:
+        raise UsageError(
+            f"Eigenfunctions on a box are computed in up to 3 dimensions, got {domain.dimension}. Use a Tensor kernel, "
+            "one factor for each side."
+        )
+    degrees = [degree for degree in BOX_DEGREES[domain.dimension] if degree**domain.dimension >= 2 * size]
+    if len(degrees) < 2:
+        largest = BOX_DEGREES[domain.dimension][-2] ** domain.dimension // 2
+        raise UsageError(
+            f"On a box in {domain.dimension} dimensions at most {largest} eigenfunctions are computed, got {size}. "
+            "Take a smaller size, or a Tensor kernel."
+        )
+    result = _settled(lambda degree: box_matrix(kernel, domain, degree), degrees, size, enough=ROUGHLY)
+    if result is None:
+        raise UsageError(
+            f"The {size} leading eigenvalues of {kernel} do not settle on this box: its range is too short. Take a "
+            "smaller size, a longer range, or a Tensor kernel."
+        )
+    return result
+
+
+def interval_matrix(kernel: Kernel, domain: Domain, degree: int) -> Array:
+    """The integral operator in orthonormal Legendre polynomials, (degree, degree).
+
+    The square is cut along the diagonal: with t = s u the integrand is smooth on the triangle, and by symmetry one
+    triangle is enough. Nodes u are graded towards the diagonal, so that algebraic kinks there are integrated too.
+    """
+    low, length = domain.sides[0][0], domain.lengths[0]
+    s, s_weights = gauss(degree + 32)
+    x, x_weights = gauss((GRADING * degree) // 2 + 48)
+    u = 1 - (1 - x) ** GRADING
+    u_weights = x_weights * GRADING * (1 - x) ** (GRADING - 1)
+    inner = np.empty((len(s), degree))  # the integral over t of K(s, t) P_l(t)
+    rows = max(1, BLOCK // (degree * len(u)))
+    for start in range(0, len(s), rows):
+        block = s[start : start + rows]
+        t = block[:, None] * u
+        values = np.stack([kernel([low + length * a], low + length * b)[0] for a, b in zip(block, t, strict=True)])
+        weighted = values * u_weights * block[:, None]
+        inner[start : start + rows] = np.einsum("ij,lij->il", weighted, legendre_table(t, degree))
+    triangle = (legendre_table(s, degree) * s_weights) @ inner
+    return triangle + triangle.T
+
+
+def box_matrix(kernel: Kernel, domain: Domain, degree: int) -> Array:
+    """The integral operator in products of Legendre polynomials, by a product Gauss rule, (degree^p, degree^p)."""
+    nodes, weights = product([gauss(degree + 6)] * domain.dimension)
+    lows = np.array([low for low, _ in domain.sides])
+    points = lows + nodes * np.array(domain.lengths)
+    table = Series(np.zeros(0), np.eye(degree**domain.dimension), degree).functions(nodes, (0,) * domain.dimension)
+    weighted = table * weights[:, None]
+    result = weighted.T @ kernel(points, points) @ weighted
+    return (result + result.T) / 2
+
+
+def _settled(build: Callable[[int], Array], degrees: list[int], size: int, *, enough: float) -> Series | None:
+    """The spectrum at the first degree that a higher one confirms; a low degree keeps derivatives free of rounding."""
+    matrix = build(degrees[0])
+    residual = math.inf
+    for degree, higher in pairwise(degrees):
+        result = _spectrum(matrix, degree, size)
+        matrix = build(higher)
+        before, residual = residual, _residual(result, matrix, higher)
+        if residual <= SETTLED or before / 50 < residual <= SLOW:
+            return result
+    return _spectrum(matrix, degrees[-1], size) if residual <= enough else None
+
+
+def _residual(series: Series, matrix: Array, degree: int) -> float:
+    dimension = _dimension(len(matrix), degree)
+    table = series.coefficients.reshape((series.degree,) * dimension + (-1,))
+    padding = [(0, degree - series.degree)] * dimension + [(0, 0)]
+    vectors = np.pad(table, padding).reshape(len(matrix), -1)
+    errors = np.linalg.norm(matrix @ vectors - vectors * series.eigenvalues, axis=0)
+    return float(errors.max() / max(series.eigenvalues[0], np.finfo(np.float64).tiny))
+
+
+def _dimension(rows: int, degree: int) -> int:
+    return round(math.log(rows) / math.log(degree))
+
+
+def _spectrum(matrix: Array, degree: int, size: int) -> Series:
+    eigenvalues, vectors = np.linalg.eigh(matrix)
+    eigenvalues, vectors = eigenvalues[::-1][:size].copy(), vectors[:, ::-1][:, :size].copy()
+    degrees = np.indices((degree,) * _dimension(len(matrix), degree)).reshape(-1, len(matrix))
+    # Below rounding eigenvectors are noise. Zero is as good an eigenvalue there, and polynomials made orthogonal to
+    # the others are as good eigenfunctions, and the same on every machine.
+    kept = int(np.sum(eigenvalues > NOISE * max(eigenvalues[0], 0.0)))
+    eigenvalues[kept:] = 0.0
+    _separate(eigenvalues[:kept], vectors, degrees)
+    if kept < size:
+        vectors = _completed(vectors[:, :kept], np.argsort(degrees.sum(axis=0), kind="stable"), size)
+    # Legendre polynomials are sqrt(2k+1) at the upper end, with slope k(k+1) times that: eigenfunctions are made
+    # positive there, or just before where they vanish at the end.
+    value = np.sqrt(np.prod(2.0 * degrees + 1, axis=0))
+    corner, slope = value @ vectors, (value * np.sum(degrees * (degrees + 1.0), axis=0)) @ vectors
+    vectors *= np.where(np.where(np.abs(corner) > 1e-6, corner, -slope) < 0, -1.0, 1.0)
+    eigenvalues.flags.writeable = vectors.flags.writeable = False
+    return Series(eigenvalues, vectors, degree)
+
+
+def _separate(eigenvalues: Array, vectors: Array, degrees: Integers) -> None:
+    """Fix the eigenfunctions within ties, where eigh returns any rotation: diagonalise a mean degree there."""
+    if len(eigenvalues) < 2:
+        return
+    gaps = eigenvalues[:-1] - eigenvalues[1:]
+    tied = (gaps <= NOISE * eigenvalues[0]) & (gaps <= 1e-6 * eigenvalues[1:])
+    starts = [0, *(np.flatnonzero(~tied) + 1), len(eigenvalues)]
+    weights = (1 + 0.37 * np.arange(len(degrees))) @ degrees  # sides count differently, or mirror images still tie
+    for start, stop in pairwise(starts):
+        if stop - start > 1:
+            part = vectors[:, start:stop]
+            vectors[:, start:stop] = part @ np.linalg.eigh((part.T * weights) @ part)[1]
+
+
+def _completed(vectors: Array, order: Integers, size: int) -> Array:
+    """More orthonormal columns: polynomials in the order given, as far as they are new."""
+    result = vectors
+    for place in order:
+        if result.shape[1] == size:
+            break
+        column = np.zeros(len(vectors))
+        column[place] = 1.0
+        for _ in range(2):  # twice is enough for orthogonality to rounding
+            column = column - result @ (result.T @ column)
+        norm = np.linalg.norm(column)
+        if norm > 0.1:
+            result = np.concatenate([result, (column / norm)[:, None]], axis=1)
+    # A second pass against all columns, since the division by the norm raised the rounding.
+    result[:, vectors.shape[1] :] -= result @ (result.T @ result - np.eye(size))[:, vectors.shape[1] :] / 2
+    return result

@@ -1,0 +1,111 @@
+"""Come here for how values on a grid become coordinates: least squares where it is safe, quadrature where not."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from dpfda.arrays import Array
+from dpfda.bases.quadrature import axes_of, composite, hat_weights, product
+from dpfda.errors import UsageError
+
+if TYPE_CHECKING:
+    from dpfda.bases.base import Basis
+
+Method = Literal["auto", "least-squares", "quadrature"]
+
+# Least squares reproduces every function in the span, but amplifies noise by up to the root of this number.
+LARGEST_CONDITION = 4.0
+# Beyond this ratio of neighbouring steps a spline can swing far outside the values, and straight lines are safer.
+LARGEST_STEP_RATIO = 8.0
+CHUNK = 128  # panels at a time, so that memory does not grow with the grid
+
+
+def projection(basis: Basis, grid: Array, method: Method) -> Array:
+    """The matrix from values at the points of a grid to coordinates, kept for the next call, (size, q)."""
+    if method not in get_args(Method):
+        raise UsageError(f"A projection is made by one of {', '.join(get_args(Method))}, got {method!r}.")
+    if len(grid) == 0:
+        raise UsageError("A grid needs at least one point, got none.")
+    return _projection(basis, np.ascontiguousarray(grid).tobytes(), grid.shape, method)
+
+
+@lru_cache(maxsize=16)
+def _projection(basis: Basis, grid: bytes, shape: tuple[int, int], method: Method) -> Array:
+    points, place, counts = np.unique(
+        np.frombuffer(grid).reshape(shape), axis=0, return_inverse=True, return_counts=True
+    )
+    # Values at a repeated point are averaged; the points reach `project` distinct and sorted.
+    matrix = np.ascontiguousarray((basis.project(points, method) / counts)[:, place.ravel()])
+    matrix.flags.writeable = False
+    return matrix
+
+
+def project(basis: Basis, points: Array, method: Method) -> Array:
+    """The matrix for distinct, sorted points, (size, q)."""
+    weights = grid_weights(basis.domain.to_unit(points))
+    if method == "least-squares":
+        root = np.sqrt(weights)
+        return np.asarray(np.linalg.pinv(root[:, None] * basis.matrix(points)) * root, dtype=np.float64)
+    if method == "auto" and basis.size <= len(points):
+        table = basis.matrix(points)
+        moments = table.T * weights
+        normal = moments @ table
+        allowed = LARGEST_CONDITION if basis.orthonormal else LARGEST_CONDITION * np.linalg.cond(basis.gram())
+        if np.linalg.cond(normal) <= allowed:
+            return np.asarray(np.linalg.solve(normal, moments), dtype=np.float64)
+    moments = interval_moments(basis, points) if points.shape[1] == 1 else basis.matrix(points).T * weights
+    return moments if basis.orthonormal else np.linalg.pinv(basis.gram(), hermitian=True) @ moments
+
+
+def grid_weights(unit: Array) -> Array:
+    """Quadrature weights of points in the unit cube: products of hat integrals on a tensor grid, else equal, (q,)."""
+    axes = axes_of(unit)
+    if axes is None:
+        return np.full(len(unit), 1 / len(unit))
+    return product([(axis, hat_weights(axis)) for axis in axes])[1]
+
+
+def interval_moments(basis: Basis, points: Array) -> Array:
+    """Inner products of all functions with the natural cubic spline through values at the points, (size, q).
+
+    Straight lines would lose `(frequency * step)^2 / 12` of every wave. On very uneven grids they are used all the same.
+    """
+    low, high = basis.domain.sides[0]
+    knots = points[:, 0]
+    breaks = np.unique(np.concatenate([[low, high], knots, low + (high - low) * basis.breaks(0)]))
+    values, curvatures = np.zeros((2, len(knots), basis.size))
+    for start in range(0, len(breaks) - 1, CHUNK):
+        nodes, weights = composite(breaks[start : start + CHUNK + 1])
+        table = basis.matrix(nodes.ravel()).reshape(*nodes.shape, basis.size)
+        cell = np.searchsorted(knots, nodes[:, 0]) - 1  # -1 and q - 1: beyond the outermost points
+        left, right = np.clip(cell, 0, None), np.clip(cell + 1, None, len(knots) - 1)
+        gap = (knots[right] - knots[left])[:, None]
+        # Beyond the ends left and right are the same point, and any split of the weight between them will do.
+        share = np.divide(nodes - knots[left][:, None], gap, out=np.zeros_like(nodes), where=gap > 0)
+        for end, part in ((left, 1 - share), (right, share)):
+            np.add.at(values, end, np.einsum("pn,pnk->pk", weights * part, table))
+            bend = (part**3 - part) * gap**2 / 6  # in a cell the spline is the line plus bend times its curvature
+            np.add.at(curvatures, end, np.einsum("pn,pnk->pk", weights * bend, table))
+    gaps = np.diff(knots)
+    if (
+        len(gaps) > 1
+        and (np.maximum(gaps[1:], gaps[:-1]) <= LARGEST_STEP_RATIO * np.minimum(gaps[1:], gaps[:-1])).all()
+    ):
+        values += spline_curvatures(knots).T @ curvatures
+    return values.T / (high - low)
+
+
+def spline_curvatures(knots: Array) -> Array:
+    """The matrix from values to second derivatives of the natural cubic spline through them, (q, q)."""
+    from scipy.linalg import solve_banded
+
+    gaps = np.diff(knots)
+    slopes = np.diff(np.eye(len(knots)), axis=0) / gaps[:, None]
+    off, middle = gaps[1:-1] / 6, (gaps[:-1] + gaps[1:]) / 3
+    banded = np.array([np.r_[0.0, off], middle, np.r_[off, 0.0]])
+    result = np.zeros((len(knots), len(knots)))
+    result[1:-1] = solve_banded((1, 1), banded, np.diff(slopes, axis=0))
+    return result

@@ -1,0 +1,146 @@
+"""Come here for bases on a box: products of bases on its sides, smoothest first."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpfda.arrays import Array, ArrayLike, Integers
+from dpfda.bases.base import Basis
+from dpfda.bases.domain import Domain
+from dpfda.bases.projection import Method
+from dpfda.bases.quadrature import axes_of, product
+from dpfda.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor(Basis):
+    """The `size` smoothest products of functions, one from each factor.
+
+    Smooth means a large product of eigenvalues where all factors have them, else a small Euclidean norm of their
+    frequencies.
+    """
+
+    factors: tuple[Basis, ...]
+    size: int
+    domain: Domain = field(init=False, repr=False, compare=False)
+    family: ClassVar[str] = "tensor"
+
+    def __post_init__(self) -> None:
+        if not self.factors:
+            raise UsageError("A tensor product needs at least one basis, got none.")
+        Basis.__post_init__(self)
+        full = math.prod(factor.size for factor in self.factors)
+        if self.size > full:
+            raise UsageError(f"These factors have {full} products, got size {self.size}. Enlarge the factors.")
+        if self.size < full and not self.orthonormal:
+            raise UsageError(
+                f"Only orthonormal factors can be cut to their smoothest products, got size {self.size} of {full}. "
+                "Take them all, or use another basis."
+            )
+        sides = tuple(side for factor in self.factors for side in factor.domain.sides)
+        object.__setattr__(self, "domain", Domain(sides))
+
+    @property
+    def orthonormal(self) -> bool:
+        return all(factor.orthonormal for factor in self.factors)
+
+    @property
+    def index(self) -> Integers:
+        """Which function of each factor stands in each product, (size, number of factors)."""
+        return _index(self.factors, self.size)
+
+    @property
+    def frequencies(self) -> Array:
+        squares = [factor.frequencies[chosen] ** 2 for factor, chosen in self._chosen()]
+        total: Array = np.sum(squares, axis=0)
+        return np.sqrt(total)
+
+    @property
+    def eigenvalues(self) -> Array | None:
+        result = np.ones(self.size)
+        for factor, chosen in self._chosen():
+            if factor.eigenvalues is None:
+                return None
+            result = result * factor.eigenvalues[chosen]
+        return result
+
+    def functions(self, points: Array, order: tuple[int, ...]) -> Array:
+        result = np.ones((len(points), self.size))
+        for (factor, chosen), axes in zip(self._chosen(), self._axes(), strict=True):
+            result *= factor.functions(points[:, axes], order[axes])[:, chosen]
+        return result
+
+    def project(self, points: Array, method: Method) -> Array:
+        """On a full grid the product of the factors' projections; on scattered points as for any basis."""
+        axes = axes_of(points)
+        if axes is None:
+            if not self.orthonormal:
+                raise UsageError(
+                    "A product of bases that are not orthonormal needs values on a full grid: all pairs of points of "
+                    "its axes. Use cosine, legendre, bspline or beam for scattered points."
+                )
+            return Basis.project(self, points, method)
+        result = np.ones((self.size, 1))
+        for (factor, chosen), span in zip(self._chosen(), self._axes(), strict=True):
+            grid = product([(axis, np.ones(len(axis))) for axis in axes[span]])[0]
+            part = factor.project(grid, method)[chosen]
+            result = (result[:, :, None] * part[:, None, :]).reshape(self.size, -1)
+        return result
+
+    def gram(self) -> Array:
+        result = np.ones((self.size, self.size))
+        for factor, chosen in self._chosen():
+            result *= factor.gram()[np.ix_(chosen, chosen)]
+        return result
+
+    def integrals(self, low: ArrayLike, high: ArrayLike) -> Array:
+        lows, highs = self.domain.points(np.stack([np.atleast_1d(low), np.atleast_1d(high)]))
+        result = np.ones(self.size)
+        for (factor, chosen), axes in zip(self._chosen(), self._axes(), strict=True):
+            result *= factor.integrals(lows[axes], highs[axes])[chosen]
+        return result
+
+    def describe(self) -> dict[str, Any]:
+        return {"family": self.family, "factors": [factor.describe() for factor in self.factors], "size": self.size}
+
+    def _chosen(self) -> list[tuple[Basis, Integers]]:
+        return list(zip(self.factors, self.index.T, strict=True))
+
+    def _axes(self) -> list[slice]:
+        """The sides of the domain that belong to each factor."""
+        ends = np.cumsum([0, *(factor.domain.dimension for factor in self.factors)]).tolist()
+        return [slice(start, stop) for start, stop in pairwise(ends)]
+
+
+@lru_cache(maxsize=32)
+def _index(factors: tuple[Basis, ...], size: int) -> Integers:
+    index = np.indices([factor.size for factor in factors]).reshape(len(factors), -1).T
+    roughness = np.zeros(len(index))
+    if all(factor.eigenvalues is not None for factor in factors):
+        for factor, chosen in zip(factors, index.T, strict=True):
+            with np.errstate(divide="ignore"):  # an eigenvalue of zero is as rough as can be
+                roughness -= np.log(np.asarray(factor.eigenvalues))[chosen]
+    else:
+        for factor, chosen in zip(factors, index.T, strict=True):
+            roughness += factor.frequencies[chosen] ** 2
+    # Rounded, so that products which are equal in exact arithmetic tie on every machine; ties go by index.
+    order = np.lexsort((*index.T[::-1], index.sum(axis=1), np.round(roughness, 9)))[:size]
+    chosen_index = index[order]
+    chosen_index.flags.writeable = False
+    return chosen_index
+
+
+def tensor(*bases: Basis, size: int | None = None) -> Tensor:
+    """The product basis on the box; `size` keeps the smoothest products only.
+
+    >>> from dpfda.bases import cosine
+    >>> tensor(cosine((0, 1), 3), cosine((0, 2), 3), size=4).index.tolist()
+    [[0, 0], [0, 1], [1, 0], [1, 1]]
+    """
+    return Tensor(bases, math.prod(basis.size for basis in bases) if size is None else size)
