@@ -25,6 +25,7 @@ from dpfda.errors import UsageError
 
 __all__ = [
     "FAMILIES",
+    "LEAST_SIZES",
     "Basis",
     "Domain",
     "IntervalBasis",
@@ -59,7 +60,7 @@ FAMILIES: dict[str, Callable[..., Basis]] = {
     "tensor": tensor_from_dict,
 }
 # Those that a domain and a size determine, with the least size each needs on one side.
-_NAMES = {"beam": 1, "bernstein": 1, "bspline": 4, "cosine": 1, "fourier": 1, "legendre": 1}
+LEAST_SIZES: dict[str, int] = {"beam": 1, "bernstein": 1, "bspline": 4, "cosine": 1, "fourier": 1, "legendre": 1}
 
 
 def from_dict(description: Mapping[str, Any]) -> Basis:
@@ -84,11 +85,11 @@ def by_name(name: str, domain: DomainLike, size: int) -> Basis:
     >>> by_name("cosine", [(0, 1), (0, 1)], size=10).size
     10
     """
-    if name not in _NAMES:
-        raise UsageError(f"A basis is one of {', '.join(sorted(_NAMES))}, got {name!r}. Others are built by hand.")
+    if name not in LEAST_SIZES:
+        raise UsageError(f"A basis is one of {', '.join(sorted(LEAST_SIZES))}, got {name!r}. Others are built by hand.")
     box = as_domain(domain)
     if box.dimension == 1:
         return FAMILIES[name](box, size)
     check_size(name, size)
-    each = max(_NAMES[name], math.ceil(round(size ** (1 / box.dimension), 9)))
+    each = max(LEAST_SIZES[name], math.ceil(round(size ** (1 / box.dimension), 9)))
     return tensor(*(FAMILIES[name](Domain((interval,)), each) for interval in box.sides), size=size)

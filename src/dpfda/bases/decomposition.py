@@ -61,5 +61,5 @@ class Series:
         table = np.ones((len(unit), 1))
         for column, derivative in zip(unit.T, order, strict=True):
             factor = legendre_table(column, self.degree, derivative).T
-            table = (table[:, :, None] * factor[:, None, :]).reshape(len(unit), -1)
+            table = (table[:, :, None] * factor[:, None, :]).reshape(len(unit), table.shape[1] * self.degree)
         return table @ self.coefficients

@@ -1,0 +1,1 @@
+"""Benchmarks: error and speed of the defaults against named peers, in one run. Start with `python -m bench --help`."""

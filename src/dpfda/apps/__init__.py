@@ -1,0 +1,1 @@
+"""Come here for the command line."""

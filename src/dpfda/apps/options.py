@@ -1,0 +1,96 @@
+"""Come here for the options that releases from files share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dpfda.errors import UsageError
+
+# Written out, since looking them up would load the numeric libraries for --help; a test compares them.
+MECHANISMS = ("auto", "gaussian", "k-norm", "laplace")
+BASES = ("beam", "bernstein", "bspline", "cosine", "fourier", "legendre")
+SMOOTHINGS = ("auto", "none", "sobolev-1", "sobolev-2", "sobolev-4", "sobolev-8", "james-stein")
+PICTURES = (".png", ".pdf", ".svg")
+
+OPTIONS = [
+    click.argument("file", type=click.Path(path_type=Path)),
+    click.option(
+        "--unit",
+        required=True,
+        metavar="COLUMN|row",
+        help="Who is protected: the column that says whose curve a row is, or 'row' if every row is another person.",
+    ),
+    click.option("--values", default="*", show_default=True, help="Pattern of the value columns, e.g. 't*'."),
+    click.option(
+        "--grid",
+        type=click.Choice(["even", "header"]),
+        default="even",
+        show_default=True,
+        help="Positions of the value columns: evenly over the domain, or the numbers in their names.",
+    ),
+    click.option("--domain", default="0,1", show_default=True, metavar="LOW,HIGH", help="Public domain of the curves."),
+    click.option("--epsilon", required=True, type=float, help="Privacy loss, e.g. 1."),
+    click.option("--delta", required=True, type=float, help="0 for pure privacy, else e.g. 1e-6."),
+    click.option("--bound", type=float, help="Public bound on a curve's root mean square; not read from the data."),
+    click.option("--limits", metavar="LOW,HIGH", help="Instead of a bound: the public range of values."),
+    click.option(
+        "--neighbours",
+        type=click.Choice(["replace-one", "add-or-remove-one"]),
+        default="replace-one",
+        show_default=True,
+        help="Under add-or-remove-one the number of units is private too.",
+    ),
+    click.option(
+        "--planned-n", type=click.IntRange(min=1), help="Public guess of the number of units, for add-or-remove-one."
+    ),
+    click.option(
+        "--mechanism",
+        type=click.Choice(MECHANISMS),
+        default="auto",
+        show_default=True,
+        help="Law of the noise; auto takes gaussian where delta > 0 and k-norm where delta = 0.",
+    ),
+    click.option(
+        "--basis", type=click.Choice(BASES), help="Functions that carry the curve.  [default: the planner's choice]"
+    ),
+    click.option(
+        "--smoothing",
+        type=click.Choice(SMOOTHINGS),
+        default="auto",
+        show_default=True,
+        help="How the noisy curve is smoothed; free, because it sees only what was released.",
+    ),
+    click.option("--dataset", help="Name of the data set on the card.  [default: the file's name]"),
+    click.option(
+        "--out", type=click.Path(path_type=Path), help="Release file.  [default: NAME-mean.json, in this folder]"
+    ),
+    click.option("--plot", "picture", type=click.Path(path_type=Path), help="Also write a picture (png, pdf, svg)."),
+    click.option("--overwrite", is_flag=True, help="Replace files that exist."),
+    click.option("--dry-run", is_flag=True, help="Say what would be done; read the layout only, charge nothing."),
+    click.option("--force", is_flag=True, help="Go on although the noise is larger than the bound."),
+    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+    click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Threads that encode."),
+]
+
+
+def release_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a command, in the order in which help shows them."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def numbers(text: str, option: str, *, count: int | None) -> tuple[float, ...]:
+    """Numbers separated by commas."""
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        values = ()
+    if not values or (count is not None and len(values) != count):
+        wanted = "numbers" if count is None else f"{count} numbers"
+        raise UsageError(f"{option} takes {wanted} separated by commas, e.g. {option} 0,1; got {text!r}.")
+    return values

@@ -1,0 +1,207 @@
+"""Come here for the one door between records and releases: check, charge, read, add noise once, decode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import numpy as np
+
+from dpfda.arrays import Array, Integers
+from dpfda.bases import Basis
+from dpfda.errors import CannotMeetBudget, DataError, DpfdaError, ReleaseFailed, UsageError
+from dpfda.mechanisms import Mechanism, Randomness, SystemRandomness
+from dpfda.norms import Sensitivity
+from dpfda.privacy import Budget, Charge, Ledger, calibrate
+from dpfda.records import BATCH_ROWS, MOST_UNITS, Curves, exact_sum
+from dpfda.records.sums import Encode
+from dpfda.releases import NOT_PRIVATE, Certificate, Release, smooth
+from dpfda.summaries import Decoded, Public, Summary
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How records are read; nothing here changes a release, not by a bit."""
+
+    batch_rows: int = BATCH_ROWS
+    workers: int = 1
+    progress: bool | None = None
+
+    def __post_init__(self) -> None:
+        whole = all(isinstance(number, int | np.integer) for number in (self.batch_rows, self.workers))
+        if not whole or not 1 <= self.batch_rows <= 2**20 or self.workers < 1:
+            raise UsageError(
+                f"batch_rows must be a whole number between 1 and 2^20 and workers one of at least 1, got "
+                f"{self.batch_rows!r} and {self.workers!r}."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Curator:
+    """Holds private curves and the public facts about them; the only thing it hands out is releases."""
+
+    curves: Curves
+    public: Public
+    dataset: str
+    ledger: Ledger | None = None
+    randomness: Randomness | None = None  # None: the operating system's
+    reading: Reading = Reading()
+    chosen: tuple[tuple[str, str], ...] = ()  # how each public parameter came about, for the card
+
+    def __post_init__(self) -> None:
+        if self.randomness is not None and not isinstance(getattr(self.randomness, "private", None), bool):
+            raise UsageError(
+                f"randomness must be None or a source such as dpfda.mechanisms.SeededRandomness(1), got "
+                f"{self.randomness!r}. Seeds make a release not private."
+            )
+        if len(self.public.grid) != self.curves.source.width:
+            raise UsageError(
+                f"The public grid has {len(self.public.grid)} points and a curve {self.curves.source.width} values: "
+                "they must agree."
+            )
+
+    def release(
+        self, summary: Summary, *, basis: Basis, mechanism: Mechanism, budget: Budget, smoothing: str = "auto"
+    ) -> Release:
+        """A private summary; whatever can be refused is refused before the ledger is charged."""
+        randomness = SystemRandomness() if self.randomness is None else self.randomness
+        if self.public.n is not None and not 1 <= self.public.n <= MOST_UNITS:
+            raise DataError(f"A release needs between 1 and 2^38 {self.public.unit.name}s, got {self.public.n}.")
+        size = basis.size + (0 if self.public.unit.size_is_public else 1)
+        sensitivity, scale = _least_noise(summary.bounds(self.public, basis), mechanism, budget, size)
+        noise = mechanism.noise(scale, size)
+        encode = summary.encode(self.public, basis)
+
+        def finish(noisy: Integers) -> Release:
+            decoded = summary.decode(noisy, noise, self.public, basis)
+            return Release(
+                basis=basis,
+                noisy=decoded.noisy,
+                centre=basis.projection(self.public.grid) @ self.public.centre,
+                noise=decoded.noise,
+                count=decoded.count,
+                smoothing=smooth(smoothing, decoded.noisy, decoded.noise.variances, basis.frequencies),
+                certificate=self._card(
+                    summary, basis, mechanism, budget, sensitivity, scale, size, decoded, randomness
+                ),
+            )
+
+        # The whole way once, on an empty curve and on noise alone: a wrong name, a missing library or a basis that
+        # cannot be written on a card fails here, before the charge.
+        encode(np.full((1, len(self.public.grid)), np.nan))
+        finish(mechanism.draw(np.zeros(size, dtype=np.int64), scale, randomness=SystemRandomness()))
+        if self.ledger is not None:
+            self.ledger.charge(Charge(self.dataset, f"{summary.name}, {mechanism.name}", budget))
+        noisy = self._noisy_sum(encode, mechanism, scale, randomness, size=basis.size)
+        if noisy is None:
+            # Raised out here, with one constant text: a chained exception would carry private values in its frames.
+            raise ReleaseFailed
+        return finish(noisy)
+
+    def _noisy_sum(
+        self, encode: Encode, mechanism: Mechanism, scale: float, randomness: Randomness, *, size: int
+    ) -> Integers | None:
+        """The one place where records are read; None if anything at all goes wrong."""
+        try:
+            total = exact_sum(
+                self.curves,
+                encode,
+                self.public.lattice,
+                size=size,
+                batch_rows=self.reading.batch_rows,
+                workers=self.reading.workers,
+                progress=self.reading.progress,
+            )
+            return mechanism.draw(self._with_count(total), scale, randomness=randomness)
+        except Exception:
+            return None
+
+    def _with_count(self, total: Integers) -> Integers:
+        if self.public.unit.size_is_public:
+            return total
+        return np.concatenate([[self.curves.size * self.public.count_weight], total]).astype(np.int64)
+
+    def _card(
+        self,
+        summary: Summary,
+        basis: Basis,
+        mechanism: Mechanism,
+        budget: Budget,
+        sensitivity: Sensitivity,
+        scale: float,
+        size: int,
+        decoded: Decoded,
+        randomness: Randomness,
+    ) -> Certificate:
+        public = self.public
+        profile = mechanism.profile(sensitivity, scale, size=size)
+        units = float(public.n) if decoded.count is None else decoded.count.value  # type: ignore[arg-type]
+        law = decoded.noise
+        return Certificate(
+            what=summary.name,
+            dataset=self.dataset,
+            domain=basis.domain.sides,
+            unit=public.unit.name,
+            unit_was_assumed=self.curves.unit is None,
+            neighbours=public.unit.neighbours,
+            n=units,
+            n_is_noisy=decoded.count is not None,
+            bound=public.lattice.bound,
+            centre=_name_of(public.centre),
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            rho=profile.rho,
+            mechanism=mechanism.name,
+            noise=f"{law.law} in blocks of {', '.join(map(str, law.sizes))}" if law.law == "radial" else law.law,
+            scale=float(np.sqrt(law.variances.max())),
+            lattice_step=public.lattice.step,
+            sensitivity=sensitivity.value,
+            sensitivity_norm=type(sensitivity.norm).__name__,
+            sensitivity_because=sensitivity.because,
+            attacker_power=profile.power(0.05),
+            basis=str(basis.describe()["family"]),
+            size=basis.size,
+            chosen=self.chosen,
+            missing="gaps by straight lines within the curve, ends by its nearest value, empty curves by the centre",
+            randomness="system, exact integer samplers" if randomness.private else NOT_PRIVATE,
+            recorded="nothing was recorded: no ledger was given" if self.ledger is None else "charged before reading",
+            software=tuple((name, version(name)) for name in ("dpfda", "opendp", "numpy")),
+            warnings=_warnings(budget, public, randomness),
+        )
+
+
+def _least_noise(
+    bounds: tuple[Sensitivity, ...], mechanism: Mechanism, budget: Budget, size: int
+) -> tuple[Sensitivity, float]:
+    """The bound under which this mechanism needs the smallest scale, and that scale."""
+    found: list[tuple[float, Sensitivity]] = []
+    problem: DpfdaError | None = None
+    for bound in bounds:
+        try:
+            found.append((calibrate(mechanism, bound, budget, size=size), bound.to(mechanism.norm, size)))
+        except CannotMeetBudget:
+            raise
+        except UsageError as error:
+            problem = error
+    if not found:
+        raise problem if problem is not None else UsageError("The summary states no sensitivity at all.")
+    scale, sensitivity = min(found, key=lambda pair: pair[0])
+    return sensitivity, scale
+
+
+def _name_of(centre: Array) -> str:
+    if not centre.any():
+        return "zero"
+    return f"the constant {centre[0]:g}" if (centre == centre[0]).all() else "a public curve"
+
+
+def _warnings(budget: Budget, public: Public, randomness: Randomness) -> tuple[str, ...]:
+    warnings = []
+    if not randomness.private:
+        warnings.append(NOT_PRIVATE)
+    if budget.delta * public.planned >= 1:
+        warnings.append(
+            f"delta = {budget.delta:g} is not below one over the number of units: it would allow one of them to be "
+            "exposed outright. Use at most 1e-5."
+        )
+    return tuple(warnings)

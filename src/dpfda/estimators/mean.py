@@ -1,0 +1,235 @@
+"""Come here for the private mean function as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from dpfda.arrays import Array, ArrayLike
+from dpfda.bases import Basis, Domain, as_domain
+from dpfda.curator import Curator, Reading
+from dpfda.errors import UsageError
+from dpfda.mechanisms import Mechanism, Randomness
+from dpfda.planner import Plan, make_plan
+from dpfda.privacy import Budget, Ledger, Unit
+from dpfda.records import BATCH_ROWS, Curves, Lattice, as_curves, smallest_cap
+from dpfda.releases import Release
+from dpfda.summaries import Mean, Public
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+Centre = float | ArrayLike | Callable[[Array], ArrayLike]
+
+
+class MeanFunction(BaseEstimator):  # type: ignore[misc]
+    """The mean curve of a population, private: encode, clip, sum exactly, add noise once, smooth afterwards.
+
+    Parameters
+    ----------
+    epsilon, delta : the guarantee; delta = 0 asks for pure privacy.
+    bound : public bound on a curve's root mean square (around the centre); curves beyond it are scaled down to it.
+    limits : instead of a bound, the public range (low, high) of values; values beyond it are moved to its ends.
+    domain : public interval, or list of intervals for surfaces.
+    centre : public curve that is subtracted first: a number, values on the grid, or a function of the points.
+    neighbours : "replace-one" (the number of units is public) or "add-or-remove-one" (it is private).
+    planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
+    mechanism : "auto", "gaussian", "laplace", "k-norm", or a mechanism object.
+    basis : None for the planner's choice, a family's name, or a basis object.
+    smoothing : "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"; chosen after the noise, free.
+    dataset : name of the data set for the card and the ledger.
+    ledger : where the budget is charged before records are read.
+    randomness : None for private noise; a seeded source for tests, which stamps the release not private.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpfda import MeanFunction
+    >>> t = np.linspace(0, 1, 50)
+    >>> curves = np.sin(2 * np.pi * t) + np.random.default_rng(0).normal(0, 0.2, (2000, 1))
+    >>> est = MeanFunction(epsilon=1.0, delta=1e-6, bound=1.0, domain=(0, 1)).fit(curves, grid=t)
+    >>> bool(abs(est.release_(0.25) - 1) < 0.2)
+    True
+    """
+
+    release_: Release
+
+    def __init__(
+        self,
+        *,
+        epsilon: float,
+        delta: float,
+        bound: float | None = None,
+        limits: tuple[float, float] | None = None,
+        domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0),
+        centre: Centre | None = None,
+        neighbours: str = "replace-one",
+        planned_n: int | None = None,
+        mechanism: str | Mechanism = "auto",
+        basis: str | Basis | None = None,
+        smoothing: str = "auto",
+        dataset: str = "unnamed",
+        ledger: Ledger | None = None,
+        randomness: Randomness | None = None,
+        batch_rows: int = BATCH_ROWS,
+        workers: int = 1,
+        progress: bool | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bound = bound
+        self.limits = limits
+        self.domain = domain
+        self.centre = centre
+        self.neighbours = neighbours
+        self.planned_n = planned_n
+        self.mechanism = mechanism
+        self.basis = basis
+        self.smoothing = smoothing
+        self.dataset = dataset
+        self.ledger = ledger
+        self.randomness = randomness
+        self.batch_rows = batch_rows
+        self.workers = workers
+        self.progress = progress
+
+    def plan(self, n: int, *, grid_size: int | None = None) -> Plan:
+        """What a fit on n units would do and how large its noise would be; reads no data and costs nothing."""
+        lattice, _, _ = self._clipping()
+        return make_plan(
+            budget=Budget(self.epsilon, self.delta),
+            n=n,
+            bound=lattice.bound,
+            domain=as_domain(self.domain),
+            neighbours=Unit("unit", self.neighbours).neighbours,
+            mechanism=self.mechanism,
+            basis=self.basis,
+            grid_size=grid_size,
+        )
+
+    def plan_for(self, curves: Curves) -> Plan:
+        """The plan for these curves; it looks at their layout, and at the number of units where that is public."""
+        points = self._grid(curves, as_domain(self.domain))
+        planned, _ = self._sizes(curves, Unit(curves.unit or "row", self.neighbours))
+        return self.plan(planned, grid_size=len(points))
+
+    def fit(self, X: Any, y: None = None, *, grid: ArrayLike | None = None, units: object = None) -> MeanFunction:
+        """Release the mean of these curves; everything public is checked before the ledger is charged.
+
+        X: matrix (n, q), FDataGrid, data frame or `dpfda.Curves`. `units` says whose curve each row is: a vector of
+        identifiers or a column's name; without it every row is taken for another person, and the card says so.
+        """
+        budget, domain, reading = self._public_arguments()
+        lattice, middle, limited = self._clipping()
+        curves = as_curves(X, grid=grid, units=units)
+        points = self._grid(curves, domain)
+        unit = Unit(curves.unit or "row", self.neighbours)
+        planned, n = self._sizes(curves, unit)
+        plan = self.plan_for(curves)
+        public = Public(
+            unit=unit,
+            n=n,
+            planned=planned,
+            grid=points,
+            centre=self._centre(points, middle),
+            cap=lattice.bound if limited else smallest_cap(lattice.bound, len(points)),
+            lattice=lattice,
+            count_weight=0 if unit.size_is_public else plan.count_weight,
+        )
+        curator = Curator(
+            curves,
+            public,
+            dataset=self.dataset,
+            ledger=self.ledger,
+            randomness=self.randomness,
+            reading=reading,
+            chosen=(("bound", "limits of values" if limited else "stated by the user"), *plan.reasons),
+        )
+        self.release_ = curator.release(
+            Mean(), basis=plan.basis, mechanism=plan.mechanism, budget=budget, smoothing=self.smoothing
+        )
+        self.plan_ = plan
+        self.n_features_in_ = len(points)
+        return self
+
+    def _public_arguments(self) -> tuple[Budget, Domain, Reading]:
+        reading = Reading(batch_rows=self.batch_rows, workers=self.workers, progress=self.progress)
+        if not isinstance(self.smoothing, str):
+            raise UsageError(f"smoothing is chosen by its name, e.g. 'auto' or 'none', got {self.smoothing!r}.")
+        if not isinstance(self.mechanism, str) and not hasattr(self.mechanism, "profile"):
+            raise UsageError(
+                f"mechanism must be a name, e.g. 'auto', or an object such as dpfda.mechanisms.Laplace(), got "
+                f"{self.mechanism!r}."
+            )
+        if not (self.basis is None or isinstance(self.basis, str | Basis)):
+            raise UsageError(
+                f"basis must be None, a name, e.g. 'cosine', or an object such as dpfda.bases.cosine((0, 1), 9), got "
+                f"{self.basis!r}."
+            )
+        return Budget(self.epsilon, self.delta), as_domain(self.domain), reading
+
+    def _clipping(self) -> tuple[Lattice, float, bool]:
+        """The lattice, the middle of the limits, and whether limits were given."""
+        if (self.bound is None) == (self.limits is None):
+            raise UsageError(
+                "A mean curve needs exactly one of bound and limits, known in advance, e.g. bound=6.0 or "
+                f"limits=(0.0, 12.0); got bound={self.bound!r} and limits={self.limits!r}. "
+                "Neither may be read from the data."
+            )
+        if self.limits is None:
+            return Lattice(self.bound), 0.0, False  # type: ignore[arg-type]
+        if self.centre is not None:
+            raise UsageError("limits imply their own centre, half-way: leave centre out, or use bound with it.")
+        try:
+            low, high = (float(end) for end in self.limits)
+        except (TypeError, ValueError):
+            low = high = float("nan")
+        if not (np.isfinite([low, high]).all() and low < high):
+            raise UsageError(f"limits must be two finite numbers (low, high) with low < high, got {self.limits!r}.")
+        return Lattice((high - low) / 2), (low + high) / 2, True
+
+    def _grid(self, curves: Curves, domain: Domain) -> Array:
+        if curves.grid is not None:
+            return domain.points(curves.grid)
+        if domain.dimension > 1:
+            raise UsageError("On a box the grid must be stated: pass grid= with one point in each row.")
+        return domain.grid(curves.source.width) if curves.source.width > 1 else np.array([[sum(domain.sides[0]) / 2]])
+
+    def _sizes(self, curves: Curves, unit: Unit) -> tuple[int, int | None]:
+        """The number of units to plan with, and the number to divide by if it is public."""
+        if unit.size_is_public:
+            return curves.size, curves.size
+        if self.planned_n is None:
+            raise UsageError(
+                "Under add-or-remove-one the number of units is private, so n is unknown to the plan. "
+                "State a public guess, e.g. planned_n=5000."
+            )
+        return self.planned_n, None
+
+    def _centre(self, points: Array, middle: float) -> Array:
+        if self.centre is None:
+            return np.full(len(points), middle)
+        flat = points[:, 0] if points.shape[1] == 1 else points
+        given = self.centre(flat) if callable(self.centre) else self.centre
+        try:
+            values = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            values = np.full(0, np.nan)
+        if values.ndim == 0:
+            values = np.full(len(points), float(values))
+        if values.shape != (len(points),) or not (np.abs(values) <= 1e100).all():
+            raise UsageError(
+                f"centre must be a number, {len(points)} values on the grid, or a function that gives them, all finite "
+                f"and at most 1e100; got shape {values.shape}."
+            )
+        return values
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True  # a cell that is no number is missing; an error would show it
+        tags.non_deterministic = True
+        return tags

@@ -1,0 +1,108 @@
+"""Come here for noise: the only place in the package that draws."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Protocol
+
+import numpy as np
+
+from dpfda.arrays import Array, Integers
+from dpfda.errors import UsageError
+
+SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 2.0**56
+
+
+class Randomness(Protocol):
+    """A source of integer noise and of uniform bits."""
+
+    @property
+    def private(self) -> bool:
+        """Whether what it draws may stand in a private release."""
+
+    def laplace(self, scale: float, size: int) -> Integers:
+        """Integers with `P(z)` proportional to `exp(-|z|/scale)`, (size,)."""
+
+    def gaussian(self, scale: float, size: int) -> Integers:
+        """Integers with `P(z)` proportional to `exp(-z^2 / (2 scale^2))`, (size,)."""
+
+    def bits53(self, size: int) -> Integers:
+        """Uniform integers below 2^53, (size,)."""
+
+
+class SystemRandomness:
+    """Exact integer samplers from OpenDP, and bits from the operating system; nothing to seed, nothing to fork."""
+
+    private = True
+
+    def laplace(self, scale: float, size: int) -> Integers:
+        return _opendp("make_laplace", "l1_distance", scale, size)
+
+    def gaussian(self, scale: float, size: int) -> Integers:
+        return _opendp("make_gaussian", "l2_distance", scale, size)
+
+    def bits53(self, size: int) -> Integers:
+        words = np.frombuffer(os.urandom(8 * size), dtype=np.uint64)
+        return (words >> np.uint64(11)).astype(np.int64)
+
+
+class SeededRandomness:
+    """Repeatable noise for tests and studies; whatever it draws is stamped not private."""
+
+    private = False
+
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.default_rng(seed)
+
+    def laplace(self, scale: float, size: int) -> Integers:
+        _check(scale, size)
+        success = -math.expm1(-1 / scale)
+        first, second = self._generator.geometric(success, (2, size))
+        difference: Integers = first.astype(np.int64) - second.astype(np.int64)
+        return difference
+
+    def gaussian(self, scale: float, size: int) -> Integers:
+        _check(scale, size)
+        # Rounding the continuous law is close enough for a source that is never private.
+        return np.rint(self._generator.normal(0.0, scale, size)).astype(np.int64)
+
+    def bits53(self, size: int) -> Integers:
+        return self._generator.integers(0, 2**53, size, dtype=np.int64)
+
+    def normal(self, shape: tuple[int, ...]) -> Array:
+        """Standard normals, for simulated curves."""
+        return self._generator.standard_normal(shape)
+
+    def uniform(self, shape: tuple[int, ...]) -> Array:
+        """Uniforms on the unit interval, for simulated curves."""
+        return self._generator.random(shape)
+
+
+def _check(scale: float, size: int) -> None:
+    # OpenDP releases exact values at scale 0 and says nothing about lengths: both are ruled out here.
+    if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
+        raise UsageError(
+            f"A noise scale must lie between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g} lattice steps, got {scale!r}. "
+            "An epsilon nearer to 1 brings it there."
+        )
+    if size < 1:
+        raise UsageError(f"Noise needs at least one coordinate, got size {size!r}.")
+
+
+def _opendp(constructor: str, metric: str, scale: float, size: int) -> Integers:
+    import opendp.domains
+    import opendp.measurements
+    import opendp.metrics
+    from opendp.mod import enable_features
+
+    _check(scale, size)
+    enable_features("contrib")
+    # "i64" by name: plain int means 32 bits there, and wraps.
+    space = opendp.domains.vector_domain(opendp.domains.atom_domain(T="i64"))
+    distance = getattr(opendp.metrics, metric)(T="i64" if metric == "l1_distance" else "f64")
+    measurement = getattr(opendp.measurements, constructor)(space, distance, scale=scale)
+    drawn = np.array(measurement([0] * size), dtype=np.int64)
+    if drawn.shape != (size,):
+        raise RuntimeError("the sampler returned a vector of another length")
+    return drawn

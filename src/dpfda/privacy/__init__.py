@@ -1,0 +1,24 @@
+"""Come here for budgets, privacy units, privacy curves, calibration and the ledger's contract."""
+
+from dpfda.privacy.budget import Budget
+from dpfda.privacy.calibration import calibrate
+from dpfda.privacy.ledger import Charge, Ledger, SessionLedger
+from dpfda.privacy.noise import Noise
+from dpfda.privacy.profiles import GaussianProfile, Profile, PureProfile
+from dpfda.privacy.unit import ADD_REMOVE, RELATIONS, REPLACE, Unit
+
+__all__ = [
+    "ADD_REMOVE",
+    "RELATIONS",
+    "REPLACE",
+    "Budget",
+    "Charge",
+    "GaussianProfile",
+    "Ledger",
+    "Noise",
+    "Profile",
+    "PureProfile",
+    "SessionLedger",
+    "Unit",
+    "calibrate",
+]

@@ -1,0 +1,55 @@
+"""Come here for the least noise that meets a budget; written once, for every mechanism."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+from dpfda.errors import CannotMeetBudget
+from dpfda.norms import Norm, Sensitivity
+from dpfda.privacy.budget import Budget
+from dpfda.privacy.profiles import Profile
+
+
+class Noisy(Protocol):
+    """What calibration asks of a mechanism."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def norm(self) -> Norm: ...
+    @property
+    def pure(self) -> bool: ...
+    def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> Profile: ...
+
+
+def calibrate(mechanism: Noisy, sensitivity: Sensitivity, budget: Budget, *, size: int = 0) -> float:
+    """The smallest scale whose privacy curve meets the budget, from above.
+
+    `size` is the number of integer coordinates that will be released; what the integer sampler adds to the continuous
+    law's delta is then counted. With size 0 the scale is that of the continuous law.
+    """
+    if budget.pure and not mechanism.pure:
+        # Refused by what the mechanism is, never by comparing a tiny delta with zero.
+        raise CannotMeetBudget(
+            f"{mechanism.name} noise cannot meet {budget} at any scale: it needs delta > 0. "
+            "For delta = 0 use mechanism='k-norm' or 'laplace'."
+        )
+    sensitivity = sensitivity.to(mechanism.norm, size)
+
+    def enough(scale: float) -> bool:
+        return mechanism.profile(sensitivity, scale, size=size).meets(budget)
+
+    low = high = sensitivity.value / budget.epsilon
+    while not (math.isfinite(high) and enough(high)):
+        low, high = high, 2 * high
+        if not math.isfinite(high):
+            raise CannotMeetBudget(f"{mechanism.name} noise cannot meet {budget} at any finite scale.")
+    while low > 0 and enough(low):
+        low, high = low / 2, low
+    while True:
+        middle = low + (high - low) / 2
+        if not low < middle < high or high <= low * (1 + 1e-14):
+            # The last factor outweighs the steps of a curve that is evaluated in doubles (pure ones round up).
+            return high if mechanism.pure else high * (1 + 1e-10)
+        low, high = (low, middle) if enough(middle) else (middle, high)

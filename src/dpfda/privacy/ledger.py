@@ -1,0 +1,68 @@
+"""Come here for what has been spent: the contract of a ledger, and one that lives as long as the process."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from dpfda.errors import BudgetExceeded
+from dpfda.privacy.budget import Budget
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """One entry: nothing in it depends on the data."""
+
+    dataset: str
+    what: str
+    budget: Budget
+
+
+class Ledger(Protocol):
+    """Whatever can refuse or record a charge before records are read."""
+
+    def charge(self, entry: Charge) -> None: ...
+
+
+@dataclass(slots=True)
+class SessionLedger:
+    """A ledger in memory, with an optional cap on the sum of epsilons and of deltas (basic composition).
+
+    >>> ledger = SessionLedger(cap=Budget(epsilon=1.0, delta=1e-6))
+    >>> ledger.charge(Charge("scans", "mean", Budget(epsilon=0.75, delta=1e-6)))
+    >>> ledger.epsilon
+    0.75
+    """
+
+    cap: Budget | None = None
+    entries: list[Charge] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    @property
+    def epsilon(self) -> float:
+        return sum(entry.budget.epsilon for entry in self.entries)
+
+    @property
+    def delta(self) -> float:
+        return sum(entry.budget.delta for entry in self.entries)
+
+    def charge(self, entry: Charge) -> None:
+        with self._lock:
+            if self.cap is not None:
+                left = self.cap.epsilon - self.epsilon
+                delta_left = self.cap.delta - self.delta
+                if entry.budget.epsilon > left or entry.budget.delta > delta_left:
+                    raise BudgetExceeded(
+                        f"This release costs epsilon {entry.budget.epsilon:g}, delta {entry.budget.delta:g}; left for "
+                        f"'{entry.dataset}' are epsilon {max(left, 0.0):g}, delta {max(delta_left, 0.0):g}. "
+                        "Lower the request. Nothing was charged."
+                    )
+            self.entries.append(entry)
+
+    def __getstate__(self) -> object:
+        raise TypeError("A SessionLedger cannot be copied or pickled: a copy would forget what is spent afterwards.")
+
+    def __deepcopy__(self, memo: object) -> SessionLedger:
+        # sklearn's clone copies parameters deeply; the clone must charge the same ledger.
+        return self

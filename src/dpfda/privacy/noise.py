@@ -1,0 +1,78 @@
+"""Come here for the public law of the noise in a release: what smoothing and bands are computed from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from dpfda.arrays import Array
+from dpfda.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Independent noise in consecutive blocks of coordinates.
+
+    `gaussian`: each coordinate of block b is normal with deviation `scales[b]`. `radial`: block b has density
+    proportional to `exp(-|z|_2 / scales[b])`; blocks of one coordinate are Laplace noise.
+    """
+
+    law: Literal["gaussian", "radial"]
+    sizes: tuple[int, ...]
+    scales: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if self.law not in ("gaussian", "radial"):
+            raise UsageError(f"A noise law is 'gaussian' or 'radial', got {self.law!r}.")
+        if len(self.sizes) != len(self.scales) or not self.sizes:
+            raise UsageError(f"Noise needs one scale for each block, got {len(self.sizes)} and {len(self.scales)}.")
+
+    @property
+    def size(self) -> int:
+        return sum(self.sizes)
+
+    @property
+    def variances(self) -> Array:
+        """The variance of every coordinate, (size,); a radial block of M coordinates has `E|z|^2 = M (M+1) scale^2`."""
+        sizes, scales = np.array(self.sizes), np.array(self.scales)
+        of_block = scales**2 * ((sizes + 1) if self.law == "radial" else 1)
+        return np.repeat(of_block, sizes).astype(np.float64)
+
+    def scaled(self, factor: float) -> Noise:
+        """The law of the noise times a positive factor."""
+        return Noise(self.law, self.sizes, tuple(factor * scale for scale in self.scales))
+
+    def split_first(self) -> tuple[Noise, Noise]:
+        """The laws of the first coordinate and of all others; they must be independent."""
+        if self.sizes[0] == 1:
+            return Noise(self.law, (1,), self.scales[:1]), Noise(self.law, self.sizes[1:], self.scales[1:])
+        if self.law == "radial":
+            raise UsageError(f"The first coordinate shares a radial block of {self.sizes[0]}: it cannot be split off.")
+        rest = (self.sizes[0] - 1, *self.sizes[1:])
+        return Noise(self.law, (1,), self.scales[:1]), Noise(self.law, rest, self.scales)
+
+    def quantiles(self, uniforms: Array) -> Array:
+        """Noise from points of the unit cube, (m, size + number of blocks) -> (m, size).
+
+        A map, not a generator: fed with a low-discrepancy sequence it gives the same deterministic sample everywhere.
+        """
+        from scipy.special import gammaincinv, ndtri
+
+        normals: Array = ndtri(uniforms[:, : self.size])
+        if self.law == "gaussian":
+            normals *= np.repeat(self.scales, self.sizes)
+            return normals
+        # exp(-|z|) is a scale mixture of normals: z = sqrt(w) g with w ~ 2 Gamma((M+1)/2) in M dimensions.
+        shapes = (np.array(self.sizes) + 1) / 2
+        mixing = np.sqrt(2 * gammaincinv(shapes, uniforms[:, self.size :]))
+        normals *= np.repeat(mixing * np.array(self.scales), self.sizes, axis=1)
+        return normals
+
+    def describe(self) -> dict[str, Any]:
+        return {"law": self.law, "sizes": list(self.sizes), "scales": list(self.scales)}
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> Noise:
+        return Noise(data["law"], tuple(data["sizes"]), tuple(data["scales"]))

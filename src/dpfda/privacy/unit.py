@@ -1,0 +1,30 @@
+"""Come here for who is protected, and what counts as a neighbouring data set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpfda.errors import UsageError
+
+REPLACE = "replace-one"
+ADD_REMOVE = "add-or-remove-one"
+RELATIONS = (REPLACE, ADD_REMOVE)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What one neighbour differs in: all records of one privacy unit.
+
+    Under `replace-one` the number of units is public; under `add-or-remove-one` it is private.
+    """
+
+    name: str
+    neighbours: str
+
+    def __post_init__(self) -> None:
+        if self.neighbours not in RELATIONS:
+            raise UsageError(f"neighbours must be one of {', '.join(map(repr, RELATIONS))}, got {self.neighbours!r}.")
+
+    @property
+    def size_is_public(self) -> bool:
+        return self.neighbours == REPLACE

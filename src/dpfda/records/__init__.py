@@ -1,0 +1,41 @@
+"""Come here for private data: reading it, encoding each record by itself, clipping units, exact sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpfda.arrays import ArrayLike
+from dpfda.errors import UsageError
+from dpfda.records.curves import BATCH_ROWS, Curves, as_grid
+from dpfda.records.encoder import Encoder, smallest_cap
+from dpfda.records.files import read_curves
+from dpfda.records.lattice import MOST_UNITS, RADIUS, Lattice
+from dpfda.records.memory import from_array, from_fdatagrid, from_frame
+from dpfda.records.sums import exact_sum
+
+__all__ = [
+    "BATCH_ROWS",
+    "MOST_UNITS",
+    "RADIUS",
+    "Curves",
+    "Encoder",
+    "Lattice",
+    "as_curves",
+    "exact_sum",
+    "from_frame",
+    "read_curves",
+    "smallest_cap",
+]
+
+
+def as_curves(data: Any, *, grid: ArrayLike | None, units: object) -> Curves:
+    """Curves from whatever people hold: Curves, a scikit-fda FDataGrid, a data frame, or a matrix."""
+    if isinstance(data, Curves):
+        if grid is not None or units is not None:
+            raise UsageError("These Curves have their own grid and units: leave grid= and units= out.")
+        return data
+    if hasattr(data, "data_matrix") and hasattr(data, "grid_points"):
+        return from_fdatagrid(data, as_grid(grid), units)
+    if hasattr(data, "iloc") or hasattr(data, "__arrow_c_stream__"):
+        return from_frame(data, unit=units, grid=grid)
+    return from_array(data, as_grid(grid), units)

@@ -1,0 +1,165 @@
+"""Come here for curves in CSV files: read fast where every cell is a number, carefully where one is not."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpfda.arrays import Array
+from dpfda.errors import DataError
+from dpfda.records.cells import as_numbers, columns_of
+from dpfda.records.curves import Ids
+
+MISSING = ["", "NA", "NaN", "nan", "null", "None", "."]
+BLOCK = 2**22  # bytes read at a time
+
+
+@dataclass(frozen=True, slots=True)
+class CsvSource:
+    """Rows of a CSV file, one line a row: a cell that is no number is missing, a short line is padded, a long one cut.
+
+    A quotation mark never reaches beyond its line. One left open would otherwise swallow the rows of other people.
+    """
+
+    file: Path
+    names: tuple[str, ...]
+    unit: str | None
+
+    @staticmethod
+    def header(file: Path) -> list[str]:
+        first = _first_line(file)
+        if not first:
+            raise DataError(f"{file.name!r} is empty: its first line must name the columns.")
+        columns = _cells(first, _delimiter(first))
+        repeated = sorted({name for name in columns if columns.count(name) > 1})
+        if repeated:
+            raise DataError(f"Column {repeated[0]!r} stands twice in the header of {file.name!r}. Rename one.")
+        return columns
+
+    @property
+    def width(self) -> int:
+        return len(self.names)
+
+    def rows(self) -> int:
+        return sum(len(_lines(block)) for block in _blocks(self.file))
+
+    def ids(self) -> Ids | None:
+        if self.unit is None:
+            return None
+        parts = [np.array(self._texts(block, self.unit), dtype=object) for block in _blocks(self.file)]
+        return np.concatenate([np.empty(0, dtype=object), *parts])
+
+    def batches(self, rows: int) -> Iterator[Array]:
+        for block in _blocks(self.file):
+            table = self._numbers(block)
+            for start in range(0, len(table), rows):
+                yield table[start : start + rows]
+
+    def _numbers(self, block: bytes) -> Array:
+        # Both readers take a plain line alike, so no row is encoded otherwise because of another.
+        table = self._fast(block, self.names, numbers=True)
+        return self._careful(block, self.names) if table is None else columns_of(table, self.names)
+
+    def _texts(self, block: bytes, name: str) -> list[str]:
+        table = self._fast(block, (name,), numbers=False)
+        if table is not None:
+            return list(table.column(0).to_pylist())
+        return [row[0] for row in self._chosen(block, (name,))]
+
+    def _fast(self, block: bytes, names: tuple[str, ...], *, numbers: bool) -> Any:
+        """The named columns of a block as an Arrow table; None if some line is not plain."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        columns, delimiter = self._layout()
+        block = _unquoted(block, delimiter)
+        if b'"' in block:
+            return None
+        kind = pa.float64() if numbers else pa.string()
+        convert = arrow_csv.ConvertOptions(
+            include_columns=list(names),
+            column_types=dict.fromkeys(names, kind),
+            null_values=MISSING,
+            strings_can_be_null=False,
+        )
+        parse = arrow_csv.ParseOptions(delimiter=delimiter, quote_char=False)
+        read = arrow_csv.ReadOptions(column_names=columns, block_size=len(block) + 1)
+        try:
+            return arrow_csv.read_csv(pa.BufferReader(block), read, parse, convert)
+        except pa.ArrowInvalid:
+            return None
+
+    def _careful(self, block: bytes, names: tuple[str, ...]) -> Array:
+        cells = list(self._chosen(block, names))
+        return as_numbers(np.array(cells, dtype=object).reshape(len(cells), len(names)))
+
+    def _chosen(self, block: bytes, names: tuple[str, ...]) -> Iterator[list[str]]:
+        columns, delimiter = self._layout()
+        places = [columns.index(name) for name in names]
+        for line in _lines(block):
+            row = _cells(line, delimiter)
+            yield [row[place] if place < len(row) else "" for place in places]
+
+    def _layout(self) -> tuple[list[str], str]:
+        return self.header(self.file), _delimiter(_first_line(self.file))
+
+
+def _first_line(file: Path) -> bytes:
+    first = next(_pieces(file, 2**12), b"").splitlines()
+    return first[0].removeprefix(b"\xef\xbb\xbf") if first else b""
+
+
+def _delimiter(first: bytes) -> str:
+    return max(",;\t", key=lambda sign: first.count(sign.encode()))
+
+
+def _blocks(file: Path) -> Iterator[bytes]:
+    """All lines after the header, whole lines at a time; blocks without any are left out."""
+    for number, piece in enumerate(_pieces(file, BLOCK)):
+        block = re.split(rb"\r\n|\r|\n", piece, maxsplit=1)[1] if number == 0 else piece
+        if block.strip(b"\r\n"):
+            yield block
+
+
+def _pieces(file: Path, size: int) -> Iterator[bytes]:
+    """The bytes of a file, whole lines at a time."""
+    rest = b""
+    with file.open("rb") as stream:
+        while chunk := stream.read(size):
+            rest += chunk
+            cut = max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1
+            if cut:
+                yield rest[:cut]
+                rest = rest[cut:]
+    if rest:
+        yield rest + b"\n"
+
+
+def _lines(block: bytes) -> list[bytes]:
+    """The lines of a block; empty ones are no rows."""
+    return [line for line in block.splitlines() if line]
+
+
+def _unquoted(block: bytes, delimiter: str) -> bytes:
+    """The same lines without the quotation marks around cells that do not need them."""
+    if b'"' not in block:
+        return block
+    end = re.escape(delimiter).encode() + rb"\r\n"
+    return re.sub(rb'"(?<![^%b]")([^"%b]*)"(?=[%b]|$)' % (end, end, end), rb"\1", block)
+
+
+def _cells(line: bytes, delimiter: str) -> list[str]:
+    """The cells of one line; bytes that are no text are written out, so that different ones stay different."""
+    text = _unquoted(line, delimiter).decode("utf-8", errors="backslashreplace")
+    if '"' in text:
+        try:
+            return next(csv.reader([text], delimiter=delimiter))
+        except csv.Error:
+            pass
+    return text.split(delimiter)

@@ -1,0 +1,126 @@
+"""Come here for private curves: where they come from, on which grid, and who is the privacy unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from dpfda.arrays import Array, ArrayLike
+from dpfda.errors import DataError, UsageError
+from dpfda.records.units import UnitIndex
+
+Ids = np.ndarray[tuple[int], np.dtype[np.generic]]
+Answer = TypeVar("Answer")
+BATCH_ROWS = 8192  # a batch of 48-point curves then fits a processor's cache
+
+
+class Source(Protocol):
+    """Rows of values that can be read again and again, in batches."""
+
+    @property
+    def width(self) -> int:
+        """How many values a row has: a fact of the layout."""
+
+    def rows(self) -> int: ...
+
+    def ids(self) -> Ids | None:
+        """The identifier of each row's unit; None if every row is a unit."""
+
+    def batches(self, rows: int) -> Iterator[Array]:
+        """Consecutive batches, (m, width), NaN where a value is missing or unreadable."""
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Curves on a common public grid, read when they are needed and never shown."""
+
+    source: Source
+    grid: Array | None  # (q,) or (q, p); None: equally spaced over the domain
+    unit: str | None  # what the identifiers are called; None: each row was assumed to be one unit
+
+    def __post_init__(self) -> None:
+        if self.grid is not None and len(self.grid) != self.source.width:
+            raise UsageError(
+                f"Grid and values must have the same length, got {len(self.grid)} grid points and "
+                f"{self.source.width} values a curve."
+            )
+
+    def __repr__(self) -> str:
+        return f"Curves(width={self.source.width}, unit={self.unit!r})"
+
+    @cached_property
+    def rows(self) -> int:
+        return _quietly(self.source.rows)
+
+    @cached_property
+    def units(self) -> UnitIndex | None:
+        ids = _quietly(self.source.ids)
+        return None if ids is None else UnitIndex.build(ids)
+
+    @property
+    def size(self) -> int:
+        """The number of privacy units; public only under replace-one."""
+        return self.rows if self.units is None else self.units.size
+
+    def batches(self, rows: int) -> Iterator[Array]:
+        return self.source.batches(rows)
+
+
+def _quietly(count: Callable[[], Answer]) -> Answer:
+    """The answer, or an error that says nothing about the records; it may be asked before the charge."""
+    with suppress(Exception):
+        return count()
+    raise DataError(
+        "The rows or their units could not be counted. Check that the data can be read. Nothing was charged."
+    )
+
+
+def as_grid(grid: ArrayLike | None) -> Array | None:
+    """A public grid: finite numbers, one row a point."""
+    if grid is None:
+        return None
+    try:
+        array = np.asarray(grid, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.ndim not in (1, 2) or array.size == 0 or not np.isfinite(array).all():
+        raise UsageError("A grid is a non-empty sequence of finite numbers, one for each value of a curve.")
+    return array
+
+
+def header_grid(columns: list[str]) -> Array:
+    """The grid that stands in the column names, e.g. age_1, age_1.25."""
+    import re
+
+    numbers = [re.search(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?$", name) for name in columns]
+    if any(number is None for number in numbers):
+        name = columns[numbers.index(None)]
+        raise DataError(
+            f"Column {name!r} does not end in a number, so no grid can be read from the header. Pass grid=."
+        )
+    return np.array([float(number.group()) for number in numbers if number is not None])
+
+
+def choose_columns(columns: list[str], pattern: str, unit: str | None) -> list[str]:
+    """The value columns that a shell pattern names, in the order of the file."""
+    from fnmatch import fnmatchcase
+
+    repeated = sorted({name for name in columns if columns.count(name) > 1})
+    if repeated:
+        raise DataError(f"Column {repeated[0]!r} stands twice in the table. Rename one.")
+    if unit is not None and unit not in columns:
+        raise DataError(f"No column {unit!r} for the privacy unit. Columns are: {_few(columns)}.")
+    chosen = [name for name in columns if fnmatchcase(name, pattern) and name != unit]
+    if not chosen:
+        raise DataError(f"No column matches values={pattern!r}. Columns are: {_few(columns)}.")
+    return chosen
+
+
+def _few(columns: list[str]) -> str:
+    shown = ", ".join(columns[:12])
+    return shown if len(columns) <= 12 else f"{shown}, ... ({len(columns)} in all)"

@@ -1,0 +1,90 @@
+"""Come here for curves in files, wide format: one row a curve, one column a grid point; CSV and Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpfda.arrays import Array, ArrayLike
+from dpfda.errors import DataError, UsageError
+from dpfda.records.cells import check_types, check_unit_type, columns_of, ids_of
+from dpfda.records.csvfile import CsvSource
+from dpfda.records.curves import Curves, Ids, as_grid, choose_columns, header_grid
+
+
+def read_curves(
+    path: str | Path, *, values: str = "*", unit: str | None = None, grid: ArrayLike | str | None = None
+) -> Curves:
+    """Curves from a CSV or Parquet file in wide format, read lazily.
+
+    `values` is a shell pattern over column names, e.g. "t*"; `unit` the column that says whose curve it is; `grid` the
+    public positions of the value columns, "header" to read them from the column names, None for equally spaced.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise DataError(f"No file {str(file)!r}. Check the path.")
+    source: type[ParquetSource] | type[CsvSource]
+    if file.suffix.lower() in (".parquet", ".pq"):
+        source = ParquetSource
+    elif file.suffix.lower() in (".csv", ".txt"):
+        source = CsvSource
+    else:
+        raise DataError(f"{file.name!r} is neither .csv nor .parquet. Convert it, or pass a data frame.")
+    columns = source.header(file)
+    chosen = choose_columns(columns, values, unit)
+    return Curves(source(file, tuple(chosen), unit), _grid(grid, chosen), unit)
+
+
+def _grid(grid: ArrayLike | str | None, columns: list[str]) -> Array | None:
+    if isinstance(grid, str):
+        if grid != "header":
+            raise UsageError(f"grid is a sequence of numbers, 'header' or None, got {grid!r}.")
+        return header_grid(columns)
+    return as_grid(grid)
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetSource:
+    """Row groups of a Parquet file, decoded a batch at a time."""
+
+    file: Path
+    names: tuple[str, ...]
+    unit: str | None
+
+    @staticmethod
+    def header(file: Path) -> list[str]:
+        return [str(name) for name in _parquet(file).schema_arrow.names]
+
+    def __post_init__(self) -> None:
+        schema = _parquet(self.file).schema_arrow
+        check_types(schema, self.names)
+        if self.unit is not None:
+            check_unit_type(schema, self.unit)
+
+    @property
+    def width(self) -> int:
+        return len(self.names)
+
+    def rows(self) -> int:
+        return int(_parquet(self.file).metadata.num_rows)
+
+    def ids(self) -> Ids | None:
+        if self.unit is None:
+            return None
+        return ids_of(_parquet(self.file).read(columns=[self.unit])[self.unit])
+
+    def batches(self, rows: int) -> Iterator[Array]:
+        for batch in _parquet(self.file).iter_batches(rows, columns=list(self.names), use_threads=True):
+            yield columns_of(batch, self.names)
+
+
+def _parquet(file: Path) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(file)
+    except (pa.ArrowInvalid, OSError):
+        raise DataError(f"{file.name!r} is not a Parquet file that can be read.") from None

@@ -1,0 +1,61 @@
+"""Come here for the public integer lattice on which units are clipped and summed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpfda.arrays import Array
+from dpfda.errors import UsageError
+
+RADIUS = 2**24  # squares of norms stay below 2^53, so they are exact in doubles
+MOST_UNITS = 2**38  # times the radius stays below 2^63: sums cannot overflow
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """Integer vectors inside a ball of `RADIUS` steps; one step is `bound / RADIUS` in the units of the curve."""
+
+    bound: float
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.bound, int | float) and 0 < self.bound < math.inf):
+            raise UsageError(
+                f"bound must be a positive finite number, in the units of the curves, got {self.bound!r}. "
+                "It may not be read from the data."
+            )
+        # So that variances, which are squares, neither overflow nor vanish.
+        if not 1e-100 <= self.bound <= 1e100:
+            raise UsageError(f"bound must lie between 1e-100 and 1e100, got {self.bound!r}. Change the units.")
+
+    @property
+    def step(self) -> float:
+        return self.bound / RADIUS
+
+    def clip(self, vectors: Array) -> Array:
+        """Scale every column into the ball and round it towards zero; says nothing about which ones needed it.
+
+        Columns are units, in steps but not yet whole, (size, m). The result holds integers as doubles, and every
+        column's squared norm is at most `RADIUS**2` in exact arithmetic, which is what the sensitivity rests on.
+        """
+        # A shade inside, so that rounding of the factor cannot push a vector out; maximum() rather than a mask.
+        inside = RADIUS * (1 - 1e-12)
+        factor = inside / np.maximum(np.sqrt(squared_norms(vectors)), inside)
+        clipped: Array = np.trunc(vectors * factor)
+        # Integers below 2^25 squared and summed are exact in doubles. No column fails this; if one did, it would count
+        # as empty rather than break the bound.
+        kept: Array = np.where(squared_norms(clipped) <= RADIUS**2, clipped, 0.0)
+        return kept
+
+
+def squared_norms(vectors: Array) -> Array:
+    """Squared Euclidean norms of columns, coordinate after coordinate.
+
+    The order of additions is fixed, so a column's norm does not depend on the batch it stands in.
+    """
+    total = np.zeros(vectors.shape[1])
+    for row in vectors:
+        total += row * row
+    return total

@@ -1,0 +1,134 @@
+"""Come here for curves that are already in memory: arrays, scikit-fda objects, data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpfda.arrays import Array, ArrayLike
+from dpfda.errors import DataError, UsageError
+from dpfda.records.cells import as_numbers, check_types, check_unit_type, columns_of, ids_of, number
+from dpfda.records.curves import Curves, Ids, as_grid, choose_columns
+from dpfda.records.units import UnitIndex, check_units
+
+
+@dataclass(frozen=True, slots=True)
+class ArraySource:
+    """Rows of a matrix; converted a batch at a time."""
+
+    table: np.ndarray[Any, Any]  # (n, q)
+    unit_ids: Ids | None
+
+    @property
+    def width(self) -> int:
+        return int(self.table.shape[1])
+
+    def rows(self) -> int:
+        return len(self.table)
+
+    def ids(self) -> Ids | None:
+        return self.unit_ids
+
+    def batches(self, rows: int) -> Iterator[Array]:
+        for start in range(0, len(self.table), rows):
+            yield as_numbers(self.table[start : start + rows])
+
+
+def from_array(values: ArrayLike, grid: Array | None, units: object) -> Curves:
+    """Curves from a matrix, one row a curve."""
+    table = _matrix(values, grid)
+    if table.dtype.kind == "c":
+        raise UsageError("Complex data not supported: curves are real functions.")
+    # No message says how many rows there are: that may be private.
+    if table.ndim != 2:
+        raise UsageError(
+            f"Curves are a matrix, one row a curve and one column a grid point, got {table.ndim} dimension(s). "
+            "Reshape your data with X.reshape(1, -1) if it is a single curve."
+        )
+    if table.shape[1] == 0:
+        raise UsageError("0 feature(s) (shape=(, 0)) while a minimum of 1 is required: no values in the curves.")
+    ids = None if units is None else check_units(units, len(table))
+    return Curves(_reordered(table, ids), grid, None if units is None else "unit")
+
+
+def _matrix(values: ArrayLike, grid: Array | None) -> np.ndarray[Any, Any]:
+    if hasattr(values, "tocsr") or type(values).__module__.startswith("scipy.sparse"):
+        raise UsageError("Sparse input is not supported: curves are dense. Use X.toarray().")
+    try:
+        table = np.asarray(values)
+        # A list without any rows has no width of its own.
+        return np.empty((0, len(grid))) if table.shape == (0,) and grid is not None else table
+    except ValueError:
+        rows: list[Any] = list(values)  # type: ignore[arg-type]
+    # Rows of different lengths: each is cut or padded to the public grid, by itself.
+    if grid is None:
+        raise UsageError("The rows have different lengths. Pass grid=, so that each can be repaired to it.") from None
+    table = np.full((len(rows), len(grid)), np.nan)
+    for target, row in zip(table, rows, strict=True):
+        cells = [number(cell) for cell in (row if hasattr(row, "__iter__") else [row])][: len(grid)]
+        target[: len(cells)] = cells
+    return table
+
+
+def _reordered(table: np.ndarray[Any, Any], ids: Ids | None) -> ArraySource:
+    """Rows with those of each unit together, so that one pass suffices."""
+    if ids is None:
+        return ArraySource(table, None)
+    index = UnitIndex.build(ids)
+    if index.grouped:
+        return ArraySource(table, index.codes)
+    order = np.argsort(index.codes, kind="stable")
+    return ArraySource(table[order], index.codes[order])
+
+
+def from_fdatagrid(data: Any, grid: Array | None, units: object) -> Curves:
+    """Curves from a scikit-fda FDataGrid, read by its attributes."""
+    if grid is not None:
+        raise UsageError("An FDataGrid has its own grid: leave grid= out.")
+    values = np.asarray(data.data_matrix)
+    if values.shape[-1] != 1:
+        raise UsageError(f"Curves must have one value at each point, got {values.shape[-1]}. Release each by itself.")
+    axes = np.meshgrid(*[np.asarray(axis, dtype=np.float64) for axis in data.grid_points], indexing="ij")
+    points = np.stack([axis.ravel() for axis in axes], axis=1)
+    return from_array(values.reshape(len(values), -1), points[:, 0] if points.shape[1] == 1 else points, units)
+
+
+def from_frame(frame: Any, *, values: str = "*", unit: object = None, grid: ArrayLike | None = None) -> Curves:
+    """Curves from a wide table: a pandas frame, or whatever speaks the Arrow C stream (polars, duckdb, pyarrow)."""
+    if not (hasattr(frame, "iloc") and hasattr(frame, "columns")):
+        return from_table(frame, values=values, unit=unit, grid=grid)
+    columns = [str(name) for name in frame.columns]
+    column = unit if isinstance(unit, str) else None
+    chosen = choose_columns(columns, values, column)
+    words = [name for name in chosen if frame.iloc[:, columns.index(name)].dtype.kind not in "fiubO"]
+    if words:
+        raise DataError(
+            f"Column {words[0]!r} does not hold numbers. Name the value columns, e.g. "
+            "dpfda.records.from_frame(frame, values='t*', unit='ID')."
+        )
+    table = np.stack([as_numbers(frame.iloc[:, columns.index(name)].to_numpy()) for name in chosen], axis=1)
+    ids = frame.iloc[:, columns.index(column)] if column is not None else unit
+    curves = from_array(table, as_grid(grid), ids)
+    return Curves(curves.source, curves.grid, column if column is not None else curves.unit)
+
+
+def from_table(frame: Any, *, values: str, unit: object, grid: ArrayLike | None) -> Curves:
+    """Curves from anything that speaks the Arrow C stream."""
+    import pyarrow as pa
+
+    try:
+        table = pa.table(frame)
+    except (TypeError, pa.ArrowInvalid):
+        raise UsageError("Curves are a table, one row a curve and one column a grid point, not one column.") from None
+    column = unit if isinstance(unit, str) else None
+    chosen = choose_columns(table.column_names, values, column)
+    check_types(table.schema, chosen)
+    if column is not None:
+        check_unit_type(table.schema, column)
+    matrix = columns_of(table, chosen)
+    ids = ids_of(table[column]) if column is not None else unit
+    curves = from_array(matrix, as_grid(grid), ids)
+    return Curves(curves.source, curves.grid, column if column is not None else curves.unit)

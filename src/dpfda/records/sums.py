@@ -1,0 +1,129 @@
+"""Come here for the sum over all units: exact, in batches, the same bit for bit in any order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+import numpy as np
+
+from dpfda.arrays import Array, Integers
+from dpfda.records.curves import Curves
+from dpfda.records.encoder import FRACTIONS
+from dpfda.records.lattice import Lattice
+from dpfda.records.progress import with_progress
+from dpfda.records.units import UnitIndex, average
+
+Encode = Callable[[Array], tuple[Array, Array]]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+HELD = 2**25  # numbers kept at a time for units whose records lie scattered: 256 MB
+
+
+def exact_sum(
+    curves: Curves,
+    encode: Encode,
+    lattice: Lattice,
+    *,
+    size: int,
+    batch_rows: int,
+    workers: int,
+    progress: bool | None,
+) -> Integers:
+    """The integer sum over all units of their clipped average vectors, (size,).
+
+    Memory does not grow with the number of rows, but for eight bytes a row when `units` are given.
+    """
+    batches = _batches(curves, batch_rows, progress)
+    if curves.units is None:
+
+        def one_batch(values: Array) -> Integers:
+            vectors, _ = encode(values)
+            return _total(vectors, 1, lattice)
+
+        return _add(in_order(one_batch, batches, workers), size)
+    if curves.units.grouped:
+        return _add(_grouped(in_order(encode, batches, workers), curves.units, lattice), size)
+    return _add(_scattered(curves, encode, lattice, size, batch_rows, workers, progress), size)
+
+
+def _batches(curves: Curves, batch_rows: int, progress: bool | None) -> Iterator[Array]:
+    batches = (batch for batch in curves.batches(batch_rows) if len(batch))
+    return with_progress(batches, total=-(-curves.rows // batch_rows), show=progress)
+
+
+def _total(sums: Array | Integers, counts: Integers | int, lattice: Lattice) -> Integers:
+    # A unit without any value has count 0 and sum 0: it contributes the centre.
+    averages = sums / (np.maximum(counts, 1) * FRACTIONS)
+    # Up to 2^28 units of at most 2^24 steps add up exactly in doubles.
+    total: Integers = lattice.clip(averages).sum(axis=1).astype(np.int64)
+    return total
+
+
+def _add(parts: Iterable[Integers], size: int) -> Integers:
+    total = np.zeros(size, dtype=np.int64)
+    for part in parts:
+        total += part
+    return total
+
+
+def _grouped(encoded: Iterable[tuple[Array, Array]], units: UnitIndex, lattice: Lattice) -> Iterator[Integers]:
+    """Totals of batches whose units stand together; the last unit of a batch waits for the next one."""
+    row, waiting = 0, None
+    for vectors, present in encoded:
+        codes, sums, counts = average(vectors, present, units.codes[row : row + len(present)])
+        row += len(present)
+        if waiting is not None and waiting[0] == codes[0]:
+            sums[:, 0] += waiting[1]
+            counts[0] += waiting[2]
+        elif waiting is not None:
+            yield _total(waiting[1][:, None], np.array([waiting[2]]), lattice)
+        yield _total(sums[:, :-1], counts[:-1], lattice)
+        waiting = codes[-1], sums[:, -1], counts[-1]
+    if waiting is not None:
+        yield _total(waiting[1][:, None], np.array([waiting[2]]), lattice)
+
+
+def _scattered(
+    curves: Curves,
+    encode: Encode,
+    lattice: Lattice,
+    size: int,
+    batch_rows: int,
+    workers: int,
+    progress: bool | None,
+) -> Iterator[Integers]:
+    """Totals of units whose records lie scattered: as many passes over the data as it takes to hold a share each."""
+    assert curves.units is not None
+    share = max(1, HELD // size)
+    for first in range(0, curves.units.size, share):
+        last = min(first + share, curves.units.size)
+        sums, counts = np.zeros((size, last - first), dtype=np.int64), np.zeros(last - first, dtype=np.int64)
+        row = 0
+        for vectors, present in in_order(encode, _batches(curves, batch_rows, progress), workers):
+            codes = curves.units.codes[row : row + len(present)]
+            row += len(present)
+            mine = (first <= codes) & (codes < last)
+            if mine.any():
+                units, part, count = average(vectors[:, mine], present[mine], codes[mine])
+                sums[:, units - first] += part
+                counts[units - first] += count
+        yield _total(sums, counts, lattice)
+
+
+def in_order(function: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Iterator[Result]:
+    """Results in the order of the items, computed on `workers` threads, a few at a time."""
+    if workers == 1:
+        yield from map(function, items)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        running: deque[Future[Result]] = deque()
+        for item in items:
+            running.append(pool.submit(function, item))
+            if len(running) > workers:
+                yield running.popleft().result()
+        while running:
+            yield running.popleft().result()

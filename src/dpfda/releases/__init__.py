@@ -1,0 +1,22 @@
+"""Come here for what has been paid for: releases, their cards, smoothing, bands, files and pictures."""
+
+from dpfda.releases.bands import Band
+from dpfda.releases.calculus import Function
+from dpfda.releases.certificate import NOT_PRIVATE, Certificate
+from dpfda.releases.files import load, save
+from dpfda.releases.release import Count, Release
+from dpfda.releases.smoothing import FAMILIES, Smoothing, smooth
+
+__all__ = [
+    "FAMILIES",
+    "NOT_PRIVATE",
+    "Band",
+    "Certificate",
+    "Count",
+    "Function",
+    "Release",
+    "Smoothing",
+    "load",
+    "save",
+    "smooth",
+]

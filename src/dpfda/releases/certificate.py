@@ -1,0 +1,162 @@
+"""Come here for the release card: what was released, under which guarantee, and what that means."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from decimal import ROUND_CEILING, Context
+from textwrap import fill
+from typing import Any
+
+from dpfda.privacy import REPLACE
+
+NOT_PRIVATE = "NOT PRIVATE: the noise came from a seeded source and can be predicted. For tests and studies only."
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The card of a release. Every field is public: chosen in advance, or paid for."""
+
+    what: str
+    dataset: str
+    domain: tuple[tuple[float, float], ...]
+    unit: str
+    unit_was_assumed: bool
+    neighbours: str
+    n: float  # exact under replace-one, where it is public; noisy under add-or-remove-one
+    n_is_noisy: bool
+    bound: float
+    centre: str
+    epsilon: float
+    delta: float
+    rho: float
+    mechanism: str
+    noise: str
+    scale: float  # in the units of the curve, of one coordinate of the mean (of the largest block)
+    lattice_step: float
+    sensitivity: float  # of the integer sum, in lattice steps
+    sensitivity_norm: str
+    sensitivity_because: str
+    attacker_power: float  # at 5 % false positives
+    basis: str
+    size: int
+    chosen: tuple[tuple[str, str], ...]  # how each public parameter came about
+    missing: str
+    randomness: str
+    recorded: str
+    software: tuple[tuple[str, str], ...]
+    warnings: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The card as plain data."""
+        data = asdict(self)
+        return data | {
+            "domain": [list(side) for side in self.domain],
+            "chosen": dict(self.chosen),
+            "software": dict(self.software),
+            "warnings": list(self.warnings),
+        }
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> Certificate:
+        return Certificate(
+            **data
+            | {
+                "domain": tuple((float(low), float(high)) for low, high in data["domain"]),
+                "chosen": tuple(data["chosen"].items()),
+                "software": tuple(data["software"].items()),
+                "warnings": tuple(data["warnings"]),
+            }
+        )
+
+    @property
+    def private(self) -> bool:
+        """Whether the noise came from a source that nobody can predict."""
+        return self.randomness.startswith("system")
+
+    @property
+    def guarantee(self) -> str:
+        if self.delta == 0:
+            return f"pure epsilon = {_plain(self.epsilon)}"
+        return f"(epsilon = {_plain(self.epsilon)}, delta = {_plain(self.delta)})"
+
+    @property
+    def sentence(self) -> str:
+        """What the guarantee means, for those who are in the data."""
+        if not self.private:
+            return "The noise can be predicted, so this release promises nothing to anybody."
+        times = _up(math.exp(min(self.epsilon, 700.0)), 3)
+        otherwise = "been another one" if self.neighbours == REPLACE else "not been included"
+        exception = "" if self.delta == 0 else f", but for a chance of {_plain(self.delta)}"
+        return (
+            f"Whatever a reader concludes would be at most {times} times more or less likely had this {self.unit} "
+            f"{otherwise}{exception}."
+        )
+
+    def text(self) -> str:
+        """The card for people."""
+        count = f"about {self.n:.0f} (noisy: the number itself is private)" if self.n_is_noisy else f"{self.n:.0f}"
+        assumed = "; no column of persons was named, so every row counts as another person"
+        stamps = self.warnings if self.private or NOT_PRIVATE in self.warnings else (NOT_PRIVATE, *self.warnings)
+        lines = [
+            _wrapped("", f"Release card: {self.what} of '{self.dataset}'"),
+            *(_wrapped("", f"Warning: {stamp}") for stamp in stamps),
+            "",
+            _entry("guarantee", f"{self.guarantee}; for composition {_up(self.rho, 4)}-zCDP"),
+            _entry(
+                "protects", f"one {self.unit} (neighbours: {self.neighbours}){assumed if self.unit_was_assumed else ''}"
+            ),
+            _entry("units", count),
+            _entry("domain", " x ".join(f"[{low:g}, {high:g}]" for low, high in self.domain)),
+            _entry("bound", f"{_plain(self.bound)}, on the root mean square around the centre: {self.centre}"),
+            _entry("mechanism", self.mechanism + ("" if self.noise == self.mechanism else f", {self.noise}")),
+            _entry("noise scale", f"{self.scale:.4g}, the largest standard deviation of a coordinate of the result"),
+            _entry(
+                "sensitivity",
+                f"{_plain(self.sensitivity)} lattice steps of {self.lattice_step:.4g} in {self.sensitivity_norm}, "
+                f"because {self.sensitivity_because}",
+            ),
+            _entry("basis", f"{self.basis}, {self.size} function{'s' if self.size > 1 else ''}"),
+            _entry("missing data", self.missing),
+            _entry("randomness", self.randomness),
+            _entry("ledger", self.recorded),
+            _entry(
+                "attacker",
+                f"detects one {self.unit} with probability at most {_up(self.attacker_power, 3)} at 5 % false alarms",
+            ),
+            *(_entry("chosen", f"{name}: {how}") for name, how in self.chosen),
+            _entry("software", ", ".join(f"{name} {version}" for name, version in self.software)),
+            "",
+            _wrapped("  ", self.sentence),
+            _wrapped(
+                "  ", "The noise band does not cover what clipping, the finite basis or the sampling of people did."
+            ),
+        ]
+        return "\n".join(lines)
+
+
+def _entry(label: str, text: str) -> str:
+    return _wrapped(f"  {label:<15}", text)
+
+
+def _wrapped(start: str, text: str) -> str:
+    """Lines of at most 118 characters, the later ones below the beginning of the text."""
+    return fill(
+        text,
+        width=118,
+        initial_indent=start,
+        subsequent_indent=" " * len(start),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _plain(value: float) -> str:
+    """A number in few digits if they say it exactly, else in all of them: a guarantee is not rounded."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value)).removesuffix(".0")
+
+
+def _up(value: float, digits: int) -> str:
+    """A number rounded up, since the card says "at most"."""
+    return f"{float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(value)):g}"

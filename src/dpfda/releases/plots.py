@@ -1,0 +1,62 @@
+"""Come here for pictures of releases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpfda.errors import UsageError
+from dpfda.releases.release import Release
+
+INK, NOISE = "#1b4965", "#9fc5dc"
+
+
+def plot(release: Release, ax: Any, level: float) -> Any:
+    """Draw a release with its noise band; never a true curve beside it, which no release knows."""
+    dimension = release.basis.domain.dimension
+    if dimension > 2:
+        raise UsageError(
+            f"plot() draws curves and surfaces; this release lives in {dimension} dimensions. Evaluate it."
+        )
+    if ax is None:
+        from matplotlib import pyplot
+
+        _, ax = pyplot.subplots(figsize=(7.5, 4.5), layout="constrained")
+    draw = _interval if dimension == 1 else _surface
+    draw(release, ax, level)
+    card = release.certificate
+    stamp = "" if card.private else "  -  NOT PRIVATE"
+    # No mathematics: a data set may be called "costs in $".
+    ax.set_title(f"{card.what} of '{card.dataset}', {card.guarantee}{stamp}", fontsize=10, parse_math=False)
+    return ax
+
+
+def _name(release: Release, what: str) -> str:
+    return f"{what} (smoothing: {release.smoothing.name}), estimated error {release.estimated_error:.2g}"
+
+
+def _interval(release: Release, ax: Any, level: float) -> None:
+    band = release.band(level, release.points(401))
+    ax.fill_between(
+        band.points,
+        band.lower,
+        band.upper,
+        color=NOISE,
+        alpha=0.5,
+        lw=0,
+        label=f"{100 * level:g} % noise band, everywhere",
+    )
+    ax.plot(band.points, release(band.points), color=INK, lw=2, label=_name(release, "private curve"))
+    ax.set_xlim(*release.basis.domain.sides[0])
+    ax.set_xlabel("t")
+    ax.grid(alpha=0.25)
+    ax.legend(frameon=False, fontsize=9)
+
+
+def _surface(release: Release, ax: Any, level: float) -> None:
+    size = 41
+    grid = release.points(size).reshape(size, size, 2)
+    values = release(release.points(size)).reshape(size, size)
+    image = ax.pcolormesh(grid[..., 0], grid[..., 1], values, shading="gouraud", cmap="viridis")
+    ax.figure.colorbar(image, ax=ax, label=_name(release, "private surface"))
+    ax.set_xlabel("t1")
+    ax.set_ylabel("t2")

@@ -1,0 +1,175 @@
+"""Come here for a release: a private function, what it cost, and everything that is free afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpfda.arrays import Array, ArrayLike
+from dpfda.bases import Basis
+from dpfda.errors import MissingExtra, UsageError
+from dpfda.privacy import Noise
+from dpfda.releases.bands import Band, check_level, multiplier
+from dpfda.releases.calculus import Function
+from dpfda.releases.certificate import Certificate
+from dpfda.releases.smoothing import Smoothing, smooth
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A noisy number of units, and the law of its noise."""
+
+    value: float
+    noise: Noise
+
+    def reach(self, failure: float) -> float:
+        """How far its noise goes but with this probability."""
+        from scipy.special import ndtri
+
+        tail = -np.log(failure) if self.noise.law == "radial" else -ndtri(failure / 2)
+        return float(tail * self.noise.scales[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A private function: noisy coordinates in a public basis around a public centre, and their card.
+
+    Nothing in it knows a record; every method is post-processing and costs nothing.
+    """
+
+    basis: Basis
+    noisy: Array  # (size,) coordinates around the centre, as paid for
+    centre: Array  # (size,) coordinates of the public centre
+    noise: Noise  # the law of what was added to the coordinates
+    count: Count | None  # None where the number of units is public
+    smoothing: Smoothing
+    certificate: Certificate
+
+    @property
+    def coordinates(self) -> Array:
+        """Coordinates after smoothing, with the centre added back, (size,)."""
+        return self.centre + self.smoothing.weights * self.noisy
+
+    @property
+    def function(self) -> Function:
+        return Function(self.basis, self.coordinates, (0,) * self.basis.domain.dimension)
+
+    def __call__(self, points: ArrayLike) -> Array:
+        """Values at points of the domain, (m,)."""
+        return self.function(points)
+
+    def derivative(self, order: int | tuple[int, ...] = 1) -> Function:
+        """A derivative, itself callable anywhere."""
+        return self.function.derivative(order)
+
+    def integral(self, low: ArrayLike | None = None, high: ArrayLike | None = None) -> float:
+        """The integral from low to high, by default over the whole domain."""
+        return self.function.integral(low, high)
+
+    def inner(self, other: Callable[[Array], ArrayLike]) -> float:
+        """The mean over the domain of the product with another function."""
+        return self.function.inner(other)
+
+    def norm(self) -> float:
+        """The root mean square over the domain."""
+        return self.function.norm()
+
+    @property
+    def estimated_error(self) -> float:
+        """Estimated root mean square distance of the smoothed curve from the exact clipped mean.
+
+        It counts what noise and smoothing did, by Stein's estimate: unbiased in square for Gaussian noise, some percent
+        too low for radial noise. Never below what is left of the noise. Not counted: clipping, basis, sampling.
+        """
+        variances = self.noise.variances
+        risk = max(self.smoothing.risk, float(self.smoothing.weights**2 @ variances))
+        # One in an orthonormal basis; else the share of the noise in coordinates that reaches the curve.
+        risk *= float(np.sum(self.basis.gram().diagonal() * variances) / variances.sum())
+        if self.count is not None:
+            moved = Function(self.basis, self.coordinates - self.centre, self.function.order).norm()
+            risk += (moved / self.count.value) ** 2 * float(self.count.noise.variances[0])
+        return float(np.sqrt(risk))
+
+    def smooth(self, name: str = "auto") -> Release:
+        """The same release with another smoothing: "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"."""
+        return replace(self, smoothing=smooth(name, self.noisy, self.noise.variances, self.basis.frequencies))
+
+    def band(self, level: float = 0.95, points: ArrayLike | None = None) -> Band:
+        """A simultaneous band for what the noise did, whatever smoothing was chosen.
+
+        It stands around the coordinates as they were paid for: smoothing depends on them and adds a bias that nobody
+        knows, so a band around the smoothed curve could not keep its level.
+        """
+        check_level(level)
+        where = self.points() if points is None else self.basis.domain.points(points)
+        functions = self.basis.matrix(where)
+        # A tenth of the chance to fail goes to the count, if that is noisy too.
+        share = level if self.count is None else 1 - 0.9 * (1 - level)
+        reach = multiplier(self.basis, self.noise, share) * np.sqrt(functions**2 @ self.noise.variances)
+        # Rounding to the lattice moved each coordinate by at most a step.
+        reach = reach + self.certificate.lattice_step * np.abs(functions).sum(axis=1)
+        middle, centre = functions @ self.noisy, functions @ self.centre
+        lower, upper = middle - reach, middle + reach
+        if self.count is not None:
+            # The exact mean is (noisy sum - its noise) / (noisy count - its noise).
+            off = self.count.reach(0.1 * (1 - level))
+            if off >= self.count.value:
+                lower, upper = np.full_like(lower, -np.inf), np.full_like(upper, np.inf)
+            else:
+                ratio = self.count.value / (self.count.value + np.array([[off], [-off]]))
+                lower, upper = (lower * ratio).min(axis=0), (upper * ratio).max(axis=0)
+        flat = where[:, 0] if where.shape[1] == 1 else where
+        return Band(flat, centre + lower, centre + upper, level)
+
+    def points(self, size: int | None = None) -> Array:
+        """Equally spaced points of the domain, (size^p, p); by default 101 on an interval, 41 on each side of a box."""
+        return self.basis.domain.grid(size or (101 if self.basis.domain.dimension == 1 else 41))
+
+    def to_frame(self, points: ArrayLike | None = None, *, level: float = 0.95) -> Any:
+        """A pandas DataFrame with points, values and the noise band."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtra("to_frame() needs pandas: pip install pandas.") from None
+        band = self.band(level, points)
+        rows = band.points.reshape(len(band.lower), -1)
+        names = ["t"] if rows.shape[1] == 1 else [f"t{axis + 1}" for axis in range(rows.shape[1])]
+        columns = dict(zip(names, rows.T, strict=True))
+        return pd.DataFrame(columns | {"value": self(rows), "lower": band.lower, "upper": band.upper})
+
+    def to_fdatagrid(self, points: ArrayLike | None = None) -> Any:
+        """A scikit-fda FDataGrid with one curve."""
+        try:
+            from skfda import FDataGrid
+        except ImportError:
+            raise MissingExtra("to_fdatagrid() needs scikit-fda: pip install 'dpfda[fda]'.") from None
+        domain = self.basis.domain
+        if domain.dimension == 1:
+            # In order: scikit-fda interpolates between neighbours.
+            where = self.points() if points is None else np.unique(domain.points(points), axis=0)
+            return FDataGrid(self(where)[None, :], where[:, 0], domain_range=[domain.sides[0]])
+        if points is not None:
+            raise UsageError("On a box to_fdatagrid() takes no points: scikit-fda wants a full grid, which it makes.")
+        axes = [np.linspace(low, high, 41) for low, high in domain.sides]
+        values = self(self.points()).reshape(1, *(len(axis) for axis in axes))
+        return FDataGrid(values, axes, domain_range=list(domain.sides))
+
+    def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
+        """A picture of the curve with its noise band; returns the axes."""
+        from dpfda.releases.plots import plot
+
+        return plot(self, ax, level)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the release as JSON; `dpfda.load` reads it back with identical values."""
+        from dpfda.releases.files import save
+
+        return save(self, path)
+
+    def __repr__(self) -> str:
+        card = self.certificate
+        return f"Release({card.what} of {card.dataset!r}, {card.guarantee}, {self.basis.size} coordinates)"

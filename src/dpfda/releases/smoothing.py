@@ -1,0 +1,107 @@
+"""Come here for smoothing after the noise: adaptive, and free, because it sees only what was released."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from dpfda.arrays import Array, Integers
+from dpfda.errors import UsageError
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothing:
+    """Weights on noisy coordinates, and the estimated squared error of what they give."""
+
+    name: str
+    weights: Array  # (size,), between 0 and 1
+    risk: float  # may be negative where there is nothing but noise: it is unbiased, not positive
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Weights to average over, and the estimated risk of each."""
+
+    weights: Array  # (m, size)
+    risks: Array  # (m,)
+
+
+def unbiased_risk(weights: Array, noisy: Array, variances: Array) -> Array:
+    """Estimated squared error of fixed weights, unbiased for any noise with these variances, (m, size) -> (m,)."""
+    # E y^2 = x^2 + v, so (1 - h)^2 (y^2 - v) + h^2 v estimates (1 - h)^2 x^2 + h^2 v.
+    risks: Array = (1 - weights) ** 2 @ noisy**2 + 2 * weights @ variances - np.sum(variances)
+    return risks
+
+
+def none(noisy: Array, variances: Array, frequencies: Array) -> Candidates:
+    """The noisy coordinates as they are."""
+    weights = np.ones((1, len(noisy)))
+    return Candidates(weights, unbiased_risk(weights, noisy, variances))
+
+
+def sobolev(order: int, noisy: Array, variances: Array, frequencies: Array) -> Candidates:
+    """Ridges in a Sobolev norm: `1 / (1 + (f/c)^(2 order))` for 40 cut-offs c from below the first frequency up."""
+    cutoffs = np.geomspace(0.3, 4 * max(float(frequencies.max()), 1.0), 40)
+    weights = 1 / (1 + (frequencies / cutoffs[:, None]) ** (2 * order))
+    return Candidates(weights, unbiased_risk(weights, noisy, variances))
+
+
+def james_stein(noisy: Array, variances: Array, frequencies: Array) -> Candidates:
+    """Positive-part James-Stein in blocks of doubling width; blocks of one or two are left alone."""
+    weights, risk = np.ones((1, len(noisy))), float(variances[frequencies == 0].sum())
+    for block in _octaves(frequencies):
+        v = float(variances[block].mean())
+        signal, degrees = float(np.sum(noisy[block] ** 2)) / v, len(block)
+        if degrees < 3:
+            risk += degrees * v
+            continue
+        # Stein's estimate for these weights, which depend on the coordinates: the one for fixed weights is too low.
+        weights[0, block] = max(0.0, 1 - (degrees - 2) / max(signal, 1e-300))
+        risk += v * (degrees - (degrees - 2) ** 2 / signal if signal > degrees - 2 else signal - degrees)
+    return Candidates(weights, np.array([risk]))
+
+
+def _octaves(frequencies: Array) -> Iterator[Integers]:
+    """Coordinates with frequencies above 0 to below 2, 2 to below 4, 4 to below 8, and so on.
+
+    Frequency zero is no roughness: constants, and bases whose coordinates are places, are not shrunk.
+    """
+    levels = np.floor(np.log2(np.maximum(frequencies, 1.0)))
+    for level in np.unique(levels):
+        block = np.flatnonzero((levels == level) & (frequencies > 0)).astype(np.int64)
+        if len(block):
+            yield block
+
+
+Family = Callable[[Array, Array, Array], Candidates]
+
+# What "auto" averages over; a new family is a function and a line here.
+FAMILIES: dict[str, Family] = {
+    "none": none,
+    **{f"sobolev-{order}": partial(sobolev, order) for order in (1, 2, 4, 8)},
+    "james-stein": james_stein,
+}
+
+
+def smooth(name: str, noisy: Array, variances: Array, frequencies: Array) -> Smoothing:
+    """An average over the candidates of a family, or with "auto" of all families.
+
+    Each candidate weighs `exp(-risk / (2 v))`, v the mean variance (Leung and Barron 2006): steadier than the single
+    best when many are nearly as good.
+    """
+    if name != "auto" and name not in FAMILIES:
+        raise UsageError(f"Unknown smoothing {name!r}. Known are 'auto', {', '.join(map(repr, FAMILIES))}.")
+    families = FAMILIES.values() if name == "auto" else [FAMILIES[name]]
+    every = [family(noisy, variances, frequencies) for family in families]
+    weights, risks = np.concatenate([c.weights for c in every]), np.concatenate([c.risks for c in every])
+    shares = np.exp(-(risks - risks.min()) / (2 * variances.mean()))
+    shares /= shares.sum()
+    mean = np.clip(shares @ weights, 0.0, 1.0)
+    # Shares depend on the coordinates too. Every risk above has the derivative 2 (1 - h)^2 y, so Stein's identity adds
+    # these two terms to the average risk; without them it would be too low.
+    spread = weights - mean
+    chosen = -(shares @ spread**2) - 2 * variances / variances.mean() * (shares @ (spread * (1 - weights) ** 2))
+    return Smoothing(name, mean, float(shares @ risks + chosen @ noisy**2))

@@ -1,0 +1,56 @@
+"""Come here for the mean function: the mean over units of their clipped average curves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dpfda.arrays import Integers
+from dpfda.bases import Basis
+from dpfda.norms import L2, Sensitivity, up
+from dpfda.privacy import Noise
+from dpfda.records import RADIUS, Encoder
+from dpfda.records.sums import Encode
+from dpfda.releases import Count
+from dpfda.summaries.base import Decoded, Public
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A unit's vector is the average of its curves' coordinates; the summary is the mean of these vectors."""
+
+    name: ClassVar[str] = "mean function"
+
+    def encode(self, public: Public, basis: Basis) -> Encode:
+        # Gaps are filled along the line; on a box along the order of the grid.
+        positions = public.grid[:, 0] if public.grid.shape[1] == 1 else np.arange(len(public.grid), dtype=np.float64)
+        projection = basis.projection(public.grid)
+        return Encoder.build(projection, positions, public.centre, public.cap, public.lattice).encode
+
+    def bounds(self, public: Public, basis: Basis) -> tuple[Sensitivity, ...]:
+        if public.unit.size_is_public:
+            return (
+                Sensitivity(
+                    2.0 * RADIUS,
+                    L2(),
+                    f"a unit's integer vector has norm at most {RADIUS} and replacing it moves the sum by two of them",
+                ),
+            )
+        longest = up(math.sqrt(RADIUS**2 + public.count_weight**2))
+        because = (
+            f"a unit adds an integer vector of norm at most {RADIUS} and {public.count_weight} to the count: together "
+            f"at most {longest:.10g}"
+        )
+        return (Sensitivity(longest, L2(), because),)
+
+    def decode(self, sums: Integers, noise: Noise, public: Public, basis: Basis) -> Decoded:
+        units = float(public.n) if public.n is not None else max(float(sums[0]) / public.count_weight, 1.0)
+        factor = public.lattice.step / units
+        if public.n is not None:
+            return Decoded(sums.astype(np.float64) * factor, noise.scaled(factor), None)
+        of_count, of_sums = noise.split_first()
+        count = Count(units, of_count.scaled(1 / public.count_weight))
+        return Decoded(sums[1:].astype(np.float64) * factor, of_sums.scaled(factor), count)

@@ -1,0 +1,325 @@
+"""The one door: public checks, then the charge, then the records; and after them one constant error at most."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import dpfda
+from dpfda.bases import Basis, as_domain, cosine
+from dpfda.curator import Curator, Reading, _least_noise
+from dpfda.errors import BudgetExceeded, CannotMeetBudget, DataError, ReleaseFailed, UsageError
+from dpfda.mechanisms import Gaussian, KNorm, Laplace, SeededRandomness
+from dpfda.norms import L1, L2, Sensitivity
+from dpfda.privacy import ADD_REMOVE, REPLACE, Budget, SessionLedger, Unit
+from dpfda.records import Curves, Lattice
+from dpfda.summaries import Mean, Public
+
+WIDTH = 8
+SECRET = 123456.789
+CONSTANT = (
+    "The release failed after records were read. Nothing more can be said without saying something about them; "
+    "the charge stays."
+)
+
+
+class Watched:
+    """A source that notes every question about its records, and fails where it is told to."""
+
+    width = WIDTH
+
+    def __init__(self, events, n=5, fail=None, ids=False):
+        self.events, self.n, self.fail, self.with_ids = events, n, fail, ids
+
+    def rows(self):
+        self.events.append("rows")
+        return self.n
+
+    def ids(self):
+        self.events.append("ids")
+        return np.arange(self.n) // 2 if self.with_ids else None
+
+    def batches(self, rows):
+        self.events.append("batches")
+        for start in range(0, self.n, rows):
+            if self.fail is not None and start >= 2:
+                raise self.fail
+            yield np.full((min(rows, self.n - start), WIDTH), SECRET)
+
+
+class Clerk:
+    """A ledger that notes charges among the other events, and may refuse."""
+
+    def __init__(self, events, refuse=False):
+        self.events, self.refuse = events, refuse
+
+    def charge(self, entry):
+        self.events.append(f"charge {entry.dataset} {entry.what} {entry.budget.epsilon}")
+        if self.refuse:
+            raise BudgetExceeded("nothing left")
+
+
+def estimator(events, *, neighbours=REPLACE, **kwargs):
+    known = {"epsilon": 1.0, "delta": 1e-6, "bound": 1.0, "planned_n": 5, "dataset": "scans", "ledger": Clerk(events)}
+    return dpfda.MeanFunction(**{**known, "neighbours": neighbours, "batch_rows": 1, **kwargs})
+
+
+CHARGE = "charge scans mean function, gaussian 1.0"
+
+
+@pytest.mark.parametrize("ids", [False, True])
+def test_under_replace_one_only_the_number_of_units_is_asked_for_before_the_charge(ids):
+    events = []
+    estimator(events).fit(Curves(Watched(events, ids=ids), None, None))
+    before = events[: events.index(CHARGE)]
+    assert set(before) <= {"rows", "ids"}
+    assert "batches" in events[events.index(CHARGE) :]
+
+
+@pytest.mark.parametrize("ids", [False, True])
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_under_add_or_remove_one_the_records_are_not_even_counted_before_the_charge(ids, n):
+    events = []
+    estimator(events, neighbours=ADD_REMOVE).fit(Curves(Watched(events, n, ids=ids), None, None))
+    assert events[0] == CHARGE
+    assert events.count(CHARGE) == 1
+    assert "batches" in events
+
+
+def test_a_ledger_that_refuses_keeps_the_records_unread():
+    events = []
+    with pytest.raises(BudgetExceeded, match="nothing left"):
+        estimator(events, ledger=Clerk(events, refuse=True)).fit(Curves(Watched(events), None, None))
+    assert "batches" not in events
+
+
+def test_a_spent_ledger_refuses_the_second_fit_and_keeps_the_first():
+    ledger = SessionLedger(cap=Budget(1.5, 1e-6))
+    est = estimator([], ledger=ledger)
+    est.fit(np.zeros((5, WIDTH)))
+    first = est.release_
+    with pytest.raises(BudgetExceeded, match="costs epsilon 1"):
+        est.fit(np.zeros((5, WIDTH)))
+    assert est.release_ is first
+    assert len(ledger.entries) == 1
+
+
+# Failures among the records.
+
+
+@pytest.mark.parametrize("neighbours", [REPLACE, ADD_REMOVE])
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize(
+    "failure",
+    [
+        ValueError(f"row 2 holds {SECRET}"),
+        KeyError(SECRET),
+        MemoryError(),
+        UsageError(f"{SECRET}"),
+        StopIteration(SECRET),
+    ],
+    ids=lambda failure: type(failure).__name__,
+)
+def test_a_failure_among_the_records_is_one_constant_error_and_the_charge_stays(failure, workers, neighbours):
+    events = []
+    est = estimator(events, neighbours=neighbours, workers=workers)
+    with pytest.raises(ReleaseFailed) as caught:
+        est.fit(Curves(Watched(events, fail=failure), None, None))
+    error = caught.value
+    assert str(error) == CONSTANT
+    assert error.__cause__ is None
+    assert error.__context__ is None
+    assert error.exit_code == 5
+    assert not hasattr(est, "release_")
+    assert events.count(CHARGE) == 1
+    shown = "".join(traceback.format_exception(error))
+    assert str(SECRET) not in shown
+    assert "row 2" not in shown
+
+
+def test_no_frame_of_the_error_holds_the_exact_sum():
+    """Tools that print the local variables of a traceback walk exactly these frames."""
+
+    class Failing(Gaussian):
+        def draw(self, coordinates, scale, *, randomness):
+            if np.any(coordinates):
+                raise RuntimeError("out of luck")
+            return super().draw(coordinates, scale, randomness=randomness)
+
+    with pytest.raises(ReleaseFailed) as caught:
+        curator().release(Mean(), basis=cosine((0, 1), 3), mechanism=Failing(), budget=Budget(1.0, 1e-6))
+    names = {name for frame, _ in traceback.walk_tb(caught.tb) for name in frame.f_locals}
+    assert "total" not in names
+
+
+def test_a_source_with_rows_of_another_width_fails_after_the_charge_with_the_constant_error():
+    class Wider(Watched):
+        def batches(self, rows):
+            yield np.zeros((2, WIDTH + 1))
+
+    events = []
+    with pytest.raises(ReleaseFailed) as caught:
+        estimator(events).fit(Curves(Wider(events), None, None))
+    assert str(caught.value) == CONSTANT
+    assert CHARGE in events
+
+
+def test_an_interrupt_by_the_user_is_no_failure_of_the_release():
+    events = []
+    with pytest.raises(KeyboardInterrupt):
+        estimator(events).fit(Curves(Watched(events, fail=KeyboardInterrupt()), None, None))
+    assert CHARGE in events
+
+
+# Public checks of the curator itself.
+
+
+def public(**changes):
+    facts = {
+        "unit": Unit("person", REPLACE),
+        "n": 5,
+        "planned": 5,
+        "grid": np.linspace(0, 1, WIDTH)[:, None],
+        "centre": np.zeros(WIDTH),
+        "cap": 16.0,
+        "lattice": Lattice(1.0),
+        "count_weight": 0,
+    }
+    return Public(**{**facts, **changes})
+
+
+def curator(events=None, facts=None, **kwargs):
+    events = [] if events is None else events
+    facts = public() if facts is None else facts
+    return Curator(Curves(Watched(events), None, "person"), facts, dataset="scans", ledger=Clerk(events), **kwargs)
+
+
+@dataclass(frozen=True)
+class Nameless(Basis):
+    """A basis of the user's own that cannot be written on a card."""
+
+    domain: object
+    size: int
+
+    def functions(self, points, order):
+        return np.ones((len(points), self.size))
+
+
+WIDE = public(grid=np.linspace(0, 1, 9)[:, None], centre=np.zeros(9))
+COUNTED = public(unit=Unit("person", ADD_REMOVE), n=None, count_weight=2**23)
+RELEASE = {"basis": cosine((0, 1), 3), "mechanism": Gaussian(), "budget": Budget(1.0, 1e-6)}
+
+
+@pytest.mark.parametrize(
+    ("facts", "changes", "kind", "text"),
+    [
+        (public(n=0), {}, DataError, r"A release needs between 1 and 2\^38 persons, got 0\."),
+        (public(n=2**38 + 1), {}, DataError, r"between 1 and 2\^38 persons, got 274877906945\."),
+        (public(), {"budget": Budget(1.0, 0.0)}, CannotMeetBudget, r"gaussian noise cannot meet .* it needs delta > 0"),
+        (public(), {"smoothing": "much"}, UsageError, "Unknown smoothing 'much'"),
+        (public(), {"mechanism": KNorm((2,), (1.0,))}, UsageError, r"The blocks \(2,\) hold 2 coordinates, not 3"),
+        (
+            COUNTED,
+            {"mechanism": KNorm((2, 2), (0.6, 0.8))},
+            UsageError,
+            "shares a radial block of 2: it cannot be split",
+        ),
+        (public(), {"basis": Nameless(as_domain((0, 1)), 1)}, UsageError, "Nameless cannot be written to a file"),
+        (public(), {"budget": Budget(1e9, 1e-6)}, CannotMeetBudget, "gaussian noise|too little"),
+        (
+            public(),
+            {"budget": Budget(1e-12, 0.0), "mechanism": Laplace()},
+            UsageError,
+            "A noise scale must lie between",
+        ),
+    ],
+)
+def test_what_can_be_refused_is_refused_before_the_charge(facts, changes, kind, text):
+    events = []
+    with pytest.raises(kind, match=text):
+        curator(events, facts).release(Mean(), **{**RELEASE, **changes})
+    assert events == []
+
+
+@pytest.mark.parametrize("randomness", [42, "seed", np.random.default_rng(0)], ids=repr)
+def test_a_source_of_randomness_that_is_none_is_refused(randomness):
+    """A seed in its place, as in other libraries, would otherwise fail after the charge."""
+    with pytest.raises(UsageError, match=r"randomness must be None or a source such as .*SeededRandomness\(1\), got"):
+        curator(randomness=randomness)
+
+
+def test_a_grid_of_another_length_than_the_curves_is_refused():
+    with pytest.raises(UsageError, match="The public grid has 9 points and a curve 8 values: they must agree"):
+        curator(facts=WIDE)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"batch_rows": 0},
+        {"batch_rows": 2**20 + 1},
+        {"batch_rows": 2.5},
+        {"batch_rows": "9"},
+        {"workers": 0},
+        {"workers": 1.5},
+    ],
+    ids=repr,
+)
+def test_reading_takes_whole_numbers_in_range(wrong):
+    with pytest.raises(
+        UsageError, match=r"batch_rows must be a whole number between 1 and 2\^20 and workers"
+    ) as caught:
+        Reading(**wrong)
+    assert repr(next(iter(wrong.values()))) in str(caught.value)
+
+
+def test_the_bound_with_the_least_noise_is_taken():
+    bounds = tuple(Sensitivity(value, norm, "") for value, norm in ((9.0, L2()), (4.0, L1()), (5.0, L2())))
+    sensitivity, scale = _least_noise(bounds, Laplace(), Budget(1.0, 0.0), 4)
+    assert (sensitivity.value, sensitivity.norm) == (4.0, L1())
+    assert scale == pytest.approx(4.0)
+
+
+def test_bounds_in_no_norm_of_use_are_refused_and_so_are_none_at_all():
+    with pytest.raises(UsageError, match=r"A sensitivity in L1\(\) cannot be converted to L2\(\)"):
+        _least_noise((Sensitivity(1.0, L1(), ""),), Gaussian(), Budget(1.0, 1e-6), 4)
+    with pytest.raises(UsageError, match=r"The summary states no sensitivity at all\."):
+        _least_noise((), Gaussian(), Budget(1.0, 1e-6), 4)
+
+
+# The card.
+
+
+def test_the_card_says_what_was_done():
+    card = curator(randomness=SeededRandomness(1)).release(Mean(), **RELEASE).certificate
+    assert (card.what, card.dataset, card.unit, card.unit_was_assumed) == ("mean function", "scans", "person", False)
+    assert (card.n, card.n_is_noisy, card.neighbours) == (5.0, False, REPLACE)
+    assert (card.epsilon, card.delta, card.mechanism) == (1.0, 1e-6, "gaussian")
+    assert (card.sensitivity, card.sensitivity_norm) == (2.0**25, "L2")
+    assert card.recorded == "charged before reading"
+    assert card.randomness.startswith("NOT PRIVATE")
+    alone = replace(curator(), ledger=None).release(Mean(), **RELEASE).certificate
+    assert alone.recorded == "nothing was recorded: no ledger was given"
+    assert alone.randomness == "system, exact integer samplers"
+    assert alone.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("centre", "name"), [(0.0, "zero"), (2.5, "the constant 2.5"), (np.linspace(0, 1, WIDTH), "a public curve")]
+)
+def test_the_card_names_the_centre(centre, name):
+    facts = public(centre=np.broadcast_to(centre, WIDTH) + 0.0)
+    assert curator(facts=facts).release(Mean(), **RELEASE).certificate.centre == name
+
+
+def test_the_trial_before_the_charge_draws_nothing_from_a_seeded_source():
+    """Otherwise the noise of a study would depend on how often it was tried."""
+    one = curator(randomness=SeededRandomness(3)).release(Mean(), **RELEASE)
+    drawn = Gaussian().draw(
+        np.zeros(3, dtype=np.int64), one.noise.scales[0] * 5 / Lattice(1.0).step, randomness=SeededRandomness(3)
+    )
+    clipped = np.array([2**24 - 1, 0, 0])
+    assert np.abs(one.noisy / Lattice(1.0).step * 5 - drawn - 5 * clipped).max() < 10

@@ -1,0 +1,152 @@
+"""MeanFunction as scikit-learn knows it: parameters, clones, pickles; and nothing fitted remembers a record."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import types
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+import dpfda
+from dpfda.mechanisms import SeededRandomness
+from dpfda.privacy import Budget, SessionLedger
+
+GOOD = {"epsilon": 1.0, "delta": 1e-6, "bound": 1.0, "domain": (0, 1)}
+ROWS, WIDTH = 321, 13
+
+
+def marked():
+    """Records whose numbers can be recognised wherever they turn up."""
+    return np.random.default_rng(0).normal(size=(ROWS, WIDTH))
+
+
+CHECKS = list(estimator_checks_generator(dpfda.MeanFunction(**GOOD), mark="skip"))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("place", range(len(CHECKS)), ids=lambda place: _name(CHECKS[place][1]))
+def test_scikit_learn_accepts_the_estimator(place):
+    """Every check of check_estimator; none is declared to fail."""
+    estimator, check = CHECKS[place]
+    check(estimator)
+
+
+def _name(check):
+    return getattr(check, "func", check).__name__
+
+
+def test_parameters_are_read_and_set_by_name():
+    est = dpfda.MeanFunction(**GOOD)
+    assert {**GOOD, "neighbours": "replace-one", "mechanism": "auto"}.items() <= est.get_params().items()
+    assert est.set_params(epsilon=2.0, bound=None, limits=(0, 1)) is est
+    assert (est.epsilon, est.limits) == (2.0, (0, 1))
+    with pytest.raises(ValueError, match="Invalid parameter 'seed'"):
+        est.set_params(seed=1)
+
+
+def test_fit_returns_itself_and_leaves_the_parameters_alone():
+    est = dpfda.MeanFunction(**GOOD, centre=np.zeros(WIDTH), ledger=SessionLedger(), basis="cosine")
+    before = est.get_params()
+    data, ids, grid = marked(), list(range(ROWS)), np.linspace(0, 1, WIDTH)
+    copies = data.copy(), list(ids), grid.copy()
+    assert est.fit(data, grid=grid, units=ids) is est
+    after = est.get_params()
+    assert before.keys() == after.keys()
+    assert all(before[name] is after[name] for name in before)
+    assert np.array_equal(data, copies[0])
+    assert ids == copies[1]
+    assert np.array_equal(grid, copies[2])
+    assert est.n_features_in_ == WIDTH
+
+
+@pytest.mark.parametrize("duplicate", [clone, copy.deepcopy, copy.copy])
+def test_a_copy_charges_the_same_ledger(duplicate):
+    ledger = SessionLedger(cap=Budget(1.5, 1.0 - 1e-9))
+    est = dpfda.MeanFunction(**GOOD, ledger=ledger)
+    other = duplicate(est)
+    assert other.ledger is ledger
+    est.fit(marked())
+    with pytest.raises(dpfda.errors.BudgetExceeded):
+        other.fit(marked())
+    assert len(ledger.entries) == 1
+
+
+def test_a_clone_is_unfitted_and_has_the_same_parameters():
+    est = dpfda.MeanFunction(**GOOD, mechanism="laplace", basis=dpfda.bases.cosine((0, 1), 4)).fit(marked())
+    other = clone(est)
+    assert not hasattr(other, "release_")
+    assert repr(other) == repr(est)
+    assert other.basis == est.basis
+
+
+def test_pickles_keep_parameters_and_release():
+    est = dpfda.MeanFunction(**GOOD)
+    assert pickle.loads(pickle.dumps(est)).get_params() == est.get_params()
+    est.fit(marked())
+    back = pickle.loads(pickle.dumps(est))
+    assert back.release_.noisy.tobytes() == est.release_.noisy.tobytes()
+    assert back.release_.certificate == est.release_.certificate
+    assert back.release_(0.3) == est.release_(0.3)
+
+
+def test_a_ledger_of_the_session_refuses_to_be_pickled():
+    with pytest.raises(TypeError, match="cannot be copied or pickled"):
+        pickle.dumps(dpfda.MeanFunction(**GOOD, ledger=SessionLedger()))
+
+
+# Nothing fitted remembers a record.
+
+
+def reachable(start):
+    """Everything that garbage collection can reach, but for modules, classes and the globals of functions."""
+    seen, waiting = {}, [start]
+    while waiting:
+        thing = waiting.pop()
+        if id(thing) in seen or isinstance(thing, types.ModuleType | type):
+            continue
+        seen[id(thing)] = thing
+        if isinstance(thing, types.FunctionType):
+            waiting.extend(cell.cell_contents for cell in thing.__closure__ or ())
+        else:
+            waiting.extend(gc.get_referents(thing))
+        if isinstance(thing, np.ndarray) and thing.base is not None:
+            waiting.append(thing.base)
+    return seen.values()
+
+
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove-one"])
+@pytest.mark.parametrize("units", [None, "some"])
+def test_no_record_can_be_reached_from_a_fitted_estimator(neighbours, units):
+    data = marked()
+    ids = None if units is None else np.arange(ROWS) // 2 + 10**6
+    curves = dpfda.records.as_curves(data, grid=np.linspace(0, 1, WIDTH), units=ids)
+    est = dpfda.MeanFunction(**GOOD, neighbours=neighbours, planned_n=100, ledger=SessionLedger())
+    est.fit(curves)
+    found = list(reachable(est))
+    assert any(thing is est.release_.noisy for thing in found)
+    assert not any(isinstance(thing, dpfda.Curves | dpfda.Curator) for thing in found)
+    values, cells = set(data.ravel().tolist()), {thing for thing in found if isinstance(thing, float)}
+    assert not values & cells
+    for thing in found:
+        if isinstance(thing, np.ndarray):
+            assert ROWS not in thing.shape
+            assert ROWS // 2 + 1 not in thing.shape
+            if thing.dtype == np.float64:
+                assert not values & set(thing.ravel().tolist())
+    assert not any(value.tobytes() in pickle.dumps(est.release_) for value in data[:50, 0])
+
+
+def test_the_search_for_records_would_find_them():
+    """The check above is worth nothing unless it sees a curve in a closure or behind a view."""
+    data = marked()
+    hidden = {"a": [lambda: data[3]]}
+    assert any(thing is data for thing in reachable(hidden))
+    assert any(thing is data for thing in reachable((data[2:5].T,)))
+    est = dpfda.MeanFunction(**GOOD, randomness=SeededRandomness(1))
+    est.curves = dpfda.records.as_curves(data, grid=None, units=None)
+    assert any(thing is data for thing in reachable(est))

@@ -1,0 +1,222 @@
+"""Every mechanism passes here: MEMBERS is the list of the family, and a new mechanism joins by one line in it."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from dpfda.errors import UsageError
+from dpfda.mechanisms import (
+    BY_NAME,
+    Gaussian,
+    KNorm,
+    Laplace,
+    Mechanism,
+    Randomness,
+    SeededRandomness,
+    SystemRandomness,
+    by_name,
+)
+from dpfda.norms import L2, BlockNorm, Sensitivity
+from dpfda.privacy import Budget, calibrate
+
+SIZE = 5
+MEMBERS: list[Mechanism] = [
+    Gaussian(),
+    Laplace(),
+    KNorm((5,), (1.0,)),
+    KNorm((1, 1, 1, 1, 1), (0.2, 0.3, 0.4, 0.5, 0.6)),
+    KNorm((1, 4), (0.6, 0.8)),
+    KNorm((2, 2, 1), (1.0, 0.25, 3.0)),
+]
+every = pytest.mark.parametrize("mechanism", MEMBERS, ids=str)
+ZEROS = np.zeros(SIZE, dtype=np.int64)
+VECTOR = np.array([0, 1, -7, 2**40, -(2**62)], dtype=np.int64)
+MOVE = Sensitivity(100.0, L2(), "a hundred steps")
+
+
+def test_every_mechanism_that_people_can_name_is_in_the_list() -> None:
+    assert {mechanism.name for mechanism in MEMBERS} == set(BY_NAME)
+
+
+@every
+@pytest.mark.parametrize("randomness", [SystemRandomness(), SeededRandomness(0)], ids=lambda r: type(r).__name__)
+def test_noise_keeps_shape_and_type_and_leaves_the_coordinates_alone(
+    mechanism: Mechanism, randomness: Randomness
+) -> None:
+    before = VECTOR.copy()
+    noisy = mechanism.draw(VECTOR, 1000.0, randomness=randomness)
+    assert noisy.shape == (SIZE,)
+    assert noisy.dtype == np.int64
+    assert not np.shares_memory(noisy, VECTOR)
+    assert np.array_equal(VECTOR, before)
+
+
+@every
+def test_a_seed_repeats_the_noise_and_another_one_does_not(mechanism: Mechanism) -> None:
+    one, same, other = (mechanism.draw(VECTOR, 1e6, randomness=SeededRandomness(seed)) for seed in (3, 3, 4))
+    assert np.array_equal(one, same)
+    assert not np.any(one == other)
+
+
+@every
+def test_noise_from_the_system_does_not_repeat(mechanism: Mechanism) -> None:
+    """At a scale of 1e12 two equal coordinates have a chance below 1e-11."""
+    one, other = (mechanism.draw(VECTOR, 1e12, randomness=SystemRandomness()) for _ in range(2))
+    assert not np.any(one == other)
+
+
+@every
+def test_the_noise_does_not_look_at_the_coordinates(mechanism: Mechanism) -> None:
+    noise = mechanism.draw(ZEROS, 1e6, randomness=SeededRandomness(5))
+    assert np.array_equal(mechanism.draw(VECTOR, 1e6, randomness=SeededRandomness(5)), VECTOR + noise)
+
+
+@every
+def test_sums_beyond_64_bits_wrap_around_and_say_nothing(mechanism: Mechanism) -> None:
+    """A warning or a clipped value would depend on the data; a remainder is a function of the noisy sum alone."""
+    edge = np.full(SIZE, 2**63 - 1, dtype=np.int64)
+    noise = mechanism.draw(ZEROS, 1e6, randomness=SeededRandomness(6))
+    noisy = mechanism.draw(edge, 1e6, randomness=SeededRandomness(6))
+    for before, added, after in zip(edge.tolist(), noise.tolist(), noisy.tolist(), strict=True):
+        assert (before + added - after) % 2**64 == 0
+
+
+@every
+@pytest.mark.parametrize("scale", [200.0, 1e7])
+def test_the_noise_has_the_stated_variances_and_no_mean(mechanism: Mechanism, scale: float) -> None:
+    """Level 1e-6 for each coordinate by the normal approximation; the seed is fixed."""
+    randomness, draws = SeededRandomness(7), 1500
+    z = np.array([mechanism.draw(ZEROS, scale, randomness=randomness) for _ in range(draws)], dtype=np.float64)
+    law = mechanism.noise(scale, SIZE)
+    assert law.size == SIZE
+    reach, deviations = norm.isf(5e-7) / math.sqrt(draws), np.sqrt(law.variances)
+    assert np.all(np.abs(z.mean(axis=0)) < reach * deviations)
+    squares = (z / deviations) ** 2
+    assert np.all(np.abs(squares.mean(axis=0) - 1) < reach * squares.std(axis=0))
+
+
+@pytest.mark.audit
+@every
+def test_the_systems_noise_has_the_stated_variances_and_no_mean(mechanism: Mechanism) -> None:
+    """Level 1e-6 for each coordinate by the normal approximation, anew in each run; 30 coordinates in all."""
+    randomness, draws = SystemRandomness(), 10_000
+    z = np.array([mechanism.draw(ZEROS, 1e5, randomness=randomness) for _ in range(draws)], dtype=np.float64)
+    reach, deviations = norm.isf(5e-7) / math.sqrt(draws), np.sqrt(mechanism.noise(1e5, SIZE).variances)
+    assert np.all(np.abs(z.mean(axis=0)) < reach * deviations)
+    squares = (z / deviations) ** 2
+    assert np.all(np.abs(squares.mean(axis=0) - 1) < reach * squares.std(axis=0))
+
+
+@every
+def test_more_noise_never_means_less_privacy(mechanism: Mechanism) -> None:
+    profiles = [mechanism.profile(MOVE, scale, size=SIZE) for scale in np.geomspace(17.0, 1e9, 60).tolist()]
+    for epsilon in (0.01, 1.0, 5.0):
+        assert np.all(np.diff([profile.delta(epsilon) for profile in profiles]) <= 0)
+    assert np.all(np.diff([profile.power(0.05) for profile in profiles]) <= 0)
+    assert np.all(np.diff([profile.rho for profile in profiles]) < 0)
+
+
+@every
+def test_more_sensitivity_never_means_more_privacy(mechanism: Mechanism) -> None:
+    moves = [Sensitivity(value, L2(), "a move") for value in np.geomspace(1.0, 1e6, 40).tolist()]
+    rhos = [mechanism.profile(move, 1000.0, size=SIZE).rho for move in moves]
+    assert np.all(np.diff(rhos) > 0)
+
+
+@every
+def test_a_mechanism_is_pure_exactly_if_it_can_meet_a_budget_without_delta(mechanism: Mechanism) -> None:
+    profile = mechanism.profile(MOVE, 1e9, size=SIZE)
+    assert profile.meets(Budget(epsilon=1.0, delta=0.0)) == mechanism.pure
+
+
+@every
+def test_a_calibrated_mechanism_can_be_drawn(mechanism: Mechanism) -> None:
+    budget = Budget(epsilon=1.0, delta=0.0 if mechanism.pure else 1e-6)
+    scale = calibrate(mechanism, Sensitivity(2.0**25, L2(), "a radius"), budget, size=SIZE)
+    assert mechanism.profile(Sensitivity(2.0**25, L2(), "a radius"), scale, size=SIZE).meets(budget)
+    assert mechanism.draw(ZEROS, scale, randomness=SystemRandomness()).any()
+
+
+NOT_COORDINATES: list[tuple[Any, str]] = [
+    (np.zeros(SIZE), "float64 of shape (5,)"),
+    (np.zeros(SIZE, dtype=np.int32), "int32 of shape (5,)"),
+    (np.zeros(SIZE, dtype=np.uint64), "uint64 of shape (5,)"),
+    (np.zeros(SIZE, dtype=bool), "bool of shape (5,)"),
+    (np.zeros(SIZE, dtype=object), "object of shape (5,)"),
+    (np.zeros(SIZE, dtype=">i8"), ">i8 of shape (5,)"),
+    (np.zeros((1, SIZE), dtype=np.int64), "int64 of shape (1, 5)"),
+    (np.int64(3), "int64 of shape ()"),
+    ([0.0] * SIZE, "float64 of shape (5,)"),
+    (None, "object of shape ()"),
+]
+
+
+@every
+@pytest.mark.parametrize(("coordinates", "shown"), NOT_COORDINATES, ids=[shown for _, shown in NOT_COORDINATES])
+def test_only_a_vector_of_64_bit_integers_is_taken_and_no_value_is_shown(
+    mechanism: Mechanism, coordinates: Any, shown: str
+) -> None:
+    text = f"A mechanism takes a vector of 64-bit integers, got {shown}. Put coordinates on a lattice first."
+    with pytest.raises(UsageError, match=f"^{re.escape(text)}$"):
+        mechanism.draw(coordinates, 1.0, randomness=SeededRandomness(0))
+
+
+@pytest.mark.parametrize("mechanism", [Gaussian(), Laplace()], ids=str)
+def test_noise_for_no_coordinate_is_refused(mechanism: Mechanism) -> None:
+    with pytest.raises(UsageError, match=r"^Noise needs at least one coordinate, got size 0\.$"):
+        mechanism.draw(np.zeros(0, dtype=np.int64), 1.0, randomness=SystemRandomness())
+
+
+@pytest.mark.parametrize("size", [0, 4, 6])
+def test_k_norm_noise_is_refused_for_another_number_of_coordinates(size: int) -> None:
+    mechanism = KNorm((1, 4), (0.6, 0.8))
+    text = f"The blocks (1, 4) hold 5 coordinates, not {size}."
+    with pytest.raises(UsageError, match=f"^{re.escape(text)}$"):
+        mechanism.draw(np.zeros(size, dtype=np.int64), 1.0, randomness=SystemRandomness())
+    if size:
+        with pytest.raises(UsageError, match=f"^{re.escape(text)}$"):
+            mechanism.profile(MOVE, 1.0, size=size)
+
+
+K_NORM_ERRORS: list[tuple[tuple[int, ...], tuple[float, ...], str]] = [
+    ((), (), "A block norm needs one weight for each block, got 0 block(s) and 0 weight(s)."),
+    ((1, 2), (1.0,), "A block norm needs one weight for each block, got 2 block(s) and 1 weight(s)."),
+    ((0,), (1.0,), "Block sizes must be at least 1 and weights positive, got (0,) and (1.0,)."),
+    ((2,), (0.0,), "Block sizes must be at least 1 and weights positive, got (2,) and (0.0,)."),
+    ((2,), (math.nan,), "Block sizes must be at least 1 and weights positive, got (2,) and (nan,)."),
+    ((1, 21), (1.0, 1.0), "A block of 21 coordinates is too large to draw: the most is 20. Cut it."),
+]
+
+
+@pytest.mark.parametrize(("sizes", "shares", "text"), K_NORM_ERRORS)
+def test_blocks_that_cannot_be_drawn_are_refused(sizes: tuple[int, ...], shares: tuple[float, ...], text: str) -> None:
+    with pytest.raises(UsageError, match=f"^{re.escape(text)}$"):
+        KNorm(sizes, shares)
+
+
+def test_k_norm_noise_needs_the_sensitivity_in_its_own_block_norm() -> None:
+    mechanism = KNorm((1, 4), (0.6, 0.8))
+    assert mechanism.norm == BlockNorm((1, 4), (0.6, 0.8))
+    assert mechanism.profile(Sensitivity(3.0, mechanism.norm, "three"), 6.0).epsilon == math.nextafter(0.5, 1.0)
+    # Without a size the continuous law is that of its own blocks.
+    assert mechanism.profile(MOVE, 6.0) == mechanism.profile(MOVE, 6.0, size=5)
+
+
+def test_mechanisms_are_found_by_name() -> None:
+    design = ((1, 4), (0.6, 0.8))
+    assert by_name("gaussian", design) == Gaussian()
+    assert by_name("laplace", design) == Laplace()
+    assert by_name("k-norm", design) == KNorm((1, 4), (0.6, 0.8))
+
+
+@pytest.mark.parametrize("name", ["", "Gaussian", "auto", "exponential"])
+def test_an_unknown_name_is_refused_with_the_known_ones(name: str) -> None:
+    text = f"Unknown mechanism {name!r}. Known are 'auto', 'gaussian', 'k-norm', 'laplace'."
+    with pytest.raises(UsageError, match=f"^{re.escape(text)}$"):
+        by_name(name, ((1,), (1.0,)))

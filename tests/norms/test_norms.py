@@ -1,0 +1,203 @@
+"""Norms and sensitivities: conversions are attained, never exceeded, and rounded to the safe side, exactly."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpfda.errors import UsageError
+from dpfda.norms import L1, L2, BlockNorm, Norm, Sensitivity, up
+
+SEARCH = settings(derandomize=True, deadline=None, max_examples=60)
+# numpy's Euclidean norm squares, so numbers far below 1e-154 would vanish in it.
+ORDINARY = st.floats(-1e6, 1e6).filter(lambda x: x == 0 or abs(x) > 1e-100)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A norm in a dimension, and the exact square of its largest value on the Euclidean unit sphere."""
+
+    norm: Norm
+    size: int
+    square: Fraction
+    attained: list[float]  # a vector at which the ratio is largest
+
+
+def blocks(sizes: tuple[int, ...], weights: tuple[float, ...]) -> Case:
+    # Cauchy-Schwarz is attained where a block's norm is its weight; the first coordinate of each block will do.
+    vector = [v for size, weight in zip(sizes, weights, strict=True) for v in (weight, *[0.0] * (size - 1))]
+    return Case(BlockNorm(sizes, weights), sum(sizes), sum((Fraction(w) ** 2 for w in weights), Fraction(0)), vector)
+
+
+# The single list of norms: a new one joins by one line.
+MEMBERS = [
+    Case(L2(), 1, Fraction(1), [1.0]),
+    Case(L2(), 7, Fraction(1), [1.0, *[0.0] * 6]),
+    Case(L1(), 1, Fraction(1), [1.0]),
+    Case(L1(), 2, Fraction(2), [1.0] * 2),
+    Case(L1(), 7, Fraction(7), [1.0] * 7),
+    Case(L1(), 9, Fraction(9), [1.0] * 9),
+    Case(L1(), 1024, Fraction(1024), [1.0] * 1024),
+    blocks((1,), (1.0,)),
+    blocks((3,), (0.1,)),
+    blocks((1, 1, 1), (1.0, 1.0, 1.0)),
+    blocks((2, 3), (0.6, 0.8)),
+    blocks((1, 4, 8, 2), (0.3, 1e-3, 2.5, 1e3)),
+    blocks((8,) * 16, tuple(0.1 * (j + 1) for j in range(16))),
+]
+
+
+def named(case: Case) -> str:
+    return f"{type(case.norm).__name__}-{case.size}-{float(case.square):.3g}"
+
+
+every = pytest.mark.parametrize("case", MEMBERS, ids=named)
+
+
+@every
+def test_the_largest_value_on_the_sphere_is_rounded_up_and_by_no_more_than_three_steps(case: Case) -> None:
+    factor = case.norm.over_l2(case.size)
+    assert Fraction(factor) ** 2 >= case.square
+    assert Fraction(math.nextafter(factor, 0.0)) ** 2 <= case.square * (1 + Fraction(6, 2**52))
+
+
+@every
+def test_the_largest_value_on_the_sphere_is_attained(case: Case) -> None:
+    ratio = case.norm(case.attained) / L2()(case.attained)
+    assert ratio == pytest.approx(case.norm.over_l2(case.size), rel=1e-14, abs=0)
+
+
+@every
+@SEARCH
+@given(data=st.data())
+def test_no_vector_exceeds_the_largest_value(case: Case, data: st.DataObject) -> None:
+    few = data.draw(st.lists(ORDINARY, min_size=1, max_size=min(case.size, 9)))
+    vector = np.resize(few, case.size)
+    # The slack is the rounding of the two norms themselves: a sum of at most 1024 terms.
+    assert case.norm(vector) <= case.norm.over_l2(case.size) * L2()(vector) * (1 + 1e-12)
+
+
+@every
+@SEARCH
+@given(one=ORDINARY, other=ORDINARY, factor=ORDINARY.map(lambda x: x if abs(x) > 1e-40 else 0.0))
+def test_every_member_is_a_norm(case: Case, one: float, other: float, factor: float) -> None:
+    first = np.linspace(one, other, case.size)
+    second = np.cos(np.arange(case.size) * (1 + abs(one) % 7))
+    assert case.norm(np.zeros(case.size)) == 0
+    assert case.norm(second) > 0
+    assert case.norm(factor * first) == pytest.approx(abs(factor) * case.norm(first), rel=1e-12, abs=1e-300)
+    assert case.norm(first + second) <= (case.norm(first) + case.norm(second)) * (1 + 1e-12)
+
+
+def test_the_norms_are_their_formulas() -> None:
+    vector = [3.0, -4.0, 12.0]
+    assert L2()(vector) == 13
+    assert L1()(vector) == 19
+    assert BlockNorm((2, 1), (2.0, 0.5))(vector) == 2 * 5 + 0.5 * 12
+
+
+@given(value=st.floats(1e-300, 1e300), steps=st.integers(1, 5))
+@settings(derandomize=True, deadline=None)
+def test_up_moves_by_single_steps_of_a_double(value: float, steps: int) -> None:
+    moved = value
+    for _ in range(steps):
+        above = up(moved)
+        assert above > moved
+        assert math.nextafter(above, 0.0) == moved
+        moved = above
+    assert up(value, steps) == moved
+
+
+@given(size=st.integers(1, 2**60))
+@settings(derandomize=True, deadline=None, max_examples=200)
+def test_the_root_of_a_size_is_never_too_small(size: int) -> None:
+    assert Fraction(L1().over_l2(size)) ** 2 >= size
+
+
+@pytest.mark.parametrize("size", [2**52 + 1, 2**52 - 1, (2**26 + 1) ** 2 + 1, 94906267**2 + 1])
+def test_a_size_next_to_a_square_is_not_taken_for_one(size: int) -> None:
+    """The double root of 2^52 + 1 is a whole number, and smaller than the root."""
+    assert Fraction(L1().over_l2(size)) ** 2 >= size
+
+
+@every
+@SEARCH
+@given(value=st.floats(1e-30, 1e30))
+def test_a_converted_sensitivity_is_at_least_the_exact_product_and_hardly_more(case: Case, value: float) -> None:
+    converted = Sensitivity(value, L2(), "a reason").to(case.norm, case.size)
+    exact = Fraction(value) ** 2 * case.square
+    assert exact <= Fraction(converted.value) ** 2 <= exact * (1 + Fraction(12, 2**52))
+    assert converted.norm == case.norm
+    assert converted.because == "a reason"
+
+
+@pytest.mark.parametrize("norm", [L2(), L1(), BlockNorm((2,), (0.5,))], ids=str)
+def test_a_sensitivity_in_the_norm_that_is_asked_for_stays_bit_for_bit(norm: Norm) -> None:
+    stated = Sensitivity(0.1, norm, "a reason")
+    assert stated.to(norm, 2) is stated
+
+
+def test_the_euclidean_factor_of_one_adds_no_step() -> None:
+    assert Sensitivity(0.1, L2(), "a reason").to(L1(), 1).value == 0.1
+
+
+ERRORS = [
+    (lambda: L1().over_l2(0), "L1() needs the number of coordinates to be converted to, at least 1, got 0."),
+    (
+        lambda: Sensitivity(1.0, L2(), "a reason").to(L1(), 0),
+        "L1() needs the number of coordinates to be converted to, at least 1, got 0.",
+    ),
+    (
+        lambda: BlockNorm((), ()),
+        "A block norm needs one weight for each block, got 0 block(s) and 0 weight(s).",
+    ),
+    (
+        lambda: BlockNorm((1, 2), (1.0,)),
+        "A block norm needs one weight for each block, got 2 block(s) and 1 weight(s).",
+    ),
+    (
+        lambda: BlockNorm((1, 0), (1.0, 1.0)),
+        "Block sizes must be at least 1 and weights positive, got (1, 0) and (1.0, 1.0).",
+    ),
+    *(
+        (
+            lambda weight=weight: BlockNorm((2,), (weight,)),
+            f"Block sizes must be at least 1 and weights positive, got (2,) and ({weight},).",
+        )
+        for weight in (0.0, -1.0, math.inf, math.nan)
+    ),
+    (lambda: BlockNorm((2, 3), (1.0, 1.0)).over_l2(4), "The blocks (2, 3) hold 5 coordinates, not 4."),
+    (lambda: BlockNorm((2, 3), (1.0, 1.0))(np.ones(6)), "The blocks (2, 3) hold 5 coordinates, not 6."),
+    (
+        lambda: Sensitivity(1.0, L2(), "a reason").to(BlockNorm((2, 3), (1.0, 1.0)), 6),
+        "The blocks (2, 3) hold 5 coordinates, not 6.",
+    ),
+    *(
+        (
+            lambda value=value: Sensitivity(value, L2(), "a reason"),
+            f"A sensitivity must be positive and finite, got {value!r}.",
+        )
+        for value in (0.0, -1.0, math.inf, math.nan)
+    ),
+    (
+        lambda: Sensitivity(1.0, L1(), "a reason").to(L2(), 3),
+        "A sensitivity in L1() cannot be converted to L2() without loss. State it in L2().",
+    ),
+    (
+        lambda: Sensitivity(1e300, L2(), "a reason").to(BlockNorm((1,), (1e300,)), 1),
+        "A sensitivity must be positive and finite, got inf.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "text"), ERRORS)
+def test_every_error_says_the_rule_and_the_value(call: object, text: str) -> None:
+    with pytest.raises(UsageError, match=f"^{re.escape(text)}$"):
+        call()  # type: ignore[operator]

@@ -1,0 +1,122 @@
+"""Identifiers: the rows of one person are found whatever their type, and no identifier is ever shown."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpfda.errors import UsageError
+from dpfda.records import as_curves
+from dpfda.records.units import UnitIndex, check_units
+
+
+def people(ids):
+    """Which rows belong together, as numbers by first appearance."""
+    index = UnitIndex.build(check_units(ids, len(ids)))
+    assert index.size == len(set(index.codes.tolist()))
+    return index.codes.tolist()
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("ids", "codes"),
+    [
+        ([3, 1, 3], [0, 1, 0]),
+        (["b", "a", "b"], [0, 1, 0]),
+        ([None, 1, NAN, "x", np.float32("nan"), None, pd.NA, pd.NaT], [0, 1, 0, 2, 0, 0, 0, 0]),
+        ([1, 1.0, "1", np.int64(1), np.float32(1), decimal.Decimal(1)], [0, 0, 0, 0, 0, 0]),
+        ([2**60, 2**60 + 1, 1.5, None], [0, 1, 2, 3]),
+        ([2**70, 2**70 + 1, "a"], [0, 1, 2]),
+        (["\ud800", "\ud801", "\ud800"], [0, 1, 0]),
+        ([b"a", b"b", b"a"], [0, 1, 0]),
+        ([datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)], [0, 1]),
+        ([True, False, True], [0, 1, 0]),
+        (np.array([1.5, NAN, 1.5, NAN, np.inf, 0.0, -0.0]), [0, 1, 0, 1, 1, 2, 2]),
+        (np.array([1, 2, 1], dtype=np.float16), [0, 1, 0]),
+        (np.array([1, 2, 1]) * 1j, [0, 1, 0]),
+        (np.array(["2020", "2021", "2020"], dtype="M8[Y]"), [0, 1, 0]),
+        (np.array(["\ud800", "a", "\ud800"]), [0, 1, 0]),
+        (np.array([b"\xff", b"\xfe", b"\xff"]), [0, 1, 0]),
+        (pd.Series([2**60, 2**60 + 1, None], dtype="Int64"), [0, 1, 2]),
+        (pd.Series(["a", None, "a"], dtype="category"), [0, 1, 0]),
+        (pl.Series([2**60, 2**60 + 1, None, 2**60]), [0, 1, 2, 0]),
+        (pa.chunked_array([[2**60, 2**60 + 1], [None, 2**60]]), [0, 1, 2, 0]),
+        (np.array([2**63, 2**63 + 1], dtype=np.uint64), [0, 1]),
+        (
+            pa.chunked_array([pa.array(part).dictionary_encode() for part in (["a", "b"], ["b", None, "a"])]),
+            [0, 1, 1, 2, 0],
+        ),
+        (pl.Series(["a", "b", None, "a"], dtype=pl.Categorical), [0, 1, 2, 0]),
+        (pl.Series([], dtype=pl.Categorical), []),
+        (pa.chunked_array([], pa.dictionary(pa.int32(), pa.string())), []),
+        (pa.chunked_array([], pa.string()), []),
+    ],
+    ids=repr,
+)
+def test_rows_of_one_person_are_found_together(ids, codes):
+    assert people(ids) == codes
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(), st.text(), st.floats(), st.binary(), st.booleans(), st.dates())))
+def test_no_mixture_of_identifiers_is_an_error_and_equal_ones_are_never_split(ids):
+    codes = people(np.fromiter(ids, dtype=object, count=len(ids)))
+    for a, first in zip(ids, codes, strict=True):
+        for b, second in zip(ids, codes, strict=True):
+            if a == b and type(a) is type(b):
+                assert first == second
+
+
+def test_an_identifier_that_cannot_be_written_is_a_missing_one():
+    class Rude:
+        def __str__(self):
+            raise RuntimeError("I am patient 17")
+
+    assert people([Rude(), None, 1]) == [0, 0, 1]
+
+
+def test_one_missing_identifier_changes_nobody_elses():
+    """By way of doubles, one missing identifier would merge large whole ones: other people's vectors would change."""
+    large = [2**60 + i for i in range(5)]
+    table = {f"t{i}": np.zeros(6) for i in range(3)}
+    for make, column in (
+        (pa.table, pa.array),
+        (pl.DataFrame, pl.Series),
+        (pd.DataFrame, lambda ids: pd.Series(ids, dtype="Int64")),
+        (pd.DataFrame, lambda ids: pd.Series(ids, dtype=object)),
+    ):
+        for last in (7, None):
+            frame = make({**table, "id": column([*large, last])})
+            assert as_curves(frame, grid=None, units="id").size == 6
+
+
+@pytest.mark.parametrize(
+    "units",
+    [
+        [1, 2],
+        [1, 2, 3, 4],
+        "id",
+        5,
+        np.zeros((3, 1)),
+        {1, 2, 3},
+        [[1, 2], [3, 4], [5, 6]],
+        pa.chunked_array([[[1], [2], [3]]]),
+    ],
+    ids=repr,
+)
+def test_units_of_another_length_are_refused_without_saying_how_many_rows_there_are(units):
+    with pytest.raises(UsageError) as caught:
+        as_curves(np.zeros((3, 2)), grid=None, units=units)
+    assert str(caught.value) == (
+        "units must hold one identifier for each row, no more and no fewer. "
+        "Pass a vector, or the name of a column if the curves are a table."
+    )

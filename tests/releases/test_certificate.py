@@ -1,0 +1,140 @@
+"""The release card says everything that matters, in English, and never less than the truth."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+
+import pytest
+
+from dpfda.releases import NOT_PRIVATE, Certificate
+
+Card = Callable[..., Certificate]
+
+
+def test_the_text_of_a_card_is_this(card: Card) -> None:
+    assert card(lattice_step=3.576e-07).text().splitlines() == [
+        "Release card: mean function of 'scans'",
+        "",
+        "  guarantee      (epsilon = 1, delta = 1e-06); for composition 0.02802-zCDP",
+        "  protects       one household (neighbours: replace-one)",
+        "  units          2500",
+        "  domain         [0, 1]",
+        "  bound          6, on the root mean square around the centre: zero",
+        "  mechanism      gaussian",
+        "  noise scale    0.02028, the largest standard deviation of a coordinate of the result",
+        "  sensitivity    33554432 lattice steps of 3.576e-07 in L2, because a unit's integer vector has norm at most "
+        "16777216",
+        "                 and replacing it moves two of them",
+        "  basis          beam, 48 functions",
+        "  missing data   gaps by straight lines within the curve, ends by its nearest value, empty curves by the "
+        "centre",
+        "  randomness     system, exact integer samplers",
+        "  ledger         nothing was recorded: no ledger was given",
+        "  attacker       detects one household with probability at most 0.0796 at 5 % false alarms",
+        "  chosen         bound: stated by the user",
+        "  chosen         basis: 48 functions by a rule of n",
+        "  software       dpfda 0.1.0, opendp 0.16.0",
+        "",
+        "  Whatever a reader concludes would be at most 2.72 times more or less likely had this household been another "
+        "one, but",
+        "  for a chance of 1e-06.",
+        "  The noise band does not cover what clipping, the finite basis or the sampling of people did.",
+    ]
+
+
+def test_a_card_survives_json(card: Card) -> None:
+    one = card(domain=((0.0, 1.0), (-2.5, 1 / 3)), warnings=("first", "second"), rho=0.1 + 0.2)
+    assert Certificate.from_dict(json.loads(json.dumps(one.to_dict(), allow_nan=False))) == one
+    assert list(one.to_dict()["chosen"]) == ["bound", "basis"]
+    assert hash(one) == hash(Certificate.from_dict(one.to_dict()))
+
+
+def test_the_sentence_for_replace_one_speaks_of_another_one(card: Card) -> None:
+    assert card(delta=0.0).sentence == (
+        "Whatever a reader concludes would be at most 2.72 times more or less likely had this household been another "
+        "one."
+    )
+
+
+def test_the_sentence_for_add_or_remove_one_speaks_of_not_being_included(card: Card) -> None:
+    assert card(delta=0.0, neighbours="add-or-remove-one", unit="patient", epsilon=0.1).sentence == (
+        "Whatever a reader concludes would be at most 1.11 times more or less likely had this patient not been "
+        "included."
+    )
+
+
+def test_a_seeded_release_promises_nothing_and_says_so_first(card: Card) -> None:
+    seeded = card(randomness=NOT_PRIVATE, warnings=(NOT_PRIVATE,))
+    assert not seeded.private
+    assert seeded.sentence == "The noise can be predicted, so this release promises nothing to anybody."
+    assert seeded.text().splitlines()[1] == f"Warning: {NOT_PRIVATE}"
+    assert seeded.text().count("Warning:") == 1
+    forgotten = card(randomness=NOT_PRIVATE)
+    assert forgotten.text() == seeded.text()
+
+
+def test_warnings_stand_below_the_title(card: Card) -> None:
+    lines = card(warnings=("delta is large.", "and so on.")).text().splitlines()
+    assert lines[1:3] == ["Warning: delta is large.", "Warning: and so on."]
+
+
+def test_a_noisy_number_of_units_is_called_noisy(card: Card) -> None:
+    text = card(n=301.7, n_is_noisy=True, neighbours="add-or-remove-one").text()
+    assert "  units          about 302 (noisy: the number itself is private)" in text.splitlines()
+    assert "  protects       one household (neighbours: add-or-remove-one)" in text.splitlines()
+
+
+def test_rows_that_count_as_persons_are_said_to(card: Card) -> None:
+    text = " ".join(card(unit="row", unit_was_assumed=True).text().split())
+    wanted = "one row (neighbours: replace-one); no column of persons was named, so every row counts as another person"
+    assert wanted in text
+
+
+def test_a_mechanism_with_a_law_of_another_name_shows_both(card: Card) -> None:
+    text = card(mechanism="k-norm", noise="radial in blocks of 3, 8", size=1).text()
+    assert "  mechanism      k-norm, radial in blocks of 3, 8" in text.splitlines()
+    assert "  basis          beam, 1 function" in text.splitlines()
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 0.7123456, 10.0, 1000.0])
+def test_numbers_that_promise_are_rounded_up_and_never_down(epsilon: float, card: Card) -> None:
+    one = card(epsilon=epsilon, delta=0.0, rho=epsilon**2 / 2, attacker_power=0.123456)
+    said = float(one.sentence.split("at most ")[1].split(" times")[0])
+    exact = math.exp(min(epsilon, 700.0))
+    assert exact <= said <= exact * 1.01
+    rho = float(one.text().split("for composition ")[1].split("-zCDP")[0])
+    assert epsilon**2 / 2 <= rho <= epsilon**2 / 2 * 1.001
+    assert "probability at most 0.124 at" in one.text()
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "said"),
+    [
+        (1.0, 1e-6, "(epsilon = 1, delta = 1e-06)"),
+        (0.1234564321, 0.0, "pure epsilon = 0.1234564321"),
+        (2, 0.0, "pure epsilon = 2"),
+        (0.3, 1.23456789e-7, "(epsilon = 0.3, delta = 1.23456789e-07)"),
+    ],
+)
+def test_the_guarantee_is_not_rounded_at_all(epsilon: float, delta: float, said: str, card: Card) -> None:
+    assert card(epsilon=epsilon, delta=delta).guarantee == said
+
+
+def test_no_line_is_longer_than_a_screen(card: Card) -> None:
+    blocks = ", ".join(["8"] * 120)
+    long = card(
+        dataset="a data set " * 20,
+        noise=f"radial in blocks of {blocks}",
+        warnings=("a warning that goes on " * 12,),
+        chosen=(("basis", "because " * 40),),
+        unit="household",
+    )
+    assert max(map(len, long.text().splitlines())) <= 118
+    assert all(line == line.rstrip() for line in long.text().splitlines())
+
+
+def test_a_word_that_is_longer_than_a_line_is_not_broken(card: Card) -> None:
+    name = "file-" * 40
+    assert name in card(dataset=name).text()

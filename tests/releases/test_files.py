@@ -1,0 +1,232 @@
+"""A release in a file is the same release: identical bits, or an error that says what is wrong with the file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpfda
+from dpfda.bases import FAMILIES, Basis, beam, bernstein, bspline, cosine, fourier, legendre, mercer, tensor
+from dpfda.errors import DataError
+from dpfda.kernels import Matern
+from dpfda.privacy import Noise
+from dpfda.releases import Count, Release, load, save
+from dpfda.releases.files import to_dict
+
+BASES: dict[str, Basis] = {
+    "beam": beam((0, 23.5), 9),
+    "bernstein": bernstein((2, 5), 9),
+    "bspline": bspline((0.1, 0.7), 9, degree=2),
+    "cosine": cosine((-1, 1), 9),
+    "fourier": fourier((0, 24), 9),
+    "legendre": legendre((0, 1 / 3), 9),
+    "mercer": mercer(Matern(1.5, rho=0.3), (0, 1), 9),
+    "tensor": tensor(cosine((0, 1), 4), bernstein((0, 2), 3)),
+}
+NOISES = {"gaussian": Noise("gaussian", (4, 5), (0.1, 1 / 3)), "radial": Noise("radial", (1, 8), (0.1, 1 / 7))}
+MakeRelease = Callable[..., Release]
+
+
+@pytest.fixture
+def release(make_release: MakeRelease) -> Release:
+    return make_release(BASES["beam"], np.arange(9) / 7, NOISES["radial"], smoothing="auto", centre=np.ones(9) / 3)
+
+
+def test_every_family_of_bases_is_tried() -> None:
+    assert set(BASES) == set(FAMILIES)
+
+
+@pytest.mark.parametrize("law", NOISES)
+@pytest.mark.parametrize("family", BASES)
+def test_a_loaded_release_has_identical_bits(family: str, law: str, make_release: MakeRelease, tmp_path: Path) -> None:
+    basis, noise = BASES[family], NOISES[law]
+    if basis.size != 9:
+        noise = Noise(noise.law, (basis.size - 5, 5), noise.scales)
+    count = Count(1234.5678, Noise(noise.law, (1,), (0.1,))) if law == "radial" else None
+    exact, centre = np.random.default_rng(1).normal(size=(2, basis.size))
+    one = make_release(basis, exact, noise, smoothing="auto", centre=centre, count=count, rho=0.1, scale=1 / 3)
+    other = dpfda.load(one.save(tmp_path / "mean.json"))
+    points = one.points(7)
+    order = (1,) * basis.domain.dimension
+    assert other.basis == one.basis
+    assert other.certificate == one.certificate
+    assert other.noise == one.noise
+    assert other.count == one.count
+    assert other.smoothing.name == "auto"
+    assert other.smoothing.risk == one.smoothing.risk
+    for first, second in [
+        (one.noisy, other.noisy),
+        (one.coordinates, other.coordinates),
+        (one(points), other(points)),
+        (one.derivative(order)(points), other.derivative(order)(points)),
+        (one.band(0.9, points).lower, other.band(0.9, points).lower),
+        (one.band(0.9, points).upper, other.band(0.9, points).upper),
+        (one.smooth("none")(points), other.smooth("none")(points)),
+    ]:
+        np.testing.assert_array_equal(first, second)
+    assert one.integral() == other.integral()
+    assert one.norm() == other.norm()
+    assert one.estimated_error == other.estimated_error
+
+
+def test_saving_twice_writes_the_same_text(release: Release, tmp_path: Path) -> None:
+    first = release.save(tmp_path / "a.json")
+    second = load(first).save(tmp_path / "b.json")
+    assert first.read_bytes() == second.read_bytes()
+    assert first.read_text(encoding="utf-8").endswith("}\n")
+
+
+def test_saving_replaces_an_older_file_and_leaves_nothing_else(release: Release, tmp_path: Path) -> None:
+    target = tmp_path / "mean.json"
+    target.write_text("old")
+    assert save(release, str(target)) == target
+    assert load(target).norm() == release.norm()
+    assert [path.name for path in tmp_path.iterdir()] == ["mean.json"]
+
+
+def test_a_failed_write_keeps_the_old_file_and_cleans_up(
+    release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "mean.json"
+    target.write_text("old")
+
+    def full_disk(self: Path, text: str, **options: Any) -> int:
+        with self.open("w") as half:
+            half.write(text[:100])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full_disk)
+    text = f"Cannot write {str(target)!r}: No space left on device. Name another file."
+    with pytest.raises(DataError, match=f"^{re.escape(text)}$"):
+        release.save(target)
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["mean.json"]
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("folder", "Is a directory"),
+        ("missing/mean.json", "No such file or directory"),
+        ("plain/mean.json", "Not a directory"),
+    ],
+)
+def test_a_target_that_cannot_be_written_is_named(target: str, reason: str, release: Release, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "plain").write_text("a file")
+    text = f"Cannot write {str(tmp_path / target)!r}: {reason}. Name another file."
+    with pytest.raises(DataError, match=f"^{re.escape(text)}$"):
+        release.save(tmp_path / target)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "plain"]
+
+
+def test_an_empty_file_name_is_a_data_error(release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match=r"^Cannot write '\.': .*Name another file\.$"):
+        release.save("")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "none.json"
+    with pytest.raises(DataError, match=f"^{re.escape(f'No release file {str(path)!r}. Check the path.')}$"):
+        load(path)
+
+
+def test_a_folder_is_no_release(tmp_path: Path) -> None:
+    text = f"Cannot read {str(tmp_path)!r}: Is a directory. Name the JSON file of a release."
+    with pytest.raises(DataError, match=f"^{re.escape(text)}$"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"mean", b"\xff\xfe\x00", b"[]", b"{}", b"null", b'"text"', b'{"format": "dpfda-release-9"}', b"[" * 100_000],
+    ids=["empty", "word", "binary", "list", "object", "null", "text", "newer", "deep"],
+)
+def test_other_files_are_not_releases(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "other.json"
+    path.write_bytes(content)
+    text = f"{str(path)!r} is not a release of format dpfda-release-1. Write one with release.save()."
+    with pytest.raises(DataError, match=f"^{re.escape(text)}$"):
+        load(path)
+
+
+def set_at(data: dict[str, Any], place: str, value: Any) -> None:
+    *parents, last = place.split(".")
+    for parent in parents:
+        data = data[parent]
+    data[last] = value
+
+
+DAMAGE: list[tuple[str, Any]] = [
+    ("basis", None),
+    ("basis", {"family": "wavelets", "domain": [[0, 1]], "size": 9}),
+    ("basis.size", 8),
+    ("basis.size", "9"),
+    ("basis.domain", [[1, 0]]),
+    ("noisy", []),
+    ("noisy", [1.0] * 8),
+    ("noisy", ["a"] * 9),
+    ("noisy", [[1.0] * 9]),
+    ("noisy", [float("nan")] * 9),
+    ("centre", [1.0]),
+    ("centre", None),
+    ("noise", "gaussian"),
+    ("noise.law", "cauchy"),
+    ("noise.sizes", [1]),
+    ("noise.sizes", [1, 7]),
+    ("noise.scales", [0.1, float("inf")]),
+    ("noise.scales", [0.1, 0.0]),
+    ("noise.scales", [0.1, "1"]),
+    ("count", 5),
+    ("smoothing", None),
+    ("smoothing.weights", [1.0]),
+    ("smoothing.risk", float("nan")),
+    ("smoothing.risk", "small"),
+    ("certificate", None),
+    ("certificate.epsilon", "one"),
+    ("certificate.epsilon", None),
+    ("certificate.chosen", []),
+    ("certificate.domain", [[0, 1]]),
+    ("certificate.domain", 5),
+    ("certificate.size", 10),
+    ("certificate.surprise", 1),
+]
+
+
+@pytest.mark.parametrize(("place", "value"), DAMAGE, ids=[f"{place} = {value!r:.20}" for place, value in DAMAGE])
+def test_a_damaged_part_is_found_when_loading_and_not_later(
+    place: str, value: Any, release: Release, tmp_path: Path
+) -> None:
+    data = json.loads(json.dumps(to_dict(release)))
+    set_at(data, place, value)
+    path = tmp_path / "damaged.json"
+    path.write_text(json.dumps(data))
+    text = f"{str(path)!r} is damaged: a part of the release is missing or of another kind. Take a fresh copy of it."
+    with pytest.raises(DataError, match=f"^{re.escape(text)}$"):
+        load(path)
+
+
+@pytest.mark.parametrize("part", ["certificate", "basis", "noisy", "centre", "noise", "count", "smoothing"])
+def test_a_missing_part_is_damage(part: str, release: Release, tmp_path: Path) -> None:
+    data = to_dict(release)
+    del data[part]
+    path = tmp_path / "damaged.json"
+    path.write_text(json.dumps(data))
+    with pytest.raises(DataError, match=r"is damaged: a part of the release is missing or of another kind\."):
+        load(path)
+
+
+def test_a_cut_file_is_not_a_release(release: Release, tmp_path: Path) -> None:
+    path = release.save(tmp_path / "mean.json")
+    text = path.read_text()
+    path.write_text(text[: len(text) // 2])
+    with pytest.raises(DataError, match=r"is not a release of format dpfda-release-1\."):
+        load(path)
