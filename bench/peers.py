@@ -30,9 +30,7 @@ def _error(mean: np.ndarray, shrink: np.ndarray, variance: np.ndarray, truth: np
     return float(weights @ (released - truth) ** 2 + variance.sum())
 
 
-def gaussian_process(
-    mean: np.ndarray, truth: np.ndarray, *, tau: float, n: int, epsilon: float, delta: float
-) -> float:
+def gaussian_process(mean: np.ndarray, truth: np.ndarray, *, tau: float, n: int, epsilon: float, delta: float) -> float:
     """Mirshani et al. as published: eta = 1, penalty 1/n, `sigma^2 = 2 log(2/delta) Delta^2 / epsilon^2`."""
     eigenvalues, _ = _mercer()
     penalty = 1 / n

@@ -43,9 +43,7 @@ def main() -> None:
     hours, household, watts = simulate()
     columns = {"household": pa.array(household.astype(np.int16))}
     for hour, column in zip(hours, watts.T, strict=True):
-        columns[f"t{hour:g}"] = pa.array(
-            np.nan_to_num(column).astype(np.int16), mask=np.isnan(column), type=pa.int16()
-        )
+        columns[f"t{hour:g}"] = pa.array(np.nan_to_num(column).astype(np.int16), mask=np.isnan(column), type=pa.int16())
     pq.write_table(pa.table(columns), TARGET, compression="zstd", compression_level=19)
     print(f"{TARGET}: {len(household)} days of {HOUSEHOLDS} households, {TARGET.stat().st_size / 1e3:.0f} kB")
 

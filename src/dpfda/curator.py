@@ -13,7 +13,7 @@ from dpfda.errors import CannotMeetBudget, DataError, DpfdaError, ReleaseFailed,
 from dpfda.mechanisms import Mechanism, Randomness, SystemRandomness
 from dpfda.norms import Sensitivity
 from dpfda.privacy import Budget, Charge, Ledger, calibrate
-from dpfda.records import BATCH_ROWS, MOST_UNITS, Curves, exact_sum
+from dpfda.records import MOST_UNITS, Curves, exact_sum
 from dpfda.records.sums import Encode
 from dpfda.releases import NOT_PRIVATE, Certificate, Release, smooth
 from dpfda.summaries import Decoded, Public, Summary
@@ -23,15 +23,16 @@ from dpfda.summaries import Decoded, Public, Summary
 class Reading:
     """How records are read; nothing here changes a release, not by a bit."""
 
-    batch_rows: int = BATCH_ROWS
+    batch_rows: int | None = None  # None: about two million values at a time
     workers: int = 1
     progress: bool | None = None
 
     def __post_init__(self) -> None:
-        whole = all(isinstance(number, int | np.integer) for number in (self.batch_rows, self.workers))
-        if not whole or not 1 <= self.batch_rows <= 2**20 or self.workers < 1:
+        rows = 1 if self.batch_rows is None else self.batch_rows
+        whole = all(isinstance(number, int | np.integer) for number in (rows, self.workers))
+        if not whole or not 1 <= rows <= 2**20 or self.workers < 1:
             raise UsageError(
-                f"batch_rows must be a whole number between 1 and 2^20 and workers one of at least 1, got "
+                f"batch_rows must be None or a whole number between 1 and 2^20 and workers one of at least 1, got "
                 f"{self.batch_rows!r} and {self.workers!r}."
             )
 

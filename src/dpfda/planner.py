@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -187,8 +188,5 @@ def optimal_blocks(weights: Array) -> tuple[tuple[int, ...], tuple[float, ...]]:
         sizes.insert(0, int(end - start[end]))
         end = int(start[end])
     edges = np.cumsum([0, *sizes])
-    terms = [
-        math.sqrt((high - low + 1) * (squares[high] - squares[low]))
-        for low, high in zip(edges[:-1], edges[1:], strict=True)
-    ]
+    terms = [math.sqrt((high - low + 1) * (squares[high] - squares[low])) for low, high in itertools.pairwise(edges)]
     return tuple(sizes), tuple(terms)

@@ -1,7 +1,7 @@
 """Audit of whole releases, from records to coordinates: an attacker who knows all but one person, and planted faults.
 
-Every bound is Clopper-Pearson at 1e-6 on each side, so a sound release fails a test about once in 500,000 runs. The noise
-is the private one; nothing is seeded.
+Every bound is Clopper-Pearson at 1e-6 on each side, so a sound release fails a test about once in 500,000 runs. The
+noise is the private one; nothing is seeded.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def proven_epsilon(hits: tuple[int, int], draws: int) -> float:
     """The least epsilon under which these two frequencies are possible."""
     high, low = at_least(hits[0], draws), at_most(hits[1], draws)
     other_high, other_low = 1 - at_most(hits[1], draws), 1 - at_least(hits[0], draws)
-    return max(math.log(high / low) if high else -math.inf, math.log(other_high / other_low) if other_high else -math.inf)
+    return max(
+        math.log(high / low) if high else -math.inf, math.log(other_high / other_low) if other_high else -math.inf
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,9 @@ class TooQuiet:
         return self.honest.noise(scale, size)
 
 
-def releaser(mechanism, budget: Budget, *, units=UNITS, neighbours: str = "replace-one") -> Callable[[np.ndarray], float]:
+def releaser(
+    mechanism, budget: Budget, *, units=UNITS, neighbours: str = "replace-one"
+) -> Callable[[np.ndarray], float]:
     """The first coordinate of a release: where the two data sets differ."""
 
     def release(curves: np.ndarray) -> float:

@@ -244,7 +244,7 @@ def test_what_can_be_refused_is_refused_before_the_charge(facts, changes, kind, 
     assert events == []
 
 
-@pytest.mark.parametrize("randomness", [42, "seed", np.random.default_rng(0)], ids=repr)
+@pytest.mark.parametrize("randomness", [42, "seed", np.random.default_rng(0)], ids=["number", "word", "generator"])
 def test_a_source_of_randomness_that_is_none_is_refused(randomness):
     """A seed in its place, as in other libraries, would otherwise fail after the charge."""
     with pytest.raises(UsageError, match=r"randomness must be None or a source such as .*SeededRandomness\(1\), got"):
@@ -270,7 +270,7 @@ def test_a_grid_of_another_length_than_the_curves_is_refused():
 )
 def test_reading_takes_whole_numbers_in_range(wrong):
     with pytest.raises(
-        UsageError, match=r"batch_rows must be a whole number between 1 and 2\^20 and workers"
+        UsageError, match=r"batch_rows must be None or a whole number between 1 and 2\^20 and workers"
     ) as caught:
         Reading(**wrong)
     assert repr(next(iter(wrong.values()))) in str(caught.value)

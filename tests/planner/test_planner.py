@@ -156,11 +156,13 @@ def test_n_must_be_a_number_of_units(n):
 
 
 def test_wrong_choices_are_refused_with_the_way_out():
-    with pytest.raises(UsageError, match="Unknown mechanism 'gauss'. Known are 'auto', 'gaussian', 'k-norm', 'laplace'"):
+    with pytest.raises(
+        UsageError, match=r"Unknown mechanism 'gauss'\. Known are 'auto', 'gaussian', 'k-norm', 'laplace'"
+    ):
         plan(mechanism="gauss")
     with pytest.raises(UsageError, match="Make the domains equal"):
         plan(basis=cosine((0, 2), 7))
-    with pytest.raises(CannotMeetBudget, match="needs delta > 0. For delta = 0 use mechanism='k-norm' or 'laplace'"):
+    with pytest.raises(CannotMeetBudget, match=r"needs delta > 0\. For delta = 0 use mechanism='k-norm' or 'laplace'"):
         plan(budget=PURE, mechanism=Gaussian())
 
 

@@ -89,14 +89,14 @@ def test_threads_that_race_for_the_last_unit_never_overspend() -> None:
 
 
 class SlowBudget:
-    """A cap whose epsilon is read slowly, so that a second thread would get in between the check and the entry."""
+    """A cap whose delta is read slowly: a second thread could get in between what is left and the entry."""
 
-    delta = 0.0
+    epsilon = 1.0
 
     @property
-    def epsilon(self) -> float:
+    def delta(self) -> float:
         threading.Event().wait(0.02)
-        return 1.0
+        return 0.0
 
 
 def test_the_check_and_the_entry_are_one_step() -> None:

@@ -72,5 +72,7 @@ def test_a_file_is_small_and_says_when_to_come_here(path):
 
 def test_this_check_sees_an_import_inside_a_function(tmp_path):
     bad = tmp_path / "bad.py"
-    bad.write_text("def f():\n    from dpfda.records import Curves\n    import dpfda.curator\n    from dpfda import planner\n")
+    bad.write_text(
+        "def f():\n    from dpfda.records import Curves\n    import dpfda.curator\n    from dpfda import planner\n"
+    )
     assert imported(bad) == {"records", "curator", "planner"}

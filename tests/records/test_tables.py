@@ -152,7 +152,7 @@ WRONG = [
     (
         lambda p: read_curves(touched(p / "c.xlsx")),
         DataError,
-        r"'c.xlsx' is neither .csv nor .parquet\. Convert it, or pass a data frame\.",
+        r"'c.xlsx' is neither .csv, .tsv nor .parquet\. Convert it, or pass a data frame\.",
     ),
     (lambda p: read_curves(touched(p / "c.parquet")), DataError, "'c.parquet' is not a Parquet file that can be read"),
     (

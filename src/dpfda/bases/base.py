@@ -83,7 +83,8 @@ class Basis(ABC):
         """The matrix that takes values on a grid to coordinates, read-only and cached, (size, q).
 
         Least squares where it is well conditioned, so that functions in the span come back exactly; else inner
-        products with the natural cubic spline through the values. Any order of points; values at repeated points are averaged.
+        products with the natural cubic spline through the values. Points in any order; at repeated ones values are
+        averaged.
         """
         return projection(self, self.domain.points(grid), method)
 

@@ -71,7 +71,7 @@ def grid_weights(unit: Array) -> Array:
 def interval_moments(basis: Basis, points: Array) -> Array:
     """Inner products of all functions with the natural cubic spline through values at the points, (size, q).
 
-    Straight lines would lose `(frequency * step)^2 / 12` of every wave. On very uneven grids they are used all the same.
+    Straight lines would lose `(frequency * step)^2 / 12` of every wave; only very uneven grids get them all the same.
     """
     low, high = basis.domain.sides[0]
     knots = points[:, 0]

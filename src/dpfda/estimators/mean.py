@@ -15,7 +15,7 @@ from dpfda.errors import UsageError
 from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.planner import Plan, make_plan
 from dpfda.privacy import Budget, Ledger, Unit
-from dpfda.records import BATCH_ROWS, Curves, Lattice, as_curves, smallest_cap
+from dpfda.records import Curves, Lattice, as_curves, smallest_cap
 from dpfda.releases import Release
 from dpfda.summaries import Mean, Public
 
@@ -74,7 +74,7 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
         dataset: str = "unnamed",
         ledger: Ledger | None = None,
         randomness: Randomness | None = None,
-        batch_rows: int = BATCH_ROWS,
+        batch_rows: int | None = None,
         workers: int = 1,
         progress: bool | None = None,
     ) -> None:

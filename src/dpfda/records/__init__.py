@@ -6,7 +6,7 @@ from typing import Any
 
 from dpfda.arrays import ArrayLike
 from dpfda.errors import UsageError
-from dpfda.records.curves import BATCH_ROWS, Curves, as_grid
+from dpfda.records.curves import Curves, as_grid
 from dpfda.records.encoder import Encoder, smallest_cap
 from dpfda.records.files import read_curves
 from dpfda.records.lattice import MOST_UNITS, RADIUS, Lattice
@@ -14,7 +14,6 @@ from dpfda.records.memory import from_array, from_fdatagrid, from_frame
 from dpfda.records.sums import exact_sum
 
 __all__ = [
-    "BATCH_ROWS",
     "MOST_UNITS",
     "RADIUS",
     "Curves",

@@ -16,7 +16,6 @@ from dpfda.records.units import UnitIndex
 
 Ids = np.ndarray[tuple[int], np.dtype[np.generic]]
 Answer = TypeVar("Answer")
-BATCH_ROWS = 8192  # a batch of 48-point curves then fits a processor's cache
 
 
 class Source(Protocol):

@@ -50,27 +50,34 @@ class Encoder:
         # No record may cause a warning, nor an error where numpy is set to raise them.
         with np.errstate(all="ignore"):
             columns, present = self.repair(values)
-            columns -= self.centre[:, None]
-            columns *= 2.0**VALUE_BITS / self.cap
-            np.rint(columns, out=columns)
+            # Row after row rather than all at once: a row stays in the processor's cache from one step to the next.
+            for row, centre in zip(columns, self.centre, strict=True):
+                row -= centre
+                row *= 2.0**VALUE_BITS / self.cap
+                np.rint(row, out=row)
             vectors: Array = self.weights @ columns
-            vectors *= self.factor
-            np.rint(vectors, out=vectors)
+            for row in vectors:
+                row *= self.factor
+                np.rint(row, out=row)
             return vectors, present
 
     def repair(self, values: Array) -> tuple[Array, Array]:
         """Capped values without gaps, as columns (q, m), and 1 for each record that has any value at all (m,)."""
         rows = values.T if self.order is None else values.T[self.order]
-        known = np.isfinite(rows)
-        low, high = self.centre[:, None] - self.cap, self.centre[:, None] + self.cap
-        # The cap comes first: after it no arithmetic can overflow.
-        columns: Array = np.clip(rows, low, high)
+        columns: Array = np.array(rows, dtype=np.float64, order="C")
+        low, high = self.centre - self.cap, self.centre + self.cap
+        whole: list[bool] = []
+        for row, least, most in zip(columns, low, high, strict=True):
+            whole.append(bool(np.isfinite(row).all()))
+            # The cap comes first: after it no arithmetic can overflow.
+            np.clip(row, least, most, out=row)
         present: Array = np.ones(columns.shape[1])
-        if not known.all():
+        if not all(whole):
+            known = np.isfinite(rows)
             gaps = np.flatnonzero(~known.all(axis=0))
             filled = fill(columns[:, gaps], known[:, gaps], self.grid, self.centre)
             # Capped again: where the centre bends, a straight line can lead far away from it.
-            columns[:, gaps] = np.clip(filled, low, high)
+            columns[:, gaps] = np.clip(filled, low[:, None], high[:, None])
             present = np.asarray(known.any(axis=0), dtype=np.float64)
         return columns, present
 

@@ -28,10 +28,10 @@ def read_curves(
     source: type[ParquetSource] | type[CsvSource]
     if file.suffix.lower() in (".parquet", ".pq"):
         source = ParquetSource
-    elif file.suffix.lower() in (".csv", ".txt"):
+    elif file.suffix.lower() in (".csv", ".tsv", ".txt"):
         source = CsvSource
     else:
-        raise DataError(f"{file.name!r} is neither .csv nor .parquet. Convert it, or pass a data frame.")
+        raise DataError(f"{file.name!r} is neither .csv, .tsv nor .parquet. Convert it, or pass a data frame.")
     columns = source.header(file)
     chosen = choose_columns(columns, values, unit)
     return Curves(source(file, tuple(chosen), unit), _grid(grid, chosen), unit)
@@ -85,6 +85,7 @@ def _parquet(file: Path) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(file)
+        # A small buffer for each column instead of whole row groups, so that memory does not grow with the file.
+        return pq.ParquetFile(file, pre_buffer=False, buffer_size=2**16)
     except (pa.ArrowInvalid, OSError):
         raise DataError(f"{file.name!r} is not a Parquet file that can be read.") from None

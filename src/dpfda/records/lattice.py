@@ -43,11 +43,13 @@ class Lattice:
         # A shade inside, so that rounding of the factor cannot push a vector out; maximum() rather than a mask.
         inside = RADIUS * (1 - 1e-12)
         factor = inside / np.maximum(np.sqrt(squared_norms(vectors)), inside)
-        clipped: Array = np.trunc(vectors * factor)
+        clipped: Array = np.empty(vectors.shape)
+        for source, target in zip(vectors, clipped, strict=True):
+            np.trunc(np.multiply(source, factor, out=target), out=target)
         # Integers below 2^25 squared and summed are exact in doubles. No column fails this; if one did, it would count
         # as empty rather than break the bound.
-        kept: Array = np.where(squared_norms(clipped) <= RADIUS**2, clipped, 0.0)
-        return kept
+        clipped[:, ~(squared_norms(clipped) <= RADIUS**2)] = 0.0
+        return clipped
 
 
 def squared_norms(vectors: Array) -> Array:
@@ -55,7 +57,8 @@ def squared_norms(vectors: Array) -> Array:
 
     The order of additions is fixed, so a column's norm does not depend on the batch it stands in.
     """
-    total = np.zeros(vectors.shape[1])
+    total, square = np.zeros((2, vectors.shape[1]))
+    # Row after row rather than all at once: a row stays in the processor's cache from one operation to the next.
     for row in vectors:
-        total += row * row
+        total += np.multiply(row, row, out=square)
     return total

@@ -29,7 +29,7 @@ def exact_sum(
     lattice: Lattice,
     *,
     size: int,
-    batch_rows: int,
+    batch_rows: int | None,
     workers: int,
     progress: bool | None,
 ) -> Integers:
@@ -37,7 +37,9 @@ def exact_sum(
 
     Memory does not grow with the number of rows, but for eight bytes a row when `units` are given.
     """
-    batches = _batches(curves, batch_rows, progress)
+    # By default about two million values at a time: 16 MB, whatever the grid.
+    rows = batch_rows or max(64, 2**21 // curves.source.width)
+    batches = _batches(curves, rows, progress)
     if curves.units is None:
 
         def one_batch(values: Array) -> Integers:
@@ -47,7 +49,7 @@ def exact_sum(
         return _add(in_order(one_batch, batches, workers), size)
     if curves.units.grouped:
         return _add(_grouped(in_order(encode, batches, workers), curves.units, lattice), size)
-    return _add(_scattered(curves, encode, lattice, size, batch_rows, workers, progress), size)
+    return _add(_scattered(curves, encode, lattice, size, rows, workers, progress), size)
 
 
 def _batches(curves: Curves, batch_rows: int, progress: bool | None) -> Iterator[Array]:
@@ -115,10 +117,7 @@ def _scattered(
 
 
 def in_order(function: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Iterator[Result]:
-    """Results in the order of the items, computed on `workers` threads, a few at a time."""
-    if workers == 1:
-        yield from map(function, items)
-        return
+    """Results in the order of the items, computed on `workers` threads while this one reads, a few at a time."""
     with ThreadPoolExecutor(workers) as pool:
         running: deque[Future[Result]] = deque()
         for item in items:
