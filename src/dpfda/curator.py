@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -23,18 +24,19 @@ from dpfda.summaries import Decoded, Public, Summary
 class Reading:
     """How records are read; nothing here changes a release, not by a bit."""
 
-    batch_rows: int | None = None  # None: about two million values at a time
-    workers: int = 1
+    batch_rows: int | None = None  # None: about a million values at a time
+    workers: int | None = None  # None: one for each processor, at most four
     progress: bool | None = None
 
     def __post_init__(self) -> None:
-        rows = 1 if self.batch_rows is None else self.batch_rows
-        whole = all(isinstance(number, int | np.integer) for number in (rows, self.workers))
-        if not whole or not 1 <= rows <= 2**20 or self.workers < 1:
-            raise UsageError(
-                f"batch_rows must be None or a whole number between 1 and 2^20 and workers one of at least 1, got "
-                f"{self.batch_rows!r} and {self.workers!r}."
-            )
+        for name, number, most in (("batch_rows", self.batch_rows, 2**20), ("workers", self.workers, 2**10)):
+            whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+            if number is not None and not (whole and 1 <= number <= most):
+                raise UsageError(f"{name} must be None or a whole number between 1 and {most}, got {number!r}.")
+
+    @property
+    def threads(self) -> int:
+        return min(4, os.cpu_count() or 1) if self.workers is None else self.workers
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +112,7 @@ class Curator:
                 self.public.lattice,
                 size=size,
                 batch_rows=self.reading.batch_rows,
-                workers=self.reading.workers,
+                workers=self.reading.threads,
                 progress=self.reading.progress,
             )
             return mechanism.draw(self._with_count(total), scale, randomness=randomness)
@@ -153,7 +155,7 @@ class Curator:
             delta=budget.delta,
             rho=profile.rho,
             mechanism=mechanism.name,
-            noise=f"{law.law} in blocks of {', '.join(map(str, law.sizes))}" if law.law == "radial" else law.law,
+            noise=law.text,
             scale=float(np.sqrt(law.variances.max())),
             lattice_step=public.lattice.step,
             sensitivity=sensitivity.value,

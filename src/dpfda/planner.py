@@ -141,7 +141,8 @@ def _basis(basis: str | Basis | None, domain: Domain, size: int) -> tuple[Basis,
                 f"The basis lives on {basis.domain.sides}, the estimator on {domain.sides}. Make the domains equal."
             )
         return basis, "stated by the user"
-    family = basis or (DEFAULT_BASIS if domain.dimension == 1 else "cosine")
+    default = DEFAULT_BASIS if domain.dimension == 1 else "cosine"
+    family = default if basis is None else basis
     chosen = bases.by_name(family, domain, max(size, bases.LEAST_SIZES.get(family, 1)))
     return chosen, f"{chosen.size} functions by a rule of n, the budget and the grid"
 

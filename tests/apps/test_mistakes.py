@@ -246,7 +246,7 @@ def test_an_existing_picture_is_not_replaced_unasked(run: Run, csv: Path, tmp_pa
     ("name", "content", "message"),
     [
         ("none.csv", None, "No file 'none.csv'. Check the path."),
-        ("scans.xlsx", b"PK", "'scans.xlsx' is neither .csv nor .parquet. Convert it, or pass a data frame."),
+        ("scans.xlsx", b"PK", "'scans.xlsx' is neither .csv, .tsv nor .parquet. Convert it, or pass a data frame."),
         ("scans.parquet", b"text", "'scans.parquet' is not a Parquet file that can be read."),
         ("scans.csv", b"", "'scans.csv' is empty: its first line must name the columns."),
         ("scans.csv", b"ID,t0,t0\n", "Column 't0' stands twice in the header of 'scans.csv'. Rename one."),

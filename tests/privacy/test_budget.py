@@ -66,3 +66,13 @@ def test_an_unknown_relation_is_refused(neighbours: Any) -> None:
     text = f"neighbours must be one of 'replace-one', 'add-or-remove-one', got {neighbours!r}."
     with pytest.raises(UsageError, match=f"^{re.escape(text)}$"):
         Unit("person", neighbours)
+
+
+def test_numbers_of_numpy_become_plain_ones() -> None:
+    import json
+
+    import numpy as np
+
+    budget = Budget(np.float32(0.5), np.int64(0))
+    assert budget == Budget(0.5, 0.0)
+    assert json.dumps([budget.epsilon, budget.delta]) == "[0.5, 0.0]"

@@ -44,10 +44,10 @@ def test_a_cap_can_be_spent_to_the_last_bit_and_no_further() -> None:
 @pytest.mark.parametrize(
     ("asked", "text"),
     [
-        (cost(0.5), "This release costs epsilon 0.5, delta 0; left for 'scans' are epsilon 0.25, delta 1e-06. "),
+        (cost(0.5), "This release of 'scans' costs epsilon 0.5, delta 0; left are epsilon 0.25, delta 1e-06. "),
         (
             cost(0.125, 1e-5),
-            "This release costs epsilon 0.125, delta 1e-05; left for 'scans' are epsilon 0.25, delta 1e-06. ",
+            "This release of 'scans' costs epsilon 0.125, delta 1e-05; left are epsilon 0.25, delta 1e-06. ",
         ),
     ],
 )
@@ -61,7 +61,7 @@ def test_a_charge_beyond_the_cap_in_epsilon_or_in_delta_is_refused_and_not_recor
 
 
 def test_a_pure_cap_allows_no_delta_at_all() -> None:
-    with pytest.raises(BudgetExceeded, match="left for 'scans' are epsilon 1, delta 0"):
+    with pytest.raises(BudgetExceeded, match="left are epsilon 1, delta 0"):
         SessionLedger(cap=Budget(epsilon=1.0, delta=0.0)).charge(cost(0.5, 5e-324))
 
 
@@ -155,3 +155,12 @@ def test_a_ledger_cannot_be_copied() -> None:
 
 def test_a_ledger_does_not_show_its_lock() -> None:
     assert repr(SessionLedger()) == "SessionLedger(cap=None, entries=[])"
+
+
+def test_ten_charges_of_a_tenth_fill_a_cap_of_one_exactly() -> None:
+    ledger = SessionLedger(cap=Budget(epsilon=1.0, delta=0.0))
+    for _ in range(10):
+        ledger.charge(cost(0.1))
+    assert ledger.epsilon == 1.0
+    with pytest.raises(BudgetExceeded, match="left are epsilon 0, delta 0"):
+        ledger.charge(cost(1e-300))

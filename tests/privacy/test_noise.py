@@ -143,3 +143,16 @@ ERRORS: list[tuple[Callable[[], object], str]] = [
 def test_every_error_says_the_rule_and_the_value(call: Callable[[], object], text: str) -> None:
     with pytest.raises(UsageError, match=f"^{re.escape(text)}$"):
         call()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "scales"), [((0,), (1.0,)), ((1,), (0.0,)), ((1, 2), (1.0, np.inf)), ((1,), (np.nan,))]
+)
+def test_blocks_without_coordinates_and_scales_that_are_no_scales_are_refused(sizes, scales) -> None:
+    with pytest.raises(UsageError, match="Noise needs blocks of at least 1 and positive scales, got"):
+        Noise("radial", sizes, scales)
+
+
+def test_the_law_is_said_in_words() -> None:
+    assert Noise("radial", (1, 8, 8, 5), (1.0,) * 4).text == "radial in 1 block of 1, 2 blocks of 8, 1 block of 5"
+    assert Noise("gaussian", (5,), (1.0,)).text == "independent normal noise in every coordinate"

@@ -81,7 +81,7 @@ def release_mean(
     dry_run: bool,
     force: bool,
     as_json: bool,
-    workers: int,
+    workers: int | None,
 ) -> None:
     """Release the mean curve of FILE, a wide CSV or Parquet table: one row a curve, one column a grid point.
 

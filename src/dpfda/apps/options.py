@@ -73,7 +73,9 @@ OPTIONS = [
     click.option("--dry-run", is_flag=True, help="Say what would be done; read the layout only, charge nothing."),
     click.option("--force", is_flag=True, help="Go on although the noise is larger than the bound."),
     click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-    click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Threads that encode."),
+    click.option(
+        "--workers", type=click.IntRange(min=1), help="Threads that encode.  [default: processors, at most 4]"
+    ),
 ]
 
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis, Domain, as_domain
 from dpfda.curator import Curator, Reading
-from dpfda.errors import UsageError
+from dpfda.errors import DataError, UsageError
 from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.planner import Plan, make_plan
 from dpfda.privacy import Budget, Ledger, Unit
@@ -75,7 +75,7 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
         ledger: Ledger | None = None,
         randomness: Randomness | None = None,
         batch_rows: int | None = None,
-        workers: int = 1,
+        workers: int | None = None,
         progress: bool | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -146,7 +146,16 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
             ledger=self.ledger,
             randomness=self.randomness,
             reading=reading,
-            chosen=(("bound", "limits of values" if limited else "stated by the user"), *plan.reasons),
+            chosen=(
+                ("bound", "limits of values" if limited else "stated by the user"),
+                (
+                    "grid",
+                    f"{len(points)} points, stated by the user"
+                    if curves.grid is not None
+                    else f"{len(points)} even points",
+                ),
+                *plan.reasons,
+            ),
         )
         self.release_ = curator.release(
             Mean(), basis=plan.basis, mechanism=plan.mechanism, budget=budget, smoothing=self.smoothing
@@ -201,6 +210,8 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
     def _sizes(self, curves: Curves, unit: Unit) -> tuple[int, int | None]:
         """The number of units to plan with, and the number to divide by if it is public."""
         if unit.size_is_public:
+            if curves.size == 0:
+                raise DataError("There are no curves: a release needs at least one. Nothing was charged.")
             return curves.size, curves.size
         if self.planned_n is None:
             raise UsageError(

@@ -60,6 +60,7 @@ class KNorm:
         return noisy
 
     def noise(self, scale: float, size: int) -> Noise:
+        self.norm.over_l2(size)  # refuses another number of coordinates
         return Noise("radial", self.sizes, tuple(scale / share for share in self.shares))
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sys
+import math
 from dataclasses import dataclass
+from numbers import Real
 
 from dpfda.errors import UsageError
 
@@ -20,15 +21,19 @@ class Budget:
     delta: float
 
     def __post_init__(self) -> None:
-        if not (_is_number(self.epsilon) and 0 < self.epsilon <= sys.float_info.max):
+        # numpy's numbers are welcome, and become plain ones for cards and ledgers.
+        epsilon, delta = _plain(self.epsilon), _plain(self.delta)
+        if not 0 < epsilon < math.inf:
             raise UsageError(
                 f"epsilon must be a positive finite number, got {self.epsilon!r}. Most people choose 0.1 to 10."
             )
-        if not (_is_number(self.delta) and 0 <= self.delta < 1):
+        if not 0 <= delta < 1:
             raise UsageError(
                 f"delta must lie in [0, 1), got {self.delta!r}. Use 0 for pure privacy, or at most 1e-5, "
                 "well below one over the number of people."
             )
+        object.__setattr__(self, "epsilon", epsilon)
+        object.__setattr__(self, "delta", delta)
 
     @property
     def pure(self) -> bool:
@@ -38,5 +43,11 @@ class Budget:
         return f"(epsilon = {self.epsilon:g}, delta = {self.delta:g})"
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _plain(value: object) -> float:
+    """A number as a double; what is none, or too large, becomes NaN, which no rule accepts."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.nan

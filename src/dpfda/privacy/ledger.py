@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Protocol
 
 from dpfda.errors import BudgetExceeded
@@ -19,6 +20,11 @@ class Charge:
     budget: Budget
 
 
+def exactly(amount: float) -> Fraction:
+    """An amount as it was typed: ten charges of 0.1 make 1, which doubles do not."""
+    return Fraction(str(amount))
+
+
 class Ledger(Protocol):
     """Whatever can refuse or record a charge before records are read."""
 
@@ -28,6 +34,8 @@ class Ledger(Protocol):
 @dataclass(slots=True)
 class SessionLedger:
     """A ledger in memory, with an optional cap on the sum of epsilons and of deltas (basic composition).
+
+    It counts for this process alone, all data sets together; a child process starts with a copy of it.
 
     >>> ledger = SessionLedger(cap=Budget(epsilon=1.0, delta=1e-6))
     >>> ledger.charge(Charge("scans", "mean", Budget(epsilon=0.75, delta=1e-6)))
@@ -41,21 +49,21 @@ class SessionLedger:
 
     @property
     def epsilon(self) -> float:
-        return sum(entry.budget.epsilon for entry in self.entries)
+        return float(sum(exactly(entry.budget.epsilon) for entry in self.entries))
 
     @property
     def delta(self) -> float:
-        return sum(entry.budget.delta for entry in self.entries)
+        return float(sum(exactly(entry.budget.delta) for entry in self.entries))
 
     def charge(self, entry: Charge) -> None:
         with self._lock:
             if self.cap is not None:
-                left = self.cap.epsilon - self.epsilon
-                delta_left = self.cap.delta - self.delta
-                if entry.budget.epsilon > left or entry.budget.delta > delta_left:
+                left = exactly(self.cap.epsilon) - sum(exactly(old.budget.epsilon) for old in self.entries)
+                delta_left = exactly(self.cap.delta) - sum(exactly(old.budget.delta) for old in self.entries)
+                if exactly(entry.budget.epsilon) > left or exactly(entry.budget.delta) > delta_left:
                     raise BudgetExceeded(
-                        f"This release costs epsilon {entry.budget.epsilon:g}, delta {entry.budget.delta:g}; left for "
-                        f"'{entry.dataset}' are epsilon {max(left, 0.0):g}, delta {max(delta_left, 0.0):g}. "
+                        f"This release of '{entry.dataset}' costs epsilon {entry.budget.epsilon:g}, delta "
+                        f"{entry.budget.delta:g}; left are epsilon {float(left):g}, delta {float(delta_left):g}. "
                         "Lower the request. Nothing was charged."
                     )
             self.entries.append(entry)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -28,6 +30,8 @@ class Noise:
             raise UsageError(f"A noise law is 'gaussian' or 'radial', got {self.law!r}.")
         if len(self.sizes) != len(self.scales) or not self.sizes:
             raise UsageError(f"Noise needs one scale for each block, got {len(self.sizes)} and {len(self.scales)}.")
+        if min(self.sizes) < 1 or not all(0 < scale < math.inf for scale in self.scales):
+            raise UsageError(f"Noise needs blocks of at least 1 and positive scales, got {self.sizes}, {self.scales}.")
 
     @property
     def size(self) -> int:
@@ -39,6 +43,14 @@ class Noise:
         sizes, scales = np.array(self.sizes), np.array(self.scales)
         of_block = scales**2 * ((sizes + 1) if self.law == "radial" else 1)
         return np.repeat(of_block, sizes).astype(np.float64)
+
+    @property
+    def text(self) -> str:
+        """The law in words, e.g. "radial in 3 blocks of 8, 1 block of 5"."""
+        if self.law == "gaussian":
+            return "independent normal noise in every coordinate"
+        runs = [(size, len(list(run))) for size, run in itertools.groupby(self.sizes)]
+        return "radial in " + ", ".join(f"{count} block{'s' * (count > 1)} of {size}" for size, count in runs)
 
     def scaled(self, factor: float) -> Noise:
         """The law of the noise times a positive factor."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -21,7 +22,7 @@ class Lattice:
     bound: float
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.bound, int | float) and 0 < self.bound < math.inf):
+        if not (isinstance(self.bound, Real) and not isinstance(self.bound, bool) and 0 < self.bound < math.inf):
             raise UsageError(
                 f"bound must be a positive finite number, in the units of the curves, got {self.bound!r}. "
                 "It may not be read from the data."
@@ -29,6 +30,7 @@ class Lattice:
         # So that variances, which are squares, neither overflow nor vanish.
         if not 1e-100 <= self.bound <= 1e100:
             raise UsageError(f"bound must lie between 1e-100 and 1e100, got {self.bound!r}. Change the units.")
+        object.__setattr__(self, "bound", float(self.bound))
 
     @property
     def step(self) -> float:

@@ -37,8 +37,8 @@ def exact_sum(
 
     Memory does not grow with the number of rows, but for eight bytes a row when `units` are given.
     """
-    # By default about two million values at a time: 16 MB, whatever the grid.
-    rows = batch_rows or max(64, 2**21 // curves.source.width)
+    # By default about a million values at a time: 8 MB, whatever the grid.
+    rows = batch_rows or max(64, 2**20 // curves.source.width)
     batches = _batches(curves, rows, progress)
     if curves.units is None:
 
