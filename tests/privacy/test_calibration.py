@@ -65,12 +65,20 @@ def test_the_textbook_formulas_are_not_private_at_large_epsilon(factor: float, d
 def test_what_the_integer_sampler_adds_is_counted(size: int, budget: Budget) -> None:
     coarse = Sensitivity(2.0**13, L2(), "so coarse that the slack shows")
     scale, continuous = (calibrate(Gaussian(), coarse, budget, size=n) for n in (size, 0))
-    slack = (1 + math.exp(budget.epsilon)) * size * 0.0203 / scale**2
     assert scale > continuous * (1 + 1e-13)
-    assert GaussianProfile(coarse.value / scale).delta(budget.epsilon) + slack <= budget.delta
-    less = scale * (1 - 1e-9)
-    slack_of_less = (1 + math.exp(budget.epsilon)) * size * 0.0203 / less**2
-    assert GaussianProfile(coarse.value / less).delta(budget.epsilon) + slack_of_less > budget.delta
+    assert Gaussian().profile(coarse, scale, size=size).delta(budget.epsilon) <= budget.delta
+    assert Gaussian().profile(coarse, scale * (1 - 1e-9), size=size).delta(budget.epsilon) > budget.delta
+    assert Gaussian().profile(coarse, scale, size=size).delta(budget.epsilon) > GaussianProfile(
+        coarse.value / scale
+    ).delta(budget.epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [20.0, 100.0, 1e3, 1e6])
+def test_a_large_epsilon_needs_hardly_more_noise_on_the_integers_than_on_the_line(epsilon: float) -> None:
+    """The total variation argument alone would ask for e^epsilon times more, or refuse."""
+    fine, budget = Sensitivity(2.0**25, L2(), "as in a release"), Budget(epsilon=epsilon, delta=1e-6)
+    on_integers, on_line = (calibrate(Gaussian(), fine, budget, size=size) for size in (64, 0))
+    assert on_line < on_integers < on_line * (1 + 1e-4)
 
 
 def test_gaussian_noise_on_a_coarse_lattice_has_at_least_sixteen_steps() -> None:

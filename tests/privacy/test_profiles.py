@@ -249,6 +249,17 @@ def test_the_exact_curve_of_the_integer_sampler_lies_below_the_stated_one(scale:
         assert exact <= profile.delta(epsilon)
 
 
+@pytest.mark.parametrize(("scale", "shift", "epsilons"), [(16.0, 100, (8, 20, 30)), (100.0, 2000, (60, 150, 220, 300))])
+def test_the_exact_curve_lies_below_the_stated_one_where_epsilon_is_large(
+    scale: float, shift: int, epsilons: tuple[float, ...]
+) -> None:
+    one, other = discrete_gaussian_pair(scale, shift)
+    profile = Gaussian().profile(Sensitivity(float(shift), L2(), "a shift"), scale, size=1)
+    for epsilon in epsilons:
+        exact = np.maximum(one - math.exp(epsilon) * other, 0.0).sum()
+        assert 0 < exact <= profile.delta(epsilon) < 2 * exact + 1e-40
+
+
 def test_without_the_slack_the_curve_would_be_wrong_for_the_integer_sampler() -> None:
     one, other = discrete_gaussian_pair(16.0, 40)
     exact = np.maximum(one - math.e * other, 0.0).sum()

@@ -28,7 +28,7 @@ class Gaussian:
         if size and scale < 16:
             # It is second order in 1/scale, and checked from 16 steps on: below, nothing is claimed and no budget met.
             distance = 1.0
-        return GaussianProfile(up(sensitivity.value / scale), distance)
+        return GaussianProfile(up(sensitivity.value / scale), distance, size, scale)
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
         vector = check_coordinates(coordinates)
