@@ -110,10 +110,12 @@ class Curator:
                 self.curves,
                 encode,
                 self.public.lattice,
+                units=self.curves.units_under(self.public.unit),
                 size=size,
                 batch_rows=self.reading.batch_rows,
                 workers=self.reading.threads,
-                progress=self.reading.progress,
+                # A bar shows how many rows there are.
+                progress=self.reading.progress if self.public.unit.size_is_public else False,
             )
             return mechanism.draw(self._with_count(total), scale, randomness=randomness)
         except Exception:
@@ -122,7 +124,16 @@ class Curator:
     def _with_count(self, total: Integers) -> Integers:
         if self.public.unit.size_is_public:
             return total
-        return np.concatenate([[self.curves.size * self.public.count_weight], total]).astype(np.int64)
+        return np.concatenate([[self.curves.size_under(self.public.unit) * self.public.count_weight], total]).astype(
+            np.int64
+        )
+
+    def _unknown(self) -> str:
+        if self.curves.unit is None:
+            return ""
+        return (
+            f"; rows that do not say whose they are {'are one unit' if self.public.n is not None else 'do not count'}"
+        )
 
     def _card(
         self,
@@ -165,8 +176,9 @@ class Curator:
             basis=str(basis.describe()["family"]),
             size=basis.size,
             chosen=self.chosen,
-            missing="gaps by straight lines within the curve, ends by its nearest value, empty curves by the centre",
-            randomness="system, exact integer samplers" if randomness.private else NOT_PRIVATE,
+            missing="gaps by straight lines within the curve, ends by its nearest value, empty curves by the centre"
+            + self._unknown(),
+            randomness="system, exact integer samplers" if is_private(randomness) else NOT_PRIVATE,
             recorded="nothing was recorded: no ledger was given" if self.ledger is None else "charged before reading",
             software=tuple((name, version(name)) for name in ("dpfda", "opendp", "numpy")),
             warnings=_warnings(budget, public, randomness),
@@ -192,6 +204,11 @@ def _least_noise(
     return sensitivity, scale
 
 
+def is_private(randomness: Randomness) -> bool:
+    # By what it is, not by what it says of itself.
+    return type(randomness) is SystemRandomness
+
+
 def _name_of(centre: Array) -> str:
     if not centre.any():
         return "zero"
@@ -200,7 +217,7 @@ def _name_of(centre: Array) -> str:
 
 def _warnings(budget: Budget, public: Public, randomness: Randomness) -> tuple[str, ...]:
     warnings = []
-    if not randomness.private:
+    if not is_private(randomness):
         warnings.append(NOT_PRIVATE)
     if budget.delta * public.planned >= 1:
         warnings.append(

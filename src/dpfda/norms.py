@@ -113,4 +113,5 @@ class Sensitivity:
             )
         factor = norm.over_l2(size)
         value = self.value * factor if factor == 1.0 else up(self.value * factor)
-        return replace(self, value=value, norm=norm)
+        because = f"{self.because}; by Cauchy-Schwarz at most {factor:.6g} times that in {type(norm).__name__}"
+        return replace(self, value=value, norm=norm, because=because)

@@ -314,3 +314,20 @@ def test_interrupting_gives_one_line(run: Run, csv: Path, monkeypatch: pytest.Mo
     done = run(*command({}))
     assert (done.code, done.out) == (130, "")
     assert done.err.strip() == "Error: Interrupted."
+
+
+def test_a_column_called_row_is_not_mistaken_for_the_word(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "scans.csv"
+    file.write_text("row,t1,t2\np1,1,2\np1,1,2\np2,1,2\n")
+    done = run("release", "mean", file, "--unit", "row", "--values", "t*", "--epsilon", 1, "--delta", 0, "--bound", 1)
+    assert done.code == 2
+    assert "but there is a column 'row' too. Rename the column." in done.err
+
+
+def test_without_a_header_no_record_is_shown(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "scans.csv"
+    file.write_text("0.123,0.456,0.789\n0.2,0.3,0.4\n")
+    done = run("release", "mean", file, "--unit", "ID", "--epsilon", 1, "--delta", 0, "--bound", 1)
+    assert done.code == 5
+    assert "Columns are: numbers only; the first line must name the columns." in done.err
+    assert "0.123" not in done.err

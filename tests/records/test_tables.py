@@ -11,9 +11,12 @@ import pytest
 import scipy.sparse
 
 from dpfda.errors import DataError, UsageError
+from dpfda.privacy import REPLACE, Unit
 from dpfda.records import Curves, as_curves, from_frame, read_curves
 from dpfda.records.curves import as_grid, header_grid
 from dpfda.records.units import UnitIndex
+
+REPLACING = Unit("unit", REPLACE)
 
 NAN = np.nan
 
@@ -53,7 +56,7 @@ def test_columns_of_any_number_type_with_nulls_are_read_alike(tmp_path, group, b
     curves = read_curves(file, values="t*", unit="id")
     assert same(rows(curves, batch), EXPECTED)
     assert curves.rows == 4
-    assert curves.units.codes.tolist() == [0, 1, 2, 0]
+    assert curves.units.codes.tolist() == [0, 1, -1, 0]
     table = as_curves(MIXED.drop(["name"]), grid=None, units="id")
     assert same(rows(table), [EXPECTED[i] for i in (0, 3, 1, 2)])  # rows of a person stand together
 
@@ -62,7 +65,7 @@ def test_a_file_without_rows_has_its_layout_all_the_same(tmp_path):
     file = tmp_path / "c.PQ"
     pq.write_table(MIXED.slice(0, 0), file)
     curves = read_curves(file, values="t*", unit="id")
-    assert (curves.rows, curves.size, curves.source.width) == (0, 0, 5)
+    assert (curves.rows, curves.size_under(REPLACING), curves.source.width) == (0, 0, 5)
     assert rows(curves) == []
 
 
@@ -85,9 +88,9 @@ def test_a_header_can_hold_the_grid(names, grid):
 def test_unit_columns_of_any_plain_type_say_whose_row_it_is():
     for ids in (["a", "b", "a"], [1.5, None, 1.5], [b"\xff", b"\xfe", b"\xff"], [True, False, True]):
         curves = as_curves(pa.table({"who": ids, "t": [1.0, 2.0, 3.0]}), grid=None, units="who")
-        assert (curves.size, curves.unit) == (2, "who")
+        assert (curves.size_under(REPLACING), curves.unit) == (2, "who")
     words = pa.table({"who": pa.array(["a", "b", "a"]).dictionary_encode(), "t": [1.0, 2.0, 3.0]})
-    assert as_curves(words, grid=None, units="who").size == 2
+    assert as_curves(words, grid=None, units="who").size_under(REPLACING) == 2
 
 
 def test_row_groups_with_dictionaries_of_their_own_know_the_same_people(tmp_path):
@@ -126,7 +129,7 @@ def test_rows_of_different_lengths_are_cut_or_padded_each_by_itself():
 
 def test_a_list_without_rows_takes_its_width_from_the_grid():
     curves = as_curves([], grid=[0, 0.5, 1], units=[])
-    assert (curves.rows, curves.size, curves.source.width) == (0, 0, 3)
+    assert (curves.rows, curves.size_under(REPLACING), curves.source.width) == (0, 0, 3)
 
 
 def test_curves_pass_as_they_are_and_show_no_number_of_rows():
@@ -236,7 +239,7 @@ WRONG = [
     (
         lambda p: as_curves([[1.0, 2.0], [3.0]], grid=None, units=None),
         UsageError,
-        r"The rows have different lengths\. Pass grid=, so that each can be repaired to it\.",
+        r"A list has no public width: .*\. Pass grid=, .*, or an array: numpy\.asarray\(X, dtype=float\)\.",
     ),
     *[
         (lambda p, grid=grid: as_grid(grid), UsageError, "A grid is a non-empty sequence of finite numbers")
@@ -280,7 +283,7 @@ class Broken:
 
 
 def test_a_source_that_cannot_be_counted_gives_one_constant_error():
-    for ask in (lambda curves: curves.rows, lambda curves: curves.units, lambda curves: curves.size):
+    for ask in (lambda curves: curves.rows, lambda curves: curves.units, lambda curves: curves.size_under(REPLACING)):
         with pytest.raises(DataError) as caught:
             ask(Curves(Broken(), None, "patient"))
         assert str(caught.value) == (

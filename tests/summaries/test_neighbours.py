@@ -97,12 +97,15 @@ class Case:
             curves,
             Mean().encode(self.public, self.basis),
             self.public.lattice if lattice is None else lattice,
+            units=curves.units_under(self.public.unit),
             size=self.basis.size,
             batch_rows=batch_rows,
             workers=1,
             progress=False,
         )
-        count = [] if self.public.unit.size_is_public else [curves.size * self.public.count_weight]
+        count = (
+            [] if self.public.unit.size_is_public else [curves.size_under(self.public.unit) * self.public.count_weight]
+        )
         return [*count, *map(int, total)]
 
     def move(self, one, other, **options):

@@ -92,6 +92,8 @@ def release_mean(
           --epsilon 1 --delta 0 --limits 60,210 --out growth.json --plot growth.png
       dpfda release mean scans.csv --unit ID --epsilon 1 --delta 1e-6 --bound 1 --dry-run
     """
+    from dpfda.records import read_header
+
     _check_public(bound, limits, neighbours, planned_n)
     est = dpfda.MeanFunction(
         epsilon=epsilon,
@@ -110,6 +112,10 @@ def release_mean(
     curves = dpfda.read_curves(
         file, values=values, unit=None if unit == "row" else unit, grid="header" if grid == "header" else None
     )
+    if unit == "row" and "row" in read_header(file):
+        raise UsageError(
+            "--unit row says that every row is another person, but there is a column 'row' too. Rename the column."
+        )
     target = out or Path(f"{file.stem}-mean.json")
     _check_targets(file, target, picture, overwrite=overwrite)
     plan = est.plan_for(curves)

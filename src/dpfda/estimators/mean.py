@@ -210,9 +210,10 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
     def _sizes(self, curves: Curves, unit: Unit) -> tuple[int, int | None]:
         """The number of units to plan with, and the number to divide by if it is public."""
         if unit.size_is_public:
-            if curves.size == 0:
+            n = curves.size_under(unit)
+            if n == 0:
                 raise DataError("There are no curves: a release needs at least one. Nothing was charged.")
-            return curves.size, curves.size
+            return n, n
         if self.planned_n is None:
             raise UsageError(
                 "Under add-or-remove-one the number of units is private, so n is unknown to the plan. "

@@ -11,7 +11,8 @@ import numpy as np
 from dpfda.arrays import Array, Integers
 from dpfda.errors import UsageError
 
-SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 2.0**56
+# Noise of the largest scale leaves 64 bits, where the sampler stops, with a chance of e^-1024.
+SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 2.0**53
 
 
 class Randomness(Protocol):

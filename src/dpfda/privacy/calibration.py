@@ -6,7 +6,7 @@ import math
 from typing import Protocol
 
 from dpfda.errors import CannotMeetBudget
-from dpfda.norms import Norm, Sensitivity
+from dpfda.norms import Norm, Sensitivity, up
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.profiles import Profile
 
@@ -50,6 +50,7 @@ def calibrate(mechanism: Noisy, sensitivity: Sensitivity, budget: Budget, *, siz
     while True:
         middle = low + (high - low) / 2
         if not low < middle < high or high <= low * (1 + 1e-14):
-            # The last factor outweighs the steps of a curve that is evaluated in doubles (pure ones round up).
-            return high if mechanism.pure else high * (1 + 1e-10)
+            # The last factor outweighs the steps of a curve that is evaluated in doubles. Pure ones round up; their few
+            # steps more reach below the decimal number that was typed, which may lie half a step below its double.
+            return up(high, 4) if mechanism.pure else high * (1 + 1e-10)
         low, high = (low, middle) if enough(middle) else (middle, high)

@@ -8,7 +8,7 @@ from dpfda.arrays import ArrayLike
 from dpfda.errors import UsageError
 from dpfda.records.curves import Curves, as_grid
 from dpfda.records.encoder import Encoder, smallest_cap
-from dpfda.records.files import read_curves
+from dpfda.records.files import read_curves, read_header
 from dpfda.records.lattice import MOST_UNITS, RADIUS, Lattice
 from dpfda.records.memory import from_array, from_fdatagrid, from_frame
 from dpfda.records.sums import exact_sum
@@ -23,6 +23,7 @@ __all__ = [
     "exact_sum",
     "from_frame",
     "read_curves",
+    "read_header",
     "smallest_cap",
 ]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, Integers
 from dpfda.errors import DataError
 
 
@@ -46,21 +46,29 @@ def _doubles(column: Any) -> Any:
     return column if pa.types.is_floating(column.type) else column.cast(pa.float64(), safe=False)
 
 
-def ids_of(column: Any) -> np.ndarray[tuple[int], np.dtype[np.generic]]:
-    """Numbers for the identifiers in an Arrow column, the same for the same identifier.
+def ids_of(column: Any) -> Integers:
+    """Numbers for the identifiers in an Arrow column, the same for the same identifier, -1 where it is missing.
 
     Never by way of numpy, where one missing identifier would turn all whole numbers into doubles and merge large ones.
     """
     import pyarrow as pa
+    from pyarrow import compute
 
     chunked = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     if pa.types.is_dictionary(chunked.type):
         return _renumbered(chunked)
-    encoded = chunked.dictionary_encode(null_encoding="encode")
-    return np.concatenate([np.empty(0, dtype=np.int64), *(np.asarray(chunk.indices) for chunk in encoded.chunks)])
+    if pa.types.is_floating(chunked.type):
+        doubles = chunked.cast(pa.float64())
+        # Adding zero makes one number of 0.0 and -0.0.
+        chunked = compute.if_else(compute.is_finite(doubles), compute.add(doubles, 0.0), None)
+    elif pa.types.is_string(chunked.type) or pa.types.is_large_string(chunked.type):
+        chunked = compute.if_else(compute.equal(compute.binary_length(chunked), 0), None, chunked)
+    encoded = chunked.dictionary_encode()
+    parts = [np.asarray(chunk.indices.fill_null(-1), dtype=np.int64) for chunk in encoded.chunks]
+    return np.concatenate([np.empty(0, dtype=np.int64), *parts])
 
 
-def _renumbered(column: Any) -> np.ndarray[tuple[int], np.dtype[np.generic]]:
+def _renumbered(column: Any) -> Integers:
     """Numbers for a column whose chunks have dictionaries of their own, in which one number means several people."""
     import pyarrow as pa
 

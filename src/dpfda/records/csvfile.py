@@ -17,6 +17,7 @@ from dpfda.records.cells import as_numbers, columns_of
 from dpfda.records.curves import Ids
 
 MISSING = ["", "NA", "NaN", "nan", "null", "None", "."]
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BLOCK = 2**22  # bytes read at a time
 
 
@@ -78,8 +79,8 @@ class CsvSource:
         from pyarrow import csv as arrow_csv
 
         columns, delimiter = self._layout()
-        block = _unquoted(block, delimiter)
-        if b'"' in block:
+        lines, block = len(_lines(block)), _unquoted(block, delimiter)
+        if b'"' in block or block.startswith(BYTE_ORDER_MARK):
             return None
         kind = pa.float64() if numbers else pa.string()
         convert = arrow_csv.ConvertOptions(
@@ -91,9 +92,12 @@ class CsvSource:
         parse = arrow_csv.ParseOptions(delimiter=delimiter, quote_char=False)
         read = arrow_csv.ReadOptions(column_names=columns, block_size=len(block) + 1)
         try:
-            return arrow_csv.read_csv(pa.BufferReader(block), read, parse, convert)
-        except pa.ArrowInvalid:
+            table = arrow_csv.read_csv(pa.BufferReader(block), read, parse, convert)
+        except pa.ArrowException:
             return None
+        # Arrow passes over a line that is empty without its quotation marks. Both readers must see the same rows, or
+        # one person's odd cell would move the identifiers of all others.
+        return table if table.num_rows == lines else None
 
     def _careful(self, block: bytes, names: tuple[str, ...]) -> Array:
         cells = list(self._chosen(block, names))
@@ -112,7 +116,7 @@ class CsvSource:
 
 def _first_line(file: Path) -> bytes:
     first = next(_pieces(file, 2**12), b"").splitlines()
-    return first[0].removeprefix(b"\xef\xbb\xbf") if first else b""
+    return first[0].removeprefix(BYTE_ORDER_MARK) if first else b""
 
 
 def _delimiter(first: bytes) -> str:

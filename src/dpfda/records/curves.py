@@ -12,6 +12,8 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import DataError, UsageError
+from dpfda.privacy import Unit
+from dpfda.records.cells import number
 from dpfda.records.units import UnitIndex
 
 Ids = np.ndarray[tuple[int], np.dtype[np.generic]]
@@ -28,7 +30,7 @@ class Source(Protocol):
     def rows(self) -> int: ...
 
     def ids(self) -> Ids | None:
-        """The identifier of each row's unit; None if every row is a unit."""
+        """The identifier of each row's unit, or a whole number for it, negative if missing; None: each row is one."""
 
     def batches(self, rows: int) -> Iterator[Array]:
         """Consecutive batches, (m, width), NaN where a value is missing or unreadable."""
@@ -59,12 +61,22 @@ class Curves:
     @cached_property
     def units(self) -> UnitIndex | None:
         ids = _quietly(self.source.ids)
-        return None if ids is None else UnitIndex.build(ids)
+        if ids is None:
+            return None
+        return UnitIndex.of_codes(ids.astype(np.int64)) if ids.dtype.kind == "i" else UnitIndex.build(ids)
 
-    @property
-    def size(self) -> int:
-        """The number of privacy units; public only under replace-one."""
-        return self.rows if self.units is None else self.units.size
+    def units_under(self, unit: Unit) -> UnitIndex | None:
+        """Whose row each is. Rows that do not say it are one unit where units are replaced, and nobody's elsewhere.
+
+        Several people may stand behind them. Exchanging one of these moves their average by no more than exchanging
+        a unit may; taking one away can move it twice as far as taking a unit away may.
+        """
+        return self.units.with_unknown() if self.units is not None and unit.size_is_public else self.units
+
+    def size_under(self, unit: Unit) -> int:
+        """The number of privacy units; public only where units are replaced."""
+        units = self.units_under(unit)
+        return self.rows if units is None else units.size
 
     def batches(self, rows: int) -> Iterator[Array]:
         return self.source.batches(rows)
@@ -121,5 +133,8 @@ def choose_columns(columns: list[str], pattern: str, unit: str | None) -> list[s
 
 
 def _few(columns: list[str]) -> str:
+    if all(number(name) == number(name) for name in columns):
+        # Without a header the first line is a record.
+        return "numbers only; the first line must name the columns"
     shown = ", ".join(columns[:12])
     return shown if len(columns) <= 12 else f"{shown}, ... ({len(columns)} in all)"

@@ -22,19 +22,26 @@ def read_curves(
     `values` is a shell pattern over column names, e.g. "t*"; `unit` the column that says whose curve it is; `grid` the
     public positions of the value columns, "header" to read them from the column names, None for equally spaced.
     """
+    file, source = _source(path)
+    chosen = choose_columns(source.header(file), values, unit)
+    return Curves(source(file, tuple(chosen), unit), _grid(grid, chosen), unit)
+
+
+def read_header(path: str | Path) -> list[str]:
+    """The names of a file's columns."""
+    file, source = _source(path)
+    return source.header(file)
+
+
+def _source(path: str | Path) -> tuple[Path, type[ParquetSource] | type[CsvSource]]:
     file = Path(path)
     if not file.is_file():
         raise DataError(f"No file {str(file)!r}. Check the path.")
-    source: type[ParquetSource] | type[CsvSource]
     if file.suffix.lower() in (".parquet", ".pq"):
-        source = ParquetSource
-    elif file.suffix.lower() in (".csv", ".tsv", ".txt"):
-        source = CsvSource
-    else:
-        raise DataError(f"{file.name!r} is neither .csv, .tsv nor .parquet. Convert it, or pass a data frame.")
-    columns = source.header(file)
-    chosen = choose_columns(columns, values, unit)
-    return Curves(source(file, tuple(chosen), unit), _grid(grid, chosen), unit)
+        return file, ParquetSource
+    if file.suffix.lower() in (".csv", ".tsv", ".txt"):
+        return file, CsvSource
+    raise DataError(f"{file.name!r} is neither .csv, .tsv nor .parquet. Convert it, or pass a data frame.")
 
 
 def _grid(grid: ArrayLike | str | None, columns: list[str]) -> Array | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import DataError, UsageError
 from dpfda.records.cells import as_numbers, check_types, check_unit_type, columns_of, ids_of, number
 from dpfda.records.curves import Curves, Ids, as_grid, choose_columns
-from dpfda.records.units import UnitIndex, check_units
+from dpfda.records.units import UnitIndex, check_units, named
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +58,24 @@ def from_array(values: ArrayLike, grid: Array | None, units: object) -> Curves:
 def _matrix(values: ArrayLike, grid: Array | None) -> np.ndarray[Any, Any]:
     if hasattr(values, "tocsr") or type(values).__module__.startswith("scipy.sparse"):
         raise UsageError("Sparse input is not supported: curves are dense. Use X.toarray().")
-    try:
-        table = np.asarray(values)
-        # A list without any rows has no width of its own.
-        return np.empty((0, len(grid))) if table.shape == (0,) and grid is not None else table
-    except ValueError:
-        rows: list[Any] = list(values)  # type: ignore[arg-type]
-    # Rows of different lengths: each is cut or padded to the public grid, by itself.
-    if grid is None:
-        raise UsageError("The rows have different lengths. Pass grid=, so that each can be repaired to it.") from None
-    table = np.full((len(rows), len(grid)), np.nan)
-    for target, row in zip(table, rows, strict=True):
-        cells = [number(cell) for cell in (row if hasattr(row, "__iter__") else [row])][: len(grid)]
-        target[: len(cells)] = cells
-    return table
+    if isinstance(values, list | tuple):
+        if grid is None:
+            raise UsageError(
+                "A list has no public width: each of its rows could have its own. Pass grid=, so that every row is cut "
+                "or padded to it, or an array: numpy.asarray(X, dtype=float)."
+            )
+        return np.array([_row(row, len(grid)) for row in values], dtype=np.float64).reshape(len(values), len(grid))
+    with suppress(Exception):
+        return np.asarray(values)
+    raise UsageError("The curves cannot be read as an array. Pass a matrix of numbers, one row a curve.")
+
+
+def _row(row: Any, width: int) -> list[float]:
+    """One record of a list, cut or padded; by itself, since numpy would read all rows as text because of one word."""
+    cells: list[float] = []
+    with suppress(Exception):
+        cells = [number(cell) for cell in (row if hasattr(row, "__iter__") else [row])][:width]
+    return cells + [float("nan")] * (width - len(cells))
 
 
 def _reordered(table: np.ndarray[Any, Any], ids: Ids | None) -> ArraySource:
@@ -78,9 +83,9 @@ def _reordered(table: np.ndarray[Any, Any], ids: Ids | None) -> ArraySource:
     if ids is None:
         return ArraySource(table, None)
     index = UnitIndex.build(ids)
-    if index.grouped:
+    if index.with_unknown().grouped:
         return ArraySource(table, index.codes)
-    order = np.argsort(index.codes, kind="stable")
+    order = np.argsort(index.with_unknown().codes, kind="stable")
     return ArraySource(table[order], index.codes[order])
 
 
@@ -129,6 +134,6 @@ def from_table(frame: Any, *, values: str, unit: object, grid: ArrayLike | None)
     if column is not None:
         check_unit_type(table.schema, column)
     matrix = columns_of(table, chosen)
-    ids = ids_of(table[column]) if column is not None else unit
+    ids = named(ids_of(table[column])) if column is not None else unit
     curves = from_array(matrix, as_grid(grid), ids)
     return Curves(curves.source, curves.grid, column if column is not None else curves.unit)

@@ -28,6 +28,7 @@ def exact_sum(
     encode: Encode,
     lattice: Lattice,
     *,
+    units: UnitIndex | None,
     size: int,
     batch_rows: int | None,
     workers: int,
@@ -40,16 +41,16 @@ def exact_sum(
     # By default about a million values at a time: 8 MB, whatever the grid.
     rows = batch_rows or max(64, 2**20 // curves.source.width)
     batches = _batches(curves, rows, progress)
-    if curves.units is None:
+    if units is None:
 
         def one_batch(values: Array) -> Integers:
             vectors, _ = encode(values)
             return _total(vectors, 1, lattice)
 
         return _add(in_order(one_batch, batches, workers), size)
-    if curves.units.grouped:
-        return _add(_grouped(in_order(encode, batches, workers), curves.units, lattice), size)
-    return _add(_scattered(curves, encode, lattice, size, rows, workers, progress), size)
+    if units.grouped:
+        return _add(_grouped(in_order(encode, batches, workers), units, lattice), size)
+    return _add(_scattered(curves, encode, lattice, units, size, rows, workers, progress), size)
 
 
 def _batches(curves: Curves, batch_rows: int, progress: bool | None) -> Iterator[Array]:
@@ -72,12 +73,28 @@ def _add(parts: Iterable[Integers], size: int) -> Integers:
     return total
 
 
+def _with_codes(encoded: Iterable[tuple[Array, Array]], units: UnitIndex) -> Iterator[tuple[Array, Array, Integers]]:
+    """Batches with the units of their rows; rows whose unit is not known are left out."""
+    row = 0
+    for vectors, present in encoded:
+        codes = units.codes[row : row + len(present)]
+        row += len(present)
+        if len(codes) != len(present):
+            break
+        known = codes >= 0
+        if known.all():
+            yield vectors, present, codes
+        elif known.any():
+            yield vectors[:, known], present[known], codes[known]
+    if row != len(units.codes):
+        raise RuntimeError("the rows and their units are out of step")
+
+
 def _grouped(encoded: Iterable[tuple[Array, Array]], units: UnitIndex, lattice: Lattice) -> Iterator[Integers]:
     """Totals of batches whose units stand together; the last unit of a batch waits for the next one."""
-    row, waiting = 0, None
-    for vectors, present in encoded:
-        codes, sums, counts = average(vectors, present, units.codes[row : row + len(present)])
-        row += len(present)
+    waiting = None
+    for vectors, present, known in _with_codes(encoded, units):
+        codes, sums, counts = average(vectors, present, known)
         if waiting is not None and waiting[0] == codes[0]:
             sums[:, 0] += waiting[1]
             counts[0] += waiting[2]
@@ -93,26 +110,24 @@ def _scattered(
     curves: Curves,
     encode: Encode,
     lattice: Lattice,
+    units: UnitIndex,
     size: int,
     batch_rows: int,
     workers: int,
     progress: bool | None,
 ) -> Iterator[Integers]:
     """Totals of units whose records lie scattered: as many passes over the data as it takes to hold a share each."""
-    assert curves.units is not None
     share = max(1, HELD // size)
-    for first in range(0, curves.units.size, share):
-        last = min(first + share, curves.units.size)
+    for first in range(0, units.size, share):
+        last = min(first + share, units.size)
         sums, counts = np.zeros((size, last - first), dtype=np.int64), np.zeros(last - first, dtype=np.int64)
-        row = 0
-        for vectors, present in in_order(encode, _batches(curves, batch_rows, progress), workers):
-            codes = curves.units.codes[row : row + len(present)]
-            row += len(present)
+        encoded = in_order(encode, _batches(curves, batch_rows, progress), workers)
+        for vectors, present, codes in _with_codes(encoded, units):
             mine = (first <= codes) & (codes < last)
             if mine.any():
-                units, part, count = average(vectors[:, mine], present[mine], codes[mine])
-                sums[:, units - first] += part
-                counts[units - first] += count
+                who, part, count = average(vectors[:, mine], present[mine], codes[mine])
+                sums[:, who - first] += part
+                counts[who - first] += count
         yield _total(sums, counts, lattice)
 
 

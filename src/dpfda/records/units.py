@@ -17,7 +17,7 @@ LARGEST = 2.0**50  # a vector's coordinates before averaging; far beyond any tha
 
 @dataclass(frozen=True, slots=True)
 class UnitIndex:
-    """The unit of every row, numbered by first appearance; `size` counts the units."""
+    """The unit of every row, numbered by first appearance, -1 where it is not known; `size` counts the units."""
 
     codes: Integers  # (rows,)
     size: int
@@ -25,49 +25,73 @@ class UnitIndex:
     @property
     def grouped(self) -> bool:
         """Whether the rows of each unit stand together."""
-        return bool((np.diff(self.codes) >= 0).all())
+        return bool((np.diff(self.codes[self.codes >= 0]) >= 0).all())
+
+    def with_unknown(self) -> UnitIndex:
+        """The same index with all rows of unknown units as one more unit."""
+        if (self.codes >= 0).all():
+            return self
+        return UnitIndex(np.where(self.codes < 0, self.size, self.codes), self.size + 1)
 
     @staticmethod
     def build(ids: Sequence[object] | np.ndarray[tuple[int], np.dtype[np.generic]]) -> UnitIndex:
-        """An index from one identifier for each row; a missing identifier is an identifier like any other."""
+        """An index from one identifier for each row."""
         import pyarrow as pa
 
-        array = pa.array(ids) if isinstance(ids, np.ndarray) and ids.dtype.kind in "iub" else _plain(ids)
-        encoded = array.dictionary_encode(null_encoding="encode")
-        codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-        return UnitIndex(codes, len(encoded.dictionary))
+        whole = isinstance(ids, np.ndarray) and ids.dtype.kind in "iub"
+        # As bytes: identifiers of mixed types or broken text would fail to convert, and the error would show one.
+        return _numbered(pa.array(ids) if whole else pa.array([label(i) for i in ids], type=pa.large_binary()))
+
+    @staticmethod
+    def of_codes(codes: Integers) -> UnitIndex:
+        """An index from numbers that are the same for the same unit, negative where it is not known."""
+        import pyarrow as pa
+
+        return _numbered(pa.array(codes, mask=codes < 0))
 
 
-def _plain(ids: Sequence[object] | np.ndarray[tuple[int], np.dtype[np.generic]]) -> Any:
-    import pyarrow as pa
-
-    # As bytes: identifiers of mixed types or broken text would fail to convert, and the error would show one of them.
-    return pa.array([label(i) for i in ids], type=pa.large_binary())
+def _numbered(ids: Any) -> UnitIndex:
+    encoded = ids.dictionary_encode()
+    return UnitIndex(np.asarray(encoded.indices.fill_null(-1), dtype=np.int64), len(encoded.dictionary))
 
 
-def label(identifier: object) -> bytes:
-    """What an identifier is compared by: 1, 1.0 and "1" are one person, since to split a person is never safe."""
+def label(identifier: object) -> bytes | None:
+    """What an identifier is compared by: 1, 1.0 and "1" are one person. None: it does not say whose row it is."""
     try:
         if identifier is None or identifier != identifier:
-            return b"\0missing"
+            return None
         if isinstance(identifier, float | np.floating) and identifier == int(identifier):
             identifier = int(identifier)
-        return (identifier if isinstance(identifier, str) else str(identifier)).encode("utf-8", "surrogatepass")
+        text = identifier if isinstance(identifier, str) else str(identifier)
+        return text.encode("utf-8", "surrogatepass") or None
     except Exception:
-        return b"\0missing"  # pandas.NA, infinity, and whatever cannot be written
+        return None  # pandas.NA, infinity, and whatever cannot be written
 
 
 def _vector(ids: object) -> np.ndarray[tuple[int], np.dtype[np.generic]]:
     import pyarrow as pa
 
     try:
+        if isinstance(ids, list | tuple):
+            # One by one: numpy would make a matrix of identifiers that happen to have the same length.
+            array = np.empty(len(ids), dtype=object)
+            for place, identifier in enumerate(ids):
+                array[place] = identifier
+            return array
         if hasattr(ids, "__arrow_c_stream__") and not hasattr(ids, "iloc"):
-            return ids_of(pa.chunked_array(ids))
-        # Lists, and pandas columns of its own types, keep their values as they are: next to a missing one, numpy would
-        # turn whole numbers into doubles and merge large ones.
+            return named(ids_of(pa.chunked_array(ids)))
+        # pandas columns of its own types keep their values as they are: next to a missing one, numpy would turn whole
+        # numbers into doubles and merge large ones.
         return np.asarray(ids) if isinstance(getattr(ids, "dtype", None), np.dtype) else np.array(ids, dtype=object)
     except (TypeError, ValueError, pa.ArrowException):
         return np.empty((0, 0))
+
+
+def named(codes: Integers) -> np.ndarray[tuple[int], np.dtype[np.generic]]:
+    """Numbers for units as identifiers, None where they are negative."""
+    identifiers = codes.astype(object)
+    identifiers[codes < 0] = None
+    return identifiers
 
 
 def check_units(ids: object, rows: int) -> np.ndarray[tuple[int], np.dtype[np.generic]]:

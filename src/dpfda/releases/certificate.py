@@ -85,7 +85,7 @@ class Certificate:
         """What the guarantee means, for those who are in the data."""
         if not self.private:
             return "The noise can be predicted, so this release promises nothing to anybody."
-        times = _up(math.exp(min(self.epsilon, 700.0)), 3)
+        times = _up(math.exp(self.epsilon), 3) if self.epsilon < 700 else f"e^{_plain(self.epsilon)}"
         otherwise = "been another one" if self.neighbours == REPLACE else "not been included"
         exception = "" if self.delta == 0 else f", but for a chance of {_plain(self.delta)}"
         return (
