@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-FLOOR = 1000
+FLOOR = 3900
 
 
 @pytest.hookimpl(trylast=True)

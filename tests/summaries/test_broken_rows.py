@@ -1,7 +1,7 @@
 """Rows that once moved other people: in files and lists, one person's oddity stays that person's own.
 
-Each case is a pair of neighbouring data sets in which one row is odd in one of them. The exact sum, without noise, moves
-by no more than two radii.
+Each case is a pair of neighbouring data sets in which one row is odd in one of them. The exact sum, before any noise,
+moves by no more than two radii.
 """
 
 from __future__ import annotations
