@@ -211,9 +211,9 @@ def test_proposals_are_never_narrower_than_the_envelope_asks(rate: float, dimens
 
 
 def test_noise_too_wide_for_64_bits_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"^A noise scale must lie between 0\.001 and 7\.20576e\+16 lattice steps"):
+    with pytest.raises(UsageError, match=r"^A noise scale must lie between 0\.001 and 9\.0072e\+15 lattice steps"):
         draw_block(1e-17, 4, 1, SystemRandomness())
-    with pytest.raises(UsageError, match=r"^A noise scale must lie between 0\.001 and 7\.20576e\+16 lattice steps"):
+    with pytest.raises(UsageError, match=r"^A noise scale must lie between 0\.001 and 9\.0072e\+15 lattice steps"):
         KNorm((2,), (1.0,)).draw(np.zeros(2, dtype=np.int64), 1e-5, randomness=SystemRandomness())
 
 

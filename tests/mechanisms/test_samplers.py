@@ -58,7 +58,7 @@ def test_a_small_scale_has_the_exact_probabilities(law: str, scale: float) -> No
 
 
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
-@pytest.mark.parametrize("scale", [1e8, 2.0**55])
+@pytest.mark.parametrize("scale", [1e8, 2.0**52])
 def test_a_large_scale_has_the_continuous_law(law: str, scale: float) -> None:
     """Kolmogorov-Smirnov, 40,000 draws, level 1e-6: sees a scale that is 6 % off (below)."""
     assert large_fit(law, scale, getattr(SYSTEM, law)(scale, 40_000)) > LEVEL
