@@ -27,8 +27,9 @@ check: venv  ## format, lint, types
 audit: venv  ## slow statistics: samplers, coverage, attacks on whole releases
 	$(BIN)/python -m pytest -n auto -m audit -q
 
-bench: venv  ## error and speed against named peers, in one run
-	$(BIN)/python -m bench
+DATA ?= $(firstword $(wildcard data ../data ../*/data))
+bench: venv  ## error and speed against named peers, in one run; DATA names the folder of dti_cca.csv
+	$(BIN)/python -m bench $(if $(DATA),--data $(DATA))
 
 docs: venv  ## regenerate the command line reference
 	$(BIN)/python scripts/make_docs.py

@@ -256,7 +256,7 @@ def test_a_person_with_many_rows_counts_as_one():
 class Unclipped(Lattice):
     """A lattice that forgets to clip."""
 
-    def clip(self, vectors):
+    def clip(self, vectors, out=None):
         return np.trunc(vectors)
 
 
@@ -295,7 +295,7 @@ def test_rounding_to_nearest_before_the_check_would_be_caught():
     """Rounded to nearest, a vector on the sphere can leave the ball; the lattice rounds towards zero."""
 
     class Nearest(Lattice):
-        def clip(self, vectors):
+        def clip(self, vectors, out=None):
             return np.rint(vectors * RADIUS / np.maximum(np.linalg.norm(vectors, axis=0), RADIUS))
 
     case, rng = Case.planned("cosine", "gaussian", REPLACE), np.random.default_rng(0)

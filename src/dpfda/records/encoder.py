@@ -52,7 +52,8 @@ class Encoder:
             columns, present = self.repair(values)
             # Row after row rather than all at once: a row stays in the processor's cache from one step to the next.
             for row, centre in zip(columns, self.centre, strict=True):
-                row -= centre
+                if centre:
+                    row -= centre
                 row *= 2.0**VALUE_BITS / self.cap
                 np.rint(row, out=row)
             vectors: Array = self.weights @ columns
@@ -68,7 +69,9 @@ class Encoder:
         low, high = self.centre - self.cap, self.centre + self.cap
         whole: list[bool] = []
         for row, least, most in zip(columns, low, high, strict=True):
-            whole.append(bool(np.isfinite(row).all()))
+            # The sum is finite only if every value is; if it overflows, the careful way below changes nothing.
+            with np.errstate(all="ignore"):
+                whole.append(math.isfinite(row.sum()))
             # The cap comes first: after it no arithmetic can overflow.
             np.clip(row, least, most, out=row)
         present: Array = np.ones(columns.shape[1])

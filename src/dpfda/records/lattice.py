@@ -36,7 +36,7 @@ class Lattice:
     def step(self) -> float:
         return self.bound / RADIUS
 
-    def clip(self, vectors: Array) -> Array:
+    def clip(self, vectors: Array, out: Array | None = None) -> Array:
         """Scale every column into the ball and round it towards zero; says nothing about which ones needed it.
 
         Columns are units, in steps but not yet whole, (size, m). The result holds integers as doubles, and every
@@ -45,7 +45,7 @@ class Lattice:
         # A shade inside, so that rounding of the factor cannot push a vector out; maximum() rather than a mask.
         inside = RADIUS * (1 - 1e-12)
         factor = inside / np.maximum(np.sqrt(squared_norms(vectors)), inside)
-        clipped: Array = np.empty(vectors.shape)
+        clipped: Array = np.empty(vectors.shape) if out is None else out
         for source, target in zip(vectors, clipped, strict=True):
             np.trunc(np.multiply(source, factor, out=target), out=target)
         # Integers below 2^25 squared and summed are exact in doubles. No column fails this; if one did, it would count

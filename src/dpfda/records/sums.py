@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
 import numpy as np
@@ -47,10 +48,13 @@ def exact_sum(
             vectors, _ = encode(values)
             return _total(vectors, 1, lattice)
 
-        return _add(in_order(one_batch, batches, workers), size)
-    if units.grouped:
-        return _add(_grouped(in_order(encode, batches, workers), units, lattice), size)
-    return _add(_scattered(curves, encode, lattice, units, size, rows, workers, progress), size)
+        parts = in_order(one_batch, batches, workers)
+    elif units.grouped:
+        parts = _grouped(in_order(encode, batches, workers), units, lattice)
+    else:
+        parts = _scattered(curves, encode, lattice, units, size, rows, workers, progress)
+    with one_thread_each(curves.rows):
+        return _add(parts, size)
 
 
 def _batches(curves: Curves, batch_rows: int, progress: bool | None) -> Iterator[Array]:
@@ -62,7 +66,7 @@ def _total(sums: Array | Integers, counts: Integers | int, lattice: Lattice) -> 
     # A unit without any value has count 0 and sum 0: it contributes the centre.
     averages = sums / (np.maximum(counts, 1) * FRACTIONS)
     # Up to 2^28 units of at most 2^24 steps add up exactly in doubles.
-    total: Integers = lattice.clip(averages).sum(axis=1).astype(np.int64)
+    total: Integers = lattice.clip(averages, averages).sum(axis=1).astype(np.int64)
     return total
 
 
@@ -129,6 +133,16 @@ def _scattered(
                 sums[:, who - first] += part
                 counts[who - first] += count
         yield _total(sums, counts, lattice)
+
+
+def one_thread_each(rows: int) -> AbstractContextManager[object]:
+    """No threads but our own: those that a matrix product would start come on top and slow each other down."""
+    if rows < 2**16:  # looking for the libraries takes longer than they would
+        return nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
+    return limits
 
 
 def in_order(function: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Iterator[Result]:
