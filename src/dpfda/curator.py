@@ -167,6 +167,7 @@ class Curator:
             rho=profile.rho,
             mechanism=mechanism.name,
             noise=law.text,
+            noise_rms=float(np.sqrt(np.trace(basis.gram() * law.variances))),
             scale=float(np.sqrt(law.variances.max())),
             lattice_step=public.lattice.step,
             sensitivity=sensitivity.value,
@@ -219,6 +220,11 @@ def _warnings(budget: Budget, public: Public, randomness: Randomness) -> tuple[s
     warnings = []
     if not is_private(randomness):
         warnings.append(NOT_PRIVATE)
+    if budget.epsilon > 10:
+        warnings.append(
+            f"epsilon = {budget.epsilon:g} promises next to nothing: an attacker may become e^{budget.epsilon:g} times "
+            "more certain. Use at most 10."
+        )
     if budget.delta * public.planned >= 1:
         warnings.append(
             f"delta = {budget.delta:g} is not below one over the number of units: it would allow one of them to be "

@@ -18,7 +18,7 @@ from dpfda.norms import L2, Sensitivity
 from dpfda.privacy import ADD_REMOVE, Budget, Noise, calibrate
 from dpfda.records import MOST_UNITS, RADIUS
 
-DEFAULT_BASIS = "beam"  # on a box cosines, whose tensor products are ordered by plain frequency
+DEFAULT_BASIS = "beam"  # cosines are flat at the ends, where most curves are not
 BLOCK = 8  # one proposal in six is accepted; larger blocks gain a few percent and cost ten times the draws
 MOST_COORDINATES = 1024
 
@@ -55,17 +55,17 @@ class Plan:
             "reasons": dict(self.reasons),
         }
 
-    def text(self) -> str:
-        """The plan for people."""
-        blocks = f" in blocks of {', '.join(map(str, self.noise.sizes))}" if self.noise.law == "radial" else ""
+    def text(self, *more: tuple[str, str]) -> str:
+        """The plan for people, with more lines about what it would be applied to."""
         lines = [
             f"Plan for {self.n} units at {self.budget}; no values read, nothing charged",
             "",
-            f"  mechanism   {self.mechanism.name}{blocks}",
-            f"  basis       {self.basis.describe()['family']}, {self.basis.size} functions",
+            f"  mechanism   {self.mechanism.name}, {self.noise.text}",
+            f"  basis       {self.basis.describe()['family']}, {self.basis.size} function{'s' * (self.basis.size > 1)}",
             f"  noise       {self.noise_rms:.4g} root mean square before smoothing, "
             f"{self.noise_rms / self.bound:.1%} of the bound {self.bound:g}",
             *(f"  because     {name}: {how}" for name, how in self.reasons),
+            *(f"  {name:<11} {what}" for name, what in more),
         ]
         return "\n".join(lines)
 
@@ -141,10 +141,9 @@ def _basis(basis: str | Basis | None, domain: Domain, size: int) -> tuple[Basis,
                 f"The basis lives on {basis.domain.sides}, the estimator on {domain.sides}. Make the domains equal."
             )
         return basis, "stated by the user"
-    default = DEFAULT_BASIS if domain.dimension == 1 else "cosine"
-    family = default if basis is None else basis
+    family = DEFAULT_BASIS if basis is None else basis
     chosen = bases.by_name(family, domain, max(size, bases.LEAST_SIZES.get(family, 1)))
-    return chosen, f"{chosen.size} functions by a rule of n, the budget and the grid"
+    return chosen, "its size by a rule of n, the budget and the grid"
 
 
 def design_weights(basis: Basis) -> Array:

@@ -94,7 +94,8 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
     "grid outside the domain": (
         {"--grid": "header"},
         USAGE,
-        "Points must lie in the domain [0, 1], got points from 0 to 19. Widen the domain or drop these points.",
+        "Points must lie in the domain [0, 1], got points from 0 to 19. Leave these points out, or state a "
+        "wider domain from the start.",
     ),
     "unknown grid": (
         {"--grid": "footer"},
@@ -147,7 +148,7 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
         "mechanism='k-norm' or 'laplace'.",
     ),
     "a missing column": ({"--unit": "person"}, DATA, f"No column 'person' for the privacy unit. {COLUMNS}"),
-    "no matching column": ({"--values": "x*"}, DATA, f"No column matches values='x*'. {COLUMNS}"),
+    "no matching column": ({"--values": "x*"}, DATA, f"No column matches the pattern 'x*'. {COLUMNS}"),
     "an output folder that is not there": (
         {"--out": "there/mean.json"},
         DATA,

@@ -89,11 +89,13 @@ def test_an_infinite_band_is_null_in_json_and_inf_in_a_table(run: Run, release: 
     [
         (
             ("--at", "2"),
-            "Points must lie in the domain [0, 1], got points from 2 to 2. Widen the domain or drop these points.",
+            "Points must lie in the domain [0, 1], got points from 2 to 2. Leave these points out, or state a "
+            "wider domain from the start.",
         ),
         (
             ("--at", "-1,0"),
-            "Points must lie in the domain [0, 1], got points from -1 to 0. Widen the domain or drop these points.",
+            "Points must lie in the domain [0, 1], got points from -1 to 0. Leave these points out, or state a "
+            "wider domain from the start.",
         ),
         (("--at", "nan"), "Points must be finite numbers, got NaN or infinity among them."),
         (("--at", "0;1"), "--at takes numbers separated by commas, e.g. --at 0,1; got '0;1'."),

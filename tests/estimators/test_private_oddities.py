@@ -54,7 +54,7 @@ def seen(data, relation=REPLACE, *, units=None, grid=GRID, **parameters):
         if card.n_is_noisy:
             # The count and what is divided by it are part of what was paid for.
             assert card.n >= 1
-            card = replace(card, n=0.0, scale=0.0)
+            card = replace(card, n=0.0, scale=0.0, noise_rms=0.0)
         assert np.isfinite(release.noisy).all()
         assert np.isfinite(release(GRID)).all()
         shapes = (

@@ -107,7 +107,7 @@ MISTAKES = {
         {},
         {"X": table(4, 3), "grid": [0, 0.5, 2]},
         UsageError,
-        r"Points must lie in the domain \[0, 1\], got points from 0 to 2\. Widen the domain or drop",
+        r"Points must lie in the domain \[0, 1\], got points from 0 to 2\. Leave these points out",
     ),
     "grid of another length": (
         {},
@@ -198,7 +198,7 @@ MISTAKES = {
         {},
         {"X": table(7)},
         UsageError,
-        r"got 1 dimension\(s\). Reshape your data with X.reshape\(1, -1\)",
+        r"got 1 dimension\(s\). Reshape your data: a single curve with X.reshape\(1, -1\)",
     ),
     "no columns": ({}, {"X": table(4, 0)}, UsageError, r"0 feature\(s\)"),
     "sparse": ({}, {"X": scipy.sparse.eye(3)}, UsageError, r"Sparse input is not supported.* Use X.toarray\(\)"),

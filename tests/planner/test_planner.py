@@ -169,5 +169,5 @@ def test_wrong_choices_are_refused_with_the_way_out():
 def test_the_plan_speaks_to_people_and_to_programs():
     made = plan(budget=PURE)
     assert "no values read, nothing charged" in made.text()
-    assert "k-norm in blocks of" in str(made)
+    assert "k-norm, radial in 4 blocks of 8" in str(made)
     assert json.loads(json.dumps(made.to_dict()))["n"] == 1000

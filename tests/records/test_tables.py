@@ -116,7 +116,7 @@ def test_extension_types_of_pandas_are_read_as_numbers():
             5: [1.0, 2.0],
         }
     )
-    assert same(rows(as_curves(frame, grid=None, units=None)), [[1, 0.5, 1, 0, 1], [NAN, NAN, NAN, 2, 2]])
+    assert same(rows(from_frame(frame, values="*")), [[1, 0.5, 1, 0, 1], [NAN, NAN, NAN, 2, 2]])
 
 
 def test_rows_of_different_lengths_are_cut_or_padded_each_by_itself():
@@ -169,7 +169,7 @@ WRONG = [
         "Grid and values must have the same length, got 3 grid points and 2 values a curve",
     ),
     (
-        lambda p: read_curves(parquet(p / "c.parquet"), unit="id"),
+        lambda p: read_curves(parquet(p / "c.parquet"), values="*", unit="id"),
         DataError,
         r"Column 'name' holds string, not numbers\. Choose the value columns by a pattern: 't\*'",
     ),
@@ -199,7 +199,7 @@ WRONG = [
         DataError,
         r"Column 'a' stands twice in the table\. Rename one\.",
     ),
-    (lambda p: from_frame(pl.DataFrame({"a": [1.0]}), values="t*"), DataError, r"No column matches values='t\*'"),
+    (lambda p: from_frame(pl.DataFrame({"a": [1.0]}), values="t*"), DataError, r"No column matches the pattern 't\*'"),
     (lambda p: as_curves(pl.DataFrame({"a": ["x"]}), grid=None, units=None), DataError, "Column 'a' holds .*string"),
     (
         lambda p: as_curves(pl.Series([1.0]), grid=None, units=None),
@@ -297,3 +297,23 @@ def test_units_are_grouped_only_if_their_rows_stand_together():
     assert UnitIndex.build(["b", "b", "a"]).grouped
     assert not UnitIndex.build(["b", "a", "b"]).grouped
     assert UnitIndex.build([]).grouped
+
+
+def test_columns_that_are_not_points_of_one_curve_must_be_chosen():
+    """An identifier or an age among them would become a value of the curve without a word."""
+    frame = pd.DataFrame({"ID": [1, 2], "age": [30, 40], "t1": [0.0, 1.0], "t2": [0.0, 1.0]})
+    for unit in (None, "ID"):
+        with pytest.raises(
+            DataError, match=r"These columns are not all points of one curve: .*age, t1, t2\. Name those"
+        ):
+            as_curves(frame, grid=None, units=unit)
+    assert as_curves(frame[["t1", "t2"]], grid=None, units=None).columns == "2 columns, t1 to t2"
+    assert from_frame(frame, values="*").source.width == 4
+    assert as_curves(pd.DataFrame(np.zeros((2, 3))), grid=None, units=None).source.width == 3
+
+
+def test_the_grid_of_a_table_can_be_read_from_its_header():
+    frame = pd.DataFrame({"age_1": [0.0], "age_1.25": [0.0], "age_18": [0.0]})
+    assert as_curves(frame, grid="header", units=None).grid.tolist() == [1.0, 1.25, 18.0]
+    with pytest.raises(UsageError, match="grid='header' is for tables, whose columns have names"):
+        as_curves(np.zeros((2, 3)), grid="header", units=None)

@@ -35,6 +35,7 @@ def make_card(**changes: Any) -> Certificate:
         "rho": 0.0280123,
         "mechanism": "gaussian",
         "noise": "gaussian",
+        "noise_rms": 0.1405,
         "scale": 0.02028,
         "lattice_step": 0.0,
         "sensitivity": 33554432.0,

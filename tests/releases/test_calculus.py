@@ -179,7 +179,7 @@ def test_a_release_is_its_function_with_the_centre_added_back(make_release: Call
 
 def test_points_outside_the_domain_are_refused() -> None:
     curve = function(cosine((2, 5), 4))
-    with pytest.raises(UsageError, match=r"^Points must lie in the domain \[2, 5\], got points from 1 to 3\. Widen"):
+    with pytest.raises(UsageError, match=r"^Points must lie in the domain \[2, 5\], got points from 1 to 3\. Leave"):
         curve([1.0, 3.0])
     with pytest.raises(UsageError, match=r"^Points must be finite numbers, got NaN or infinity among them\.$"):
         curve([2.5, np.nan])

@@ -140,8 +140,8 @@ def test_a_picture_shows_curve_band_and_estimated_error(curve: Release, ax: Any)
     assert corners[:, 1].max() == pytest.approx(band.upper.max())
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == [
-        "90 % noise band, everywhere",
-        f"private curve (smoothing: auto), estimated error {curve.estimated_error:.2g}",
+        "90 % noise band, everywhere, of the curve before smoothing",
+        f"private curve (smoothing: auto), error about {curve.estimated_error:.2g} root mean square",
     ]
     assert ax.get_xlim() == (0.0, 23.5)
     assert ax.get_title() == "mean function of 'scans', (epsilon = 1, delta = 1e-06)"
@@ -150,7 +150,7 @@ def test_a_picture_shows_curve_band_and_estimated_error(curve: Release, ax: Any)
 @pytest.mark.parametrize(("level", "said"), [(0.95, "95 %"), (0.995, "99.5 %"), (0.5, "50 %")])
 def test_the_legend_says_the_level_without_rounding_it(level: float, said: str, curve: Release, ax: Any) -> None:
     curve.plot(ax, level=level)
-    assert ax.get_legend().get_texts()[0].get_text() == f"{said} noise band, everywhere"
+    assert ax.get_legend().get_texts()[0].get_text() == f"{said} noise band, everywhere, of the curve before smoothing"
 
 
 def test_a_picture_without_axes_makes_its_own(curve: Release) -> None:
@@ -171,7 +171,10 @@ def test_a_picture_of_a_surface_fits_a_rectangular_domain(surface: Release, ax: 
         np.testing.assert_allclose(corners[i, j], [i / 40, 10 + 30 * j / 40])
         assert values[i, j] == pytest.approx(surface(corners[i, j])[0], rel=1e-9)
     bar = next(other for other in ax.figure.axes if other is not ax)
-    assert bar.get_ylabel() == f"private surface (smoothing: auto), estimated error {surface.estimated_error:.2g}"
+    assert (
+        bar.get_ylabel()
+        == f"private surface (smoothing: auto), error about {surface.estimated_error:.2g} root mean square"
+    )
     ax.figure.canvas.draw()
 
 

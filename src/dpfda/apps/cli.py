@@ -62,7 +62,7 @@ def release() -> None:
 def release_mean(
     file: Path,
     unit: str,
-    values: str,
+    values: str | None,
     grid: str,
     domain: str,
     epsilon: float,
@@ -90,7 +90,7 @@ def release_mean(
       dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
       dpfda release mean growth.csv --unit row --values 'age_*' --grid header --domain 1,18 \\
           --epsilon 1 --delta 0 --limits 60,210 --out growth.json --plot growth.png
-      dpfda release mean scans.csv --unit ID --epsilon 1 --delta 1e-6 --bound 1 --dry-run
+      dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1 --dry-run
     """
     from dpfda.records import read_header
 
@@ -116,16 +116,17 @@ def release_mean(
         raise UsageError(
             "--unit row says that every row is another person, but there is a column 'row' too. Rename the column."
         )
-    target = out or Path(f"{file.stem}-mean.json")
-    _check_targets(file, target, picture, overwrite=overwrite)
     plan = est.plan_for(curves)
+    target = out or Path(f"{file.stem}-mean.json")
+    _check_targets(file, target, picture, overwrite=overwrite or dry_run)
     if plan.noise_rms > plan.bound and not force:
         raise UsageError(
             f"With n = {plan.n} and epsilon {epsilon:g} the noise would be {plan.noise_rms / plan.bound:.0%} of the "
             "bound: nothing could be seen. Raise --epsilon, or say --force to go on. Nothing was charged."
         )
     if dry_run:
-        click.echo(json.dumps(plan.to_dict(), indent=1) if as_json else plan.text())
+        about = (("protects", f"one {curves.unit or 'row'}, {neighbours}"), ("values", curves.columns))
+        click.echo(json.dumps(plan.to_dict(), indent=1) if as_json else plan.text(*about))
         return
     result = est.fit(curves).release_
     result.save(target)

@@ -24,7 +24,7 @@ OPTIONS = [
         metavar="COLUMN|row",
         help="Who is protected: the column that says whose curve a row is, or 'row' if every row is another person.",
     ),
-    click.option("--values", default="*", show_default=True, help="Pattern of the value columns, e.g. 't*'."),
+    click.option("--values", help="Pattern of the value columns, e.g. 't*'.  [default: all, if they look alike]"),
     click.option(
         "--grid",
         type=click.Choice(["even", "header"]),

@@ -50,7 +50,7 @@ class Domain:
             if least < low - slack or most > high + slack:
                 raise UsageError(
                     f"Points must lie in the domain [{low:g}, {high:g}], got points from {least:g} to {most:g}. "
-                    "Widen the domain or drop these points."
+                    "Leave these points out, or state a wider domain from the start."
                 )
         lows, highs = np.array(self.sides).T
         return np.clip(rows, lows, highs)

@@ -116,11 +116,12 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
         planned, _ = self._sizes(curves, Unit(curves.unit or "row", self.neighbours))
         return self.plan(planned, grid_size=len(points))
 
-    def fit(self, X: Any, y: None = None, *, grid: ArrayLike | None = None, units: object = None) -> MeanFunction:
+    def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> MeanFunction:
         """Release the mean of these curves; everything public is checked before the ledger is charged.
 
         X: matrix (n, q), FDataGrid, data frame or `dpfda.Curves`. `units` says whose curve each row is: a vector of
-        identifiers or a column's name; without it every row is taken for another person, and the card says so.
+        identifiers or a column's name; without it every row is taken for another person, and the card says so. `grid`
+        holds the points of the values, evenly spaced by default; "header" reads them from a table's column names.
         """
         budget, domain, reading = self._public_arguments()
         lattice, middle, limited = self._clipping()
@@ -148,12 +149,8 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
             reading=reading,
             chosen=(
                 ("bound", "limits of values" if limited else "stated by the user"),
-                (
-                    "grid",
-                    f"{len(points)} points, stated by the user"
-                    if curves.grid is not None
-                    else f"{len(points)} even points",
-                ),
+                ("grid", f"{len(points)} points, {'even' if curves.grid is None else 'stated by the user'}"),
+                *((("values", curves.columns),) if curves.columns else ()),
                 *plan.reasons,
             ),
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 from dpfda.arrays import ArrayLike
 from dpfda.errors import UsageError
-from dpfda.records.curves import Curves, as_grid
+from dpfda.records.curves import Curves, as_grid, grid_of
 from dpfda.records.encoder import Encoder, smallest_cap
 from dpfda.records.files import read_curves, read_header
 from dpfda.records.lattice import MOST_UNITS, RADIUS, Lattice
@@ -28,14 +28,16 @@ __all__ = [
 ]
 
 
-def as_curves(data: Any, *, grid: ArrayLike | None, units: object) -> Curves:
+def as_curves(data: Any, *, grid: ArrayLike | str | None, units: object) -> Curves:
     """Curves from whatever people hold: Curves, a scikit-fda FDataGrid, a data frame, or a matrix."""
     if isinstance(data, Curves):
         if grid is not None or units is not None:
             raise UsageError("These Curves have their own grid and units: leave grid= and units= out.")
         return data
     if hasattr(data, "data_matrix") and hasattr(data, "grid_points"):
-        return from_fdatagrid(data, as_grid(grid), units)
+        return from_fdatagrid(data, grid_of(grid, []), units)
     if hasattr(data, "iloc") or hasattr(data, "__arrow_c_stream__"):
         return from_frame(data, unit=units, grid=grid)
+    if isinstance(grid, str):
+        raise UsageError(f"grid={grid!r} is for tables, whose columns have names. Pass the points themselves.")
     return from_array(data, as_grid(grid), units)

@@ -63,6 +63,8 @@ class CsvSource:
                 yield table[start : start + rows]
 
     def _numbers(self, block: bytes) -> Array:
+        if self._layout()[1] != ",":
+            block = block.replace(b",", b".")  # no comma separates cells here, so it is a decimal sign
         # Both readers take a plain line alike, so no row is encoded otherwise because of another.
         table = self._fast(block, self.names, numbers=True)
         return self._careful(block, self.names) if table is None else columns_of(table, self.names)

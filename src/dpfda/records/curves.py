@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from dpfda.privacy import Unit
 from dpfda.records.cells import number
 from dpfda.records.units import UnitIndex
 
+NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?$")  # at the end of a column's name
 Ids = np.ndarray[tuple[int], np.dtype[np.generic]]
 Answer = TypeVar("Answer")
 
@@ -43,6 +45,7 @@ class Curves:
     source: Source
     grid: Array | None  # (q,) or (q, p); None: equally spaced over the domain
     unit: str | None  # what the identifiers are called; None: each row was assumed to be one unit
+    columns: str = ""  # which columns hold the values, in a few words
 
     def __post_init__(self) -> None:
         if self.grid is not None and len(self.grid) != self.source.width:
@@ -100,15 +103,15 @@ def as_grid(grid: ArrayLike | None) -> Array | None:
     except (TypeError, ValueError):
         array = np.empty(0)
     if array.ndim not in (1, 2) or array.size == 0 or not np.isfinite(array).all():
-        raise UsageError("A grid is a non-empty sequence of finite numbers, one for each value of a curve.")
+        raise UsageError(
+            "A grid is a non-empty sequence of finite numbers, one for each value of a curve; on a box one row a point."
+        )
     return array
 
 
 def header_grid(columns: list[str]) -> Array:
     """The grid that stands in the column names, e.g. age_1, age_1.25."""
-    import re
-
-    numbers = [re.search(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?$", name) for name in columns]
+    numbers = [NUMBER.search(name) for name in columns]
     if any(number is None for number in numbers):
         name = columns[numbers.index(None)]
         raise DataError(
@@ -117,8 +120,20 @@ def header_grid(columns: list[str]) -> Array:
     return np.array([float(number.group()) for number in numbers if number is not None])
 
 
-def choose_columns(columns: list[str], pattern: str, unit: str | None) -> list[str]:
-    """The value columns that a shell pattern names, in the order of the file."""
+def grid_of(grid: ArrayLike | str | None, columns: list[str]) -> Array | None:
+    """The grid of a table: as stated, or with "header" from the names of its columns."""
+    if isinstance(grid, str):
+        if grid != "header":
+            raise UsageError(f"grid is a sequence of numbers, 'header' or None, got {grid!r}.")
+        return header_grid(columns)
+    return as_grid(grid)
+
+
+def choose_columns(columns: list[str], pattern: str | None, unit: str | None) -> list[str]:
+    """The value columns that a shell pattern names, in the order of the file.
+
+    Without a pattern all but the unit's, if they look like grid points: one stem and a number, as in t1, t2, t3.
+    """
     from fnmatch import fnmatchcase
 
     repeated = sorted({name for name in columns if columns.count(name) > 1})
@@ -126,10 +141,20 @@ def choose_columns(columns: list[str], pattern: str, unit: str | None) -> list[s
         raise DataError(f"Column {repeated[0]!r} stands twice in the table. Rename one.")
     if unit is not None and unit not in columns:
         raise DataError(f"No column {unit!r} for the privacy unit. Columns are: {_few(columns)}.")
-    chosen = [name for name in columns if fnmatchcase(name, pattern) and name != unit]
+    chosen = [name for name in columns if fnmatchcase(name, pattern or "*") and name != unit]
     if not chosen:
-        raise DataError(f"No column matches values={pattern!r}. Columns are: {_few(columns)}.")
+        raise DataError(f"No column matches the pattern {pattern or '*'!r}. Columns are: {_few(columns)}.")
+    if pattern is None and len(chosen) > 1 and len({NUMBER.sub("", name) for name in chosen}) > 1:
+        raise DataError(
+            f"These columns are not all points of one curve: {_few(chosen)}. Name those that are by a pattern, e.g. "
+            "'t*'; '*' takes them all."
+        )
     return chosen
+
+
+def name_columns(columns: list[str]) -> str:
+    """The value columns in a few words, for the card."""
+    return columns[0] if len(columns) == 1 else f"{len(columns)} columns, {columns[0]} to {columns[-1]}"
 
 
 def _few(columns: list[str]) -> str:

@@ -8,23 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from dpfda.arrays import Array, ArrayLike
-from dpfda.errors import DataError, UsageError
+from dpfda.errors import DataError
 from dpfda.records.cells import check_types, check_unit_type, columns_of, ids_of
 from dpfda.records.csvfile import CsvSource
-from dpfda.records.curves import Curves, Ids, as_grid, choose_columns, header_grid
+from dpfda.records.curves import Curves, Ids, choose_columns, grid_of, name_columns
 
 
 def read_curves(
-    path: str | Path, *, values: str = "*", unit: str | None = None, grid: ArrayLike | str | None = None
+    path: str | Path, *, values: str | None = None, unit: str | None = None, grid: ArrayLike | str | None = None
 ) -> Curves:
     """Curves from a CSV or Parquet file in wide format, read lazily.
 
-    `values` is a shell pattern over column names, e.g. "t*"; `unit` the column that says whose curve it is; `grid` the
-    public positions of the value columns, "header" to read them from the column names, None for equally spaced.
+    `values` is a shell pattern over column names, e.g. "t*", None for all if they look alike; `unit` the column that
+    says whose curve it is; `grid` the public positions of the value columns, "header" to read them from the column
+    names, None for equally spaced.
     """
     file, source = _source(path)
     chosen = choose_columns(source.header(file), values, unit)
-    return Curves(source(file, tuple(chosen), unit), _grid(grid, chosen), unit)
+    return Curves(source(file, tuple(chosen), unit), grid_of(grid, chosen), unit, name_columns(chosen))
 
 
 def read_header(path: str | Path) -> list[str]:
@@ -42,14 +43,6 @@ def _source(path: str | Path) -> tuple[Path, type[ParquetSource] | type[CsvSourc
     if file.suffix.lower() in (".csv", ".tsv", ".txt"):
         return file, CsvSource
     raise DataError(f"{file.name!r} is neither .csv, .tsv nor .parquet. Convert it, or pass a data frame.")
-
-
-def _grid(grid: ArrayLike | str | None, columns: list[str]) -> Array | None:
-    if isinstance(grid, str):
-        if grid != "header":
-            raise UsageError(f"grid is a sequence of numbers, 'header' or None, got {grid!r}.")
-        return header_grid(columns)
-    return as_grid(grid)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import DataError, UsageError
 from dpfda.records.cells import as_numbers, check_types, check_unit_type, columns_of, ids_of, number
-from dpfda.records.curves import Curves, Ids, as_grid, choose_columns
+from dpfda.records.curves import Curves, Ids, choose_columns, grid_of, name_columns
 from dpfda.records.units import UnitIndex, check_units, named
 
 
@@ -47,7 +47,7 @@ def from_array(values: ArrayLike, grid: Array | None, units: object) -> Curves:
     if table.ndim != 2:
         raise UsageError(
             f"Curves are a matrix, one row a curve and one column a grid point, got {table.ndim} dimension(s). "
-            "Reshape your data with X.reshape(1, -1) if it is a single curve."
+            "Reshape your data: a single curve with X.reshape(1, -1), surfaces with X.reshape(len(X), -1) and grid=."
         )
     if table.shape[1] == 0:
         raise UsageError("0 feature(s) (shape=(, 0)) while a minimum of 1 is required: no values in the curves.")
@@ -101,7 +101,9 @@ def from_fdatagrid(data: Any, grid: Array | None, units: object) -> Curves:
     return from_array(values.reshape(len(values), -1), points[:, 0] if points.shape[1] == 1 else points, units)
 
 
-def from_frame(frame: Any, *, values: str = "*", unit: object = None, grid: ArrayLike | None = None) -> Curves:
+def from_frame(
+    frame: Any, *, values: str | None = None, unit: object = None, grid: ArrayLike | str | None = None
+) -> Curves:
     """Curves from a wide table: a pandas frame, or whatever speaks the Arrow C stream (polars, duckdb, pyarrow)."""
     if not (hasattr(frame, "iloc") and hasattr(frame, "columns")):
         return from_table(frame, values=values, unit=unit, grid=grid)
@@ -116,11 +118,11 @@ def from_frame(frame: Any, *, values: str = "*", unit: object = None, grid: Arra
         )
     table = np.stack([as_numbers(frame.iloc[:, columns.index(name)].to_numpy()) for name in chosen], axis=1)
     ids = frame.iloc[:, columns.index(column)] if column is not None else unit
-    curves = from_array(table, as_grid(grid), ids)
-    return Curves(curves.source, curves.grid, column if column is not None else curves.unit)
+    curves = from_array(table, grid_of(grid, chosen), ids)
+    return Curves(curves.source, curves.grid, column or curves.unit, name_columns(chosen))
 
 
-def from_table(frame: Any, *, values: str, unit: object, grid: ArrayLike | None) -> Curves:
+def from_table(frame: Any, *, values: str | None, unit: object, grid: ArrayLike | str | None) -> Curves:
     """Curves from anything that speaks the Arrow C stream."""
     import pyarrow as pa
 
@@ -135,5 +137,5 @@ def from_table(frame: Any, *, values: str, unit: object, grid: ArrayLike | None)
         check_unit_type(table.schema, column)
     matrix = columns_of(table, chosen)
     ids = named(ids_of(table[column])) if column is not None else unit
-    curves = from_array(matrix, as_grid(grid), ids)
-    return Curves(curves.source, curves.grid, column if column is not None else curves.unit)
+    curves = from_array(matrix, grid_of(grid, chosen), ids)
+    return Curves(curves.source, curves.grid, column or curves.unit, name_columns(chosen))

@@ -32,6 +32,7 @@ class Certificate:
     rho: float
     mechanism: str
     noise: str
+    noise_rms: float  # root mean square over the domain, before smoothing, in the units of the curve
     scale: float  # in the units of the curve, of one coordinate of the mean (of the largest block)
     lattice_step: float
     sensitivity: float  # of the integer sum, in lattice steps
@@ -93,6 +94,16 @@ class Certificate:
             f"{otherwise}{exception}."
         )
 
+    def _sensitivity(self) -> str:
+        if self.neighbours == REPLACE:
+            moves = f"moves the mean by at most {2 * self.bound / self.n:.4g} root mean square"
+        else:
+            moves = f"adds at most {_plain(self.bound)} root mean square to the sum, and itself to the count"
+        return (
+            f"one {self.unit} {moves}. In the integers that are summed: {_plain(self.sensitivity)} lattice steps of "
+            f"{self.lattice_step:.4g} in {self.sensitivity_norm}, because {self.sensitivity_because}"
+        )
+
     def text(self) -> str:
         """The card for people."""
         count = f"about {self.n:.0f} (noisy: the number itself is private)" if self.n_is_noisy else f"{self.n:.0f}"
@@ -110,12 +121,12 @@ class Certificate:
             _entry("domain", " x ".join(f"[{low:g}, {high:g}]" for low, high in self.domain)),
             _entry("bound", f"{_plain(self.bound)}, on the root mean square around the centre: {self.centre}"),
             _entry("mechanism", self.mechanism + ("" if self.noise == self.mechanism else f", {self.noise}")),
-            _entry("noise scale", f"{self.scale:.4g}, the largest standard deviation of a coordinate of the result"),
             _entry(
-                "sensitivity",
-                f"{_plain(self.sensitivity)} lattice steps of {self.lattice_step:.4g} in {self.sensitivity_norm}, "
-                f"because {self.sensitivity_because}",
+                "noise",
+                f"{self.noise_rms:.4g} root mean square before smoothing, {self.noise_rms / self.bound:.2g} of the "
+                f"bound; scale {self.scale:.4g}, the largest standard deviation of a coordinate",
             ),
+            _entry("sensitivity", self._sensitivity()),
             _entry("basis", f"{self.basis}, {self.size} function{'s' if self.size > 1 else ''}"),
             _entry("missing data", self.missing),
             _entry("randomness", self.randomness),

@@ -31,7 +31,7 @@ def plot(release: Release, ax: Any, level: float) -> Any:
 
 
 def _name(release: Release, what: str) -> str:
-    return f"{what} (smoothing: {release.smoothing.name}), estimated error {release.estimated_error:.2g}"
+    return f"{what} (smoothing: {release.smoothing.name}), error about {release.estimated_error:.2g} root mean square"
 
 
 def _interval(release: Release, ax: Any, level: float) -> None:
@@ -43,7 +43,7 @@ def _interval(release: Release, ax: Any, level: float) -> None:
         color=NOISE,
         alpha=0.5,
         lw=0,
-        label=f"{100 * level:g} % noise band, everywhere",
+        label=f"{100 * level:g} % noise band, everywhere, of the curve before smoothing",
     )
     ax.plot(band.points, release(band.points), color=INK, lw=2, label=_name(release, "private curve"))
     ax.set_xlim(*release.basis.domain.sides[0])
