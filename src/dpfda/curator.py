@@ -13,7 +13,7 @@ from dpfda.bases import Basis
 from dpfda.errors import CannotMeetBudget, DataError, DpfdaError, ReleaseFailed, UsageError
 from dpfda.mechanisms import Mechanism, Randomness, SystemRandomness
 from dpfda.norms import Sensitivity
-from dpfda.privacy import Budget, Charge, Ledger, calibrate
+from dpfda.privacy import Budget, Charge, Ledger, Profile, calibrate
 from dpfda.records import MOST_UNITS, Curves, exact_sum
 from dpfda.records.sums import Encode
 from dpfda.releases import NOT_PRIVATE, Certificate, Release, smooth
@@ -37,6 +37,18 @@ class Reading:
     @property
     def threads(self) -> int:
         return min(4, os.cpu_count() or 1) if self.workers is None else self.workers
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What is released, how, and at what price."""
+
+    summary: Summary
+    basis: Basis
+    mechanism: Mechanism
+    budget: Budget
+    sensitivity: Sensitivity
+    profile: Profile
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +85,7 @@ class Curator:
         size = basis.size + (0 if self.public.unit.size_is_public else 1)
         sensitivity, scale = _least_noise(summary.bounds(self.public, basis), mechanism, budget, size)
         noise = mechanism.noise(scale, size)
+        terms = Terms(summary, basis, mechanism, budget, sensitivity, mechanism.profile(sensitivity, scale, size=size))
         encode = summary.encode(self.public, basis)
 
         def finish(noisy: Integers) -> Release:
@@ -84,9 +97,7 @@ class Curator:
                 noise=decoded.noise,
                 count=decoded.count,
                 smoothing=smooth(smoothing, decoded.noisy, decoded.noise.variances, basis.frequencies),
-                certificate=self._card(
-                    summary, basis, mechanism, budget, sensitivity, scale, size, decoded, randomness
-                ),
+                certificate=self._card(terms, decoded, randomness),
             )
 
         # The whole way once, on an empty curve and on noise alone: a wrong name, a missing library or a basis that
@@ -135,24 +146,11 @@ class Curator:
             f"; rows that do not say whose they are {'are one unit' if self.public.n is not None else 'do not count'}"
         )
 
-    def _card(
-        self,
-        summary: Summary,
-        basis: Basis,
-        mechanism: Mechanism,
-        budget: Budget,
-        sensitivity: Sensitivity,
-        scale: float,
-        size: int,
-        decoded: Decoded,
-        randomness: Randomness,
-    ) -> Certificate:
-        public = self.public
-        profile = mechanism.profile(sensitivity, scale, size=size)
+    def _card(self, terms: Terms, decoded: Decoded, randomness: Randomness) -> Certificate:
+        public, basis, law, sensitivity = self.public, terms.basis, decoded.noise, terms.sensitivity
         units = float(public.n) if decoded.count is None else decoded.count.value  # type: ignore[arg-type]
-        law = decoded.noise
         return Certificate(
-            what=summary.name,
+            what=terms.summary.name,
             dataset=self.dataset,
             domain=basis.domain.sides,
             unit=public.unit.name,
@@ -162,10 +160,10 @@ class Curator:
             n_is_noisy=decoded.count is not None,
             bound=public.lattice.bound,
             centre=_name_of(public.centre),
-            epsilon=budget.epsilon,
-            delta=budget.delta,
-            rho=profile.rho,
-            mechanism=mechanism.name,
+            epsilon=terms.budget.epsilon,
+            delta=terms.budget.delta,
+            rho=terms.profile.rho,
+            mechanism=terms.mechanism.name,
             noise=law.text,
             noise_rms=float(np.sqrt(np.trace(basis.gram() * law.variances))),
             scale=float(np.sqrt(law.variances.max())),
@@ -173,7 +171,7 @@ class Curator:
             sensitivity=sensitivity.value,
             sensitivity_norm=type(sensitivity.norm).__name__,
             sensitivity_because=sensitivity.because,
-            attacker_power=profile.power(0.05),
+            attacker_power=terms.profile.power(0.05),
             basis=str(basis.describe()["family"]),
             size=basis.size,
             chosen=self.chosen,
@@ -182,7 +180,7 @@ class Curator:
             randomness="system, exact integer samplers" if is_private(randomness) else NOT_PRIVATE,
             recorded="nothing was recorded: no ledger was given" if self.ledger is None else "charged before reading",
             software=tuple((name, version(name)) for name in ("dpfda", "opendp", "numpy")),
-            warnings=_warnings(budget, public, randomness),
+            warnings=_warnings(terms.budget, public, randomness),
         )
 
 

@@ -87,18 +87,14 @@ def make_plan(
     """The default choices, by rules of n, the budget and the grid alone."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= MOST_UNITS:
         raise UsageError(f"n must be a whole number of units, at least 1, got {n!r}.")
-    gaussian = isinstance(mechanism, str) and mechanism in ("auto", "gaussian") and not budget.pure
-    chosen, why_basis = _basis(basis, domain, default_size(int(n), budget, domain, grid_size))
-    weights = design_weights(chosen)
+    choice, why_mechanism = _choice(mechanism, budget)
+    gaussian = choice == "gaussian" or isinstance(choice, Gaussian)
+    # Pure noise grows faster with the number of coordinates, whatever delta it is given.
+    rule = budget if gaussian else Budget(budget.epsilon, 0.0)
+    chosen, why_basis = _basis(basis, domain, default_size(int(n), rule, domain, grid_size))
     counted = neighbours == ADD_REMOVE
-    sizes, shares, count_share = _design(weights, counted=counted, isotropic=gaussian)
-    if isinstance(mechanism, str):
-        name = ("k-norm" if budget.pure else "gaussian") if mechanism == "auto" else mechanism
-        made = by_name(name, (sizes, shares))
-        why = "pure epsilon asks for K-norm noise" if budget.pure else "delta > 0 allows Gaussian noise"
-        why_mechanism = why if mechanism == "auto" else "stated by the user"
-    else:
-        made, why_mechanism = mechanism, "stated by the user"
+    sizes, shares, count_share = _design(design_weights(chosen), counted=counted, isotropic=gaussian)
+    made = by_name(choice, (sizes, shares)) if isinstance(choice, str) else choice
     count_weight = max(1, round(count_share * RADIUS)) if counted else 0
     longest = math.hypot(RADIUS, count_weight) if counted else 2.0 * RADIUS
     size = chosen.size + counted
@@ -116,6 +112,14 @@ def make_plan(
         count_weight=count_weight,
         reasons=(("basis", why_basis), ("mechanism", why_mechanism)),
     )
+
+
+def _choice(mechanism: str | Mechanism, budget: Budget) -> tuple[str | Mechanism, str]:
+    if mechanism != "auto":
+        return mechanism, "stated by the user"
+    if budget.pure:
+        return "k-norm", "pure epsilon asks for K-norm noise"
+    return "gaussian", "delta > 0 allows Gaussian noise"
 
 
 def default_size(n: int, budget: Budget, domain: Domain, grid_size: int | None) -> int:

@@ -171,3 +171,8 @@ def test_the_plan_speaks_to_people_and_to_programs():
     assert "no values read, nothing charged" in made.text()
     assert "k-norm, radial in 4 blocks of 8" in str(made)
     assert json.loads(json.dumps(made.to_dict()))["n"] == 1000
+
+
+@pytest.mark.parametrize("mechanism", ["k-norm", "laplace", Laplace()], ids=str)
+def test_pure_noise_gets_the_size_of_pure_noise_whatever_delta(mechanism):
+    assert plan(mechanism=mechanism).basis.size == plan(budget=PURE).basis.size < plan().basis.size
