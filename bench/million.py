@@ -71,25 +71,26 @@ def best(function: Callable[[Path], None], path: Path, repetitions: int) -> floa
 def run(console: Console, *, folder: Path, rows: int, repetitions: int = 5) -> float:
     """Print time and memory; the ratio to the faster of the two plain means."""
     folder.mkdir(parents=True, exist_ok=True)
-    large, small = folder / "large.parquet", folder / "small.parquet"
-    write(large, rows)
-    write(small, 10_000)
+    files = {size: folder / f"{size}.parquet" for size in (rows, 100_000, 10_000)}
+    for size, path in files.items():
+        write(path, size)
+    large = files[rows]
     try:
         peers = {"plain mean, whole file": plain_mean, "plain mean, in batches": streamed_mean}
         seconds = {name: best(peer, large, repetitions) for name, peer in peers.items()}
         ours = best(private_mean, large, repetitions)
-        memory = {path: _peak(path) for path in (large, small)}
+        memory = {size: _peak(path) for size, path in files.items()}
     finally:
-        large.unlink()
-        small.unlink()
+        for path in files.values():
+            path.unlink()
     table = Table("what", "seconds", "ratio, aim 1.5", title=f"{rows:,} curves of 48 points from one Parquet file")
     fastest = min(seconds.values())
     for name, value in (*seconds.items(), ("private mean (1, 1e-6)", ours)):
         table.add_row(name, f"{value:.2f}", f"{value / fastest:.2f}")
     console.print(table)
     console.print(
-        f"peak memory of the private mean: {memory[large]:.0f} MB for {rows:,} curves, "
-        f"{memory[small]:.0f} MB for 10,000"
+        "peak memory of the private mean: "
+        + ", ".join(f"{megabytes:.0f} MB for {size:,} curves" for size, megabytes in memory.items())
     )
     return ours / fastest
 
