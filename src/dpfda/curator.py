@@ -121,7 +121,7 @@ class Curator:
                 self.curves,
                 encode,
                 self.public.lattice,
-                units=self.curves.units_under(self.public.unit),
+                units=self.curves.units,
                 size=size,
                 batch_rows=self.reading.batch_rows,
                 workers=self.reading.threads,
@@ -142,8 +142,8 @@ class Curator:
     def _unknown(self) -> str:
         if self.curves.unit is None:
             return ""
-        return (
-            f"; rows that do not say whose they are {'are one unit' if self.public.n is not None else 'do not count'}"
+        return "; rows that do not say whose they are are left out" + (
+            "" if self.public.n is None else " and count as one empty unit"
         )
 
     def _card(self, terms: Terms, decoded: Decoded, randomness: Randomness) -> Certificate:

@@ -31,9 +31,8 @@ REPLACING, ADDING = Unit("unit", REPLACE), Unit("unit", ADD_REMOVE)
 
 
 def total(curves, *, batch_rows=1000, workers=1, encode=ENCODER.encode):
-    units = curves.units_under(REPLACING)
     return exact_sum(
-        curves, encode, LATTICE, units=units, size=SIZE, batch_rows=batch_rows, workers=workers, progress=False
+        curves, encode, LATTICE, units=curves.units, size=SIZE, batch_rows=batch_rows, workers=workers, progress=False
     ).tolist()
 
 

@@ -6,7 +6,11 @@ moves by no more than two radii.
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import dpfda
@@ -32,10 +36,9 @@ def total(curves, relation=REPLACE):
         lattice=Lattice(1.0),
         count_weight=RADIUS // 2,
     )
-    units = curves.units_under(unit)
     encode = Mean().encode(public, BASIS)
     return exact_sum(
-        curves, encode, public.lattice, units=units, size=BASIS.size, batch_rows=None, workers=1, progress=False
+        curves, encode, public.lattice, units=curves.units, size=BASIS.size, batch_rows=None, workers=1, progress=False
     )
 
 
@@ -94,13 +97,53 @@ def test_an_odd_cell_of_a_list_moves_nobody_else(cell):
     assert moved(plain, odd) <= 2 * RADIUS
 
 
-@pytest.mark.parametrize("ids", [[None, None], [float("nan"), float("inf")], ["", None]], ids=str)
+@pytest.mark.parametrize(
+    "ids", [[None, None], [float("nan"), float("inf")], ["", None], ["NA", "NA"], [b"", b""], [" ", "<NA>"]], ids=str
+)
 def test_taking_away_one_of_two_people_without_identifier_moves_nothing(ids):
     two = as_curves(np.array([[1.0] * WIDTH, [-16.0] * WIDTH, [0.0] * WIDTH]), grid=None, units=[*ids, "a"])
     one = as_curves(np.array([[1.0] * WIDTH, [0.0] * WIDTH]), grid=None, units=[ids[0], "a"])
     assert moved(two, one, ADD_REMOVE) == 0
     unit = Unit("person", ADD_REMOVE)
     assert two.size_under(unit) == one.size_under(unit) == 1
+
+
+@pytest.mark.parametrize("word", ["", "NA", " ", "<NA>"])
+@pytest.mark.parametrize("kind", ["polars", "string", "large_string", "string_view", "binary", "dictionary", "csv"])
+def test_no_kind_of_table_makes_one_person_of_all_who_have_no_identifier(tmp_path, kind, word):
+    ids, values = [word, word, "a"], [1.0, -16.0, 0.0]
+    if kind == "csv":
+        (tmp_path / "c.csv").write_text("who,t1\n" + "\n".join(f"{i},{v}" for i, v in zip(ids, values, strict=True)))
+        curves = dpfda.read_curves(tmp_path / "c.csv", values="t*", unit="who")
+    elif kind == "polars":
+        curves = as_curves(pl.DataFrame({"who": ids, "t1": values}), grid=None, units="who")
+    else:
+        column = pa.array(ids).dictionary_encode() if kind == "dictionary" else pa.array(ids).cast(kind)
+        curves = as_curves(pa.table({"who": column, "t1": values}), grid=None, units="who")
+    if kind == "binary" and word == " ":
+        return  # white space is text, and bytes are not
+    assert curves.units.size == 1
+    assert sorted(curves.units.codes.tolist()) == [-1, -1, 0]
+
+
+def test_a_person_with_rows_that_do_not_say_whose_they_are_moves_one_unit_only():
+    one = as_curves(np.array([[1.0] * WIDTH, [1.0] * WIDTH, [0.0] * WIDTH]), grid=None, units=["A", None, "B"])
+    other = as_curves(np.array([[-1.0] * WIDTH, [-1.0] * WIDTH, [0.0] * WIDTH]), grid=None, units=["A", None, "B"])
+    assert moved(one, other) <= 2 * RADIUS
+    assert one.size_under(Unit("person", REPLACE)) == 3
+
+
+def test_masked_identifiers_are_missing_ones_and_masked_values_are_gaps():
+    ids = np.ma.array([0, 0, 5], mask=[1, 1, 0])
+    curves = as_curves(np.ma.array(np.ones((3, 2)), mask=np.eye(3, 2)), grid=None, units=ids)
+    assert curves.units.codes.tolist() == [-1, -1, 0]
+    assert np.isnan(next(curves.batches(5))).tolist() == np.eye(3, 2, dtype=bool).tolist()
+
+
+def test_any_sequence_of_rows_is_read_row_by_row():
+    for cell in (1, "x", 1j, None):
+        rows = deque([[True, 2.5], [cell, 2]])
+        assert next(as_curves(rows, grid=[0, 1], units=deque([(1, 2), (3,)])).batches(5))[0].tolist() == [1.0, 2.5]
 
 
 def test_rows_and_units_out_of_step_are_never_summed():

@@ -97,7 +97,7 @@ class Case:
             curves,
             Mean().encode(self.public, self.basis),
             self.public.lattice if lattice is None else lattice,
-            units=curves.units_under(self.public.unit),
+            units=curves.units,
             size=self.basis.size,
             batch_rows=batch_rows,
             workers=1,

@@ -10,6 +10,9 @@ import numpy as np
 from dpfda.arrays import Array, Integers
 from dpfda.errors import DataError
 
+# What tools write where a row does not say whose it is.
+NO_ID = ["", "NA", "<NA>", "N/A", "n/a", "NaN", "nan", "NaT", "None", "NULL", "null", "."]
+
 
 def as_numbers(table: np.ndarray[Any, Any]) -> Array:
     """Numbers where there are numbers, NaN elsewhere; never an error that would show a cell."""
@@ -61,8 +64,14 @@ def ids_of(column: Any) -> Integers:
         doubles = chunked.cast(pa.float64())
         # Adding zero makes one number of 0.0 and -0.0.
         chunked = compute.if_else(compute.is_finite(doubles), compute.add(doubles, 0.0), None)
-    elif pa.types.is_string(chunked.type) or pa.types.is_large_string(chunked.type):
-        chunked = compute.if_else(compute.equal(compute.binary_length(chunked), 0), None, chunked)
+    elif "string" in str(chunked.type):
+        text = chunked.cast(pa.large_string())
+        unknown = compute.is_in(compute.utf8_trim_whitespace(text), pa.array(NO_ID, pa.large_string()))
+        chunked = compute.if_else(unknown, None, text)
+    elif "binary" in str(chunked.type):
+        raw = chunked.cast(pa.large_binary())
+        unknown = compute.is_in(raw, pa.array([word.encode() for word in NO_ID], pa.large_binary()))
+        chunked = compute.if_else(unknown, None, raw)
     encoded = chunked.dictionary_encode()
     parts = [np.asarray(chunk.indices.fill_null(-1), dtype=np.int64) for chunk in encoded.chunks]
     return np.concatenate([np.empty(0, dtype=np.int64), *parts])

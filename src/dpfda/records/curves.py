@@ -68,18 +68,16 @@ class Curves:
             return None
         return UnitIndex.of_codes(ids.astype(np.int64)) if ids.dtype.kind == "i" else UnitIndex.build(ids)
 
-    def units_under(self, unit: Unit) -> UnitIndex | None:
-        """Whose row each is. Rows that do not say it are one unit where units are replaced, and nobody's elsewhere.
-
-        Several people may stand behind them. Exchanging one of these moves their average by no more than exchanging
-        a unit may; taking one away can move it twice as far as taking a unit away may.
-        """
-        return self.units.with_unknown() if self.units is not None and unit.size_is_public else self.units
-
     def size_under(self, unit: Unit) -> int:
-        """The number of privacy units; public only where units are replaced."""
-        units = self.units_under(unit)
-        return self.rows if units is None else units.size
+        """The number of privacy units; public only where units are replaced.
+
+        Rows that do not say whose they are enter no sum: several people may stand behind them, or one who has other
+        rows too. Where units are replaced they count as one unit that is empty, so that somebody's identifier may be
+        lost without changing the number of units.
+        """
+        if self.units is None:
+            return self.rows
+        return self.units.size + (1 if unit.size_is_public and self.units.unknown else 0)
 
     def batches(self, rows: int) -> Iterator[Array]:
         return self.source.batches(rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -58,16 +58,27 @@ def from_array(values: ArrayLike, grid: Array | None, units: object) -> Curves:
 def _matrix(values: ArrayLike, grid: Array | None) -> np.ndarray[Any, Any]:
     if hasattr(values, "tocsr") or type(values).__module__.startswith("scipy.sparse"):
         raise UsageError("Sparse input is not supported: curves are dense. Use X.toarray().")
-    if isinstance(values, list | tuple):
+    if isinstance(values, np.ma.MaskedArray):
+        return np.where(np.ma.getmaskarray(values), np.nan, as_numbers(np.asarray(values.data)))
+    if isinstance(values, Iterable) and not (isinstance(values, str | Mapping | Set) or _is_array(values)):
         if grid is None:
             raise UsageError(
                 "A list has no public width: each of its rows could have its own. Pass grid=, so that every row is cut "
                 "or padded to it, or an array: numpy.asarray(X, dtype=float)."
             )
-        return np.array([_row(row, len(grid)) for row in values], dtype=np.float64).reshape(len(values), len(grid))
+        table = [_row(row, len(grid)) for row in values]
+        return np.array(table, dtype=np.float64).reshape(len(table), len(grid))
     with suppress(Exception):
         return np.asarray(values)
     raise UsageError("The curves cannot be read as an array. Pass a matrix of numbers, one row a curve.")
+
+
+def _is_array(values: object) -> bool:
+    """Whether it has one type for all its cells; numpy would choose one for a list, by all of them together."""
+    with suppress(TypeError):
+        memoryview(values)  # type: ignore[arg-type]
+        return True
+    return any(hasattr(values, name) for name in ("__array__", "__array_interface__", "__array_struct__", "__dlpack__"))
 
 
 def _row(row: Any, width: int) -> list[float]:
@@ -83,9 +94,9 @@ def _reordered(table: np.ndarray[Any, Any], ids: Ids | None) -> ArraySource:
     if ids is None:
         return ArraySource(table, None)
     index = UnitIndex.build(ids)
-    if index.with_unknown().grouped:
+    if index.grouped:
         return ArraySource(table, index.codes)
-    order = np.argsort(index.with_unknown().codes, kind="stable")
+    order = np.argsort(np.where(index.codes < 0, index.size, index.codes), kind="stable")
     return ArraySource(table[order], index.codes[order])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from dpfda.arrays import Array, Integers
 from dpfda.errors import UsageError
-from dpfda.records.cells import ids_of
+from dpfda.records.cells import NO_ID, ids_of
 
 LARGEST = 2.0**50  # a vector's coordinates before averaging; far beyond any that clipping would not cut
 
@@ -27,11 +28,10 @@ class UnitIndex:
         """Whether the rows of each unit stand together."""
         return bool((np.diff(self.codes[self.codes >= 0]) >= 0).all())
 
-    def with_unknown(self) -> UnitIndex:
-        """The same index with all rows of unknown units as one more unit."""
-        if (self.codes >= 0).all():
-            return self
-        return UnitIndex(np.where(self.codes < 0, self.size, self.codes), self.size + 1)
+    @property
+    def unknown(self) -> bool:
+        """Whether some row does not say whose it is."""
+        return bool((self.codes < 0).any())
 
     @staticmethod
     def build(ids: Sequence[object] | np.ndarray[tuple[int], np.dtype[np.generic]]) -> UnitIndex:
@@ -62,8 +62,10 @@ def label(identifier: object) -> bytes | None:
             return None
         if isinstance(identifier, float | np.floating) and identifier == int(identifier):
             identifier = int(identifier)
+        if isinstance(identifier, bytes) and identifier.strip() in {word.encode() for word in NO_ID}:
+            return None
         text = identifier if isinstance(identifier, str) else str(identifier)
-        return text.encode("utf-8", "surrogatepass") or None
+        return None if text.strip() in NO_ID else text.encode("utf-8", "surrogatepass")
     except Exception:
         return None  # pandas.NA, infinity, and whatever cannot be written
 
@@ -72,7 +74,11 @@ def _vector(ids: object) -> np.ndarray[tuple[int], np.dtype[np.generic]]:
     import pyarrow as pa
 
     try:
-        if isinstance(ids, list | tuple):
+        if isinstance(ids, np.ma.MaskedArray):
+            array = np.array(ids.data, dtype=object)
+            array[np.ma.getmaskarray(ids)] = None
+            return array
+        if isinstance(ids, Sequence | deque) and not isinstance(ids, str | bytes):
             # One by one: numpy would make a matrix of identifiers that happen to have the same length.
             array = np.empty(len(ids), dtype=object)
             for place, identifier in enumerate(ids):
