@@ -75,7 +75,10 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "odd domain": (lambda: as_domain((0, 1, 2)), r"A domain is an interval .*, got \(0, 1, 2\)"),
     "words for a domain": (lambda: as_domain("all"), "A domain is an interval .*, got 'all'"),
     "not a number": (lambda: cosine((0, 1), 3).matrix([float("nan")]), "Points must be finite numbers"),
-    "outside": (lambda: cosine((0, 1), 3).matrix([0.5, 1.5]), r"\[0, 1\], got points from 0.5 to 1.5. Leave these points out"),
+    "outside": (
+        lambda: cosine((0, 1), 3).matrix([0.5, 1.5]),
+        r"\[0, 1\], got points from 0.5 to 1.5. Leave these points out",
+    ),
 }
 
 
