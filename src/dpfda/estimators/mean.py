@@ -49,7 +49,7 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
     >>> import numpy as np
     >>> from dpfda import MeanFunction
     >>> t = np.linspace(0, 1, 50)
-    >>> curves = np.sin(2 * np.pi * t) + np.random.default_rng(0).normal(0, 0.2, (2000, 1))
+    >>> curves = np.sin(2 * np.pi * t) + np.linspace(-0.3, 0.3, 2000)[:, None]
     >>> est = MeanFunction(epsilon=1.0, delta=1e-6, bound=1.0, domain=(0, 1)).fit(curves, grid=t)
     >>> bool(abs(est.release_(0.25) - 1) < 0.2)
     True
