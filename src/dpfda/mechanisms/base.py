@@ -9,26 +9,16 @@ import numpy as np
 from dpfda.arrays import Integers
 from dpfda.errors import UsageError
 from dpfda.mechanisms.randomness import Randomness
-from dpfda.norms import Norm, Sensitivity
-from dpfda.privacy import Noise, Profile
+from dpfda.privacy import Noise
+from dpfda.privacy.calibration import Noisy
 
 
-class Mechanism(Protocol):
+class Mechanism(Noisy, Protocol):
     """Integer coordinates and a scale in, noisy integer coordinates out.
 
-    `norm` is the norm in which its privacy curve needs the sensitivity; `pure` says whether it can do without delta.
-    Scales are in lattice steps.
+    Beside what calibration asks for, the privacy curve: `norm` is the norm in which that needs the sensitivity, `pure`
+    says whether it can do without delta. Scales are in lattice steps.
     """
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def norm(self) -> Norm: ...
-    @property
-    def pure(self) -> bool: ...
-
-    def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> Profile:
-        """The privacy curve at a scale; `size` counts the integer coordinates, 0 states the continuous law."""
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
         """The coordinates with noise added."""

@@ -20,7 +20,8 @@ class Noisy(Protocol):
     def norm(self) -> Norm: ...
     @property
     def pure(self) -> bool: ...
-    def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> Profile: ...
+    def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> Profile:
+        """The privacy curve at a scale; `size` counts the integer coordinates, 0 states the continuous law."""
 
 
 def calibrate(mechanism: Noisy, sensitivity: Sensitivity, budget: Budget, *, size: int = 0) -> float:

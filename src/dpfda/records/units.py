@@ -62,8 +62,8 @@ def label(identifier: object) -> bytes | None:
             return None
         if isinstance(identifier, float | np.floating) and identifier == int(identifier):
             identifier = int(identifier)
-        if isinstance(identifier, bytes) and identifier.strip() in {word.encode() for word in NO_ID}:
-            return None
+        if isinstance(identifier, bytes) and identifier in {word.encode() for word in NO_ID}:
+            return None  # bytes are compared as they are, in every kind of table
         text = identifier if isinstance(identifier, str) else str(identifier)
         return None if text.strip() in NO_ID else text.encode("utf-8", "surrogatepass")
     except Exception:
