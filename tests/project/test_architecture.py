@@ -24,9 +24,10 @@ LAYERS = [
     "planner",
     "curator",
     "estimators",
+    "studies",
     "apps",
 ]
-PRIVATE = {"mechanisms", "records", "summaries", "planner", "curator", "estimators", "apps"}
+PRIVATE = {"mechanisms", "records", "summaries", "planner", "curator", "estimators", "studies", "apps"}
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
 
