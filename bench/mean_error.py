@@ -9,7 +9,8 @@ from rich.table import Table
 
 import dpfda
 from bench.peers import gaussian_process, iclp_qr
-from bench.scenarios import GRID, MEANS, sample, trapezoid
+from dpfda.mechanisms import SeededRandomness
+from dpfda.studies.simulators import GRID, MEANS, norms, sample, weights
 
 
 def run(console: Console, *, repetitions: int) -> dict[tuple[str, int], tuple[float, float]]:
@@ -26,20 +27,19 @@ def run(console: Console, *, repetitions: int) -> dict[tuple[str, int], tuple[fl
         title=f"mean total error, {repetitions} repetitions (noise of the defaults is drawn, private, not seeded)",
     )
     ratios = {}
-    weights = trapezoid()
     cases = [(name, n) for name in MEANS for n in (1000, 5000)]
     for name, n in track(cases, "S-1 to S-4", console=console, transient=True):
-        rng, truth = np.random.default_rng(n), MEANS[name](GRID)
+        randomness, truth = SeededRandomness(n), MEANS[name](GRID)
         errors = []
         for _ in range(repetitions):
-            curves = sample(truth, n, rng)
-            tau = float(np.sqrt(curves**2 @ weights).max())  # as in the paper; not private, and only a study
+            curves = sample(name, n, randomness)
+            tau = float(norms(curves).max())  # as in the paper; not private, and only a study
             mean = curves.mean(axis=0)
             row = [gaussian_process(mean, truth, tau=tau, n=n, epsilon=1.0, delta=0.01)]
             row.append(iclp_qr(mean, truth, tau=tau, n=n, epsilon=1.0))
             for delta in (0.01, 0.0):
                 release = dpfda.MeanFunction(epsilon=1.0, delta=delta, bound=tau).fit(curves, grid=GRID).release_
-                row.append(float(weights @ (release(GRID) - truth) ** 2))
+                row.append(float(weights() @ (release(GRID) - truth) ** 2))
             errors.append(row)
         process, laplace, approximate, pure = np.mean(errors, axis=0)
         ratios[name, n] = (process / approximate, laplace / pure)

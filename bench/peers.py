@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 import dpfda
-from bench.scenarios import GRID, trapezoid
+from dpfda.studies.simulators import GRID, weights
 
 TERMS = 100
 
@@ -24,10 +24,10 @@ def _mercer() -> tuple[np.ndarray, np.ndarray]:
 
 def _error(mean: np.ndarray, shrink: np.ndarray, variance: np.ndarray, truth: np.ndarray) -> float:
     _, functions = _mercer()
-    weights = trapezoid()
-    coordinates = np.linalg.lstsq(np.sqrt(weights)[:, None] * functions, np.sqrt(weights) * mean, rcond=None)[0]
+    root = np.sqrt(weights())
+    coordinates = np.linalg.lstsq(root[:, None] * functions, root * mean, rcond=None)[0]
     released = functions @ (shrink * coordinates)
-    return float(weights @ (released - truth) ** 2 + variance.sum())
+    return float(weights() @ (released - truth) ** 2 + variance.sum())
 
 
 def gaussian_process(mean: np.ndarray, truth: np.ndarray, *, tau: float, n: int, epsilon: float, delta: float) -> float:

@@ -79,6 +79,10 @@ class SeededRandomness:
         """Uniforms on the unit interval, for simulated curves."""
         return self._generator.random(shape)
 
+    def student(self, shape: tuple[int, ...], degrees: float) -> Array:
+        """Student's t with so many degrees of freedom, for simulated curves with heavy tails."""
+        return self._generator.standard_t(degrees, shape)
+
 
 def _check(scale: float, size: int) -> None:
     # OpenDP releases exact values at scale 0 and says nothing about lengths: both are ruled out here.
