@@ -42,10 +42,11 @@ def test_eigenvalues_agree_with_fifty_digit_arithmetic(name: str) -> None:
     np.testing.assert_allclose(basis.eigenvalues, expected, rtol=0, atol=2e-14)
 
 
-@pytest.mark.parametrize("name", [name for name in REFERENCE if name.startswith("exp")])
+@pytest.mark.parametrize("name", [name for name in REFERENCE if not name.startswith("gauss")])
 def test_eigenvalues_in_closed_form_are_right_to_the_last_digits(name: str) -> None:
     expected = np.array([float(value) for value in REFERENCE[name]])
-    np.testing.assert_allclose(mercer(reference_kernel(name), (0, 1), 20).eigenvalues, expected, rtol=2e-15)
+    rtol = 2e-15 if name.startswith("exp") else 4e-15  # a power of 2 or 3 more
+    np.testing.assert_allclose(mercer(reference_kernel(name), (0, 1), 20).eigenvalues, expected, rtol=rtol)
 
 
 @pytest.mark.parametrize("basis", ON_A_LINE.values(), ids=ON_A_LINE.keys())
@@ -70,9 +71,14 @@ CLOSED = [
     (Exponential(0.2), (0.0, 1.0)),
     (Exponential(3.0), (-2.0, 5.0)),
     (Matern(0.5, 0.7), (0.0, 1.0)),
+    (Matern(1.5, 0.1), (0.0, 1.0)),
+    (Matern(1.5, 9.0), (-2.0, 5.0)),
+    (Matern(2.5, 0.2), (0.0, 1.0)),
+    (Matern(2.5, 8.0), (-2.0, 5.0)),
     (BrownianMotion(), (0.0, 1.5)),
     (BrownianBridge(0.5), (0.0, 0.5)),
     (2.5 * Exponential(1.0), (0.0, 1.0)),
+    (2.5 * Matern(2.5, 1.0), (0.0, 1.0)),
 ]
 
 
@@ -81,11 +87,16 @@ def test_closed_forms_agree_with_polynomials(kernel: Kernel, domain: tuple[float
     exact = mercer(kernel, domain, 12)
     series = interval_spectrum(kernel, as_domain(domain), 12)
     np.testing.assert_allclose(series.eigenvalues, exact.eigenvalues, rtol=0, atol=1e-14 * exact.eigenvalues[0])
+    # Polynomials are accepted with a residual of 2e-11 of the largest eigenvalue: over an eigenvalue it is the error of
+    # its function.
+    clear = exact.eigenvalues > 1e-3 * exact.eigenvalues[0]
+    assert clear.sum() >= 3
     unit = np.linspace(0, 1, 101)[:, None]
     points = domain[0] + (domain[1] - domain[0]) * unit
     for order, tolerance in ((0, 1e-9), (1, 1e-7), (2, 1e-5)):
-        values = exact.matrix(points, order) * (domain[1] - domain[0]) ** order
-        np.testing.assert_allclose(series.functions(unit, (order,)), values, rtol=0, atol=tolerance * values.max())
+        values = exact.matrix(points, order)[:, clear] * (domain[1] - domain[0]) ** order
+        found = series.functions(unit, (order,))[:, clear]
+        np.testing.assert_allclose(found, values, rtol=0, atol=tolerance * values.max())
 
 
 def test_every_closed_form_is_compared_with_polynomials() -> None:

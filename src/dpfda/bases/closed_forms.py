@@ -12,7 +12,10 @@ import numpy as np
 from dpfda.arrays import Array
 from dpfda.bases.decomposition import Waves
 from dpfda.bases.domain import Domain
+from dpfda.bases.matern import EdgedWaves, edged_waves
 from dpfda.kernels import BrownianBridge, BrownianMotion, Exponential, Gaussian, Kernel, Matern, Scaled, Tensor
+
+Closed = Waves | EdgedWaves
 
 
 def exponential(kernel: Exponential, domain: Domain, size: int) -> Waves | None:
@@ -23,7 +26,11 @@ def exponential(kernel: Exponential, domain: Domain, size: int) -> Waves | None:
     for _ in range(60):
         # The function is increasing and concave: Newton's steps from the left never pass the root.
         gap = x - mode * (math.pi / 2) - np.arctan2(ratio, 2 * x)
-        x = x - gap / (1 + 2 * ratio / (4 * x**2 + ratio**2))
+        step = gap / (1 + 2 * ratio / (4 * x**2 + ratio**2))
+        x = x - step
+        # Steps double their digits: after one of 1e-9 nothing is left but rounding.
+        if (np.abs(step) <= 1e-9 * x).all():
+            break
     parity = mode % 2
     square = (1 + np.where(parity, -1, 1) * np.sin(2 * x) / (2 * x)) / 2
     # cos(angle - quarter turn) = sin(angle): odd modes have phase 3, and every mode is positive at the upper end.
@@ -31,8 +38,13 @@ def exponential(kernel: Exponential, domain: Domain, size: int) -> Waves | None:
     return _waves(2 * ratio / (4 * x**2 + ratio**2), amplitudes, 2 * x, np.where(parity, 3, 0), centre=0.5)
 
 
-def matern(kernel: Matern, domain: Domain, size: int) -> Waves | None:
-    return exponential(Exponential(kernel.rho), domain, size) if kernel.order == 0.5 else None
+def matern(kernel: Matern, domain: Domain, size: int) -> Closed | None:
+    """Orders 1/2, 3/2 and 5/2, whose equation is a differential equation with constant coefficients."""
+    if kernel.order == 0.5:
+        return exponential(Exponential(kernel.rho), domain, size)
+    if kernel.order in (1.5, 2.5):
+        return edged_waves(int(kernel.order), kernel.rho / domain.lengths[0], size)
+    return None
 
 
 def brownian_motion(kernel: BrownianMotion, domain: Domain, size: int) -> Waves | None:
@@ -54,13 +66,13 @@ def brownian_bridge(kernel: BrownianBridge, domain: Domain, size: int) -> Waves 
     return _waves(kernel.length / speeds**2, amplitudes, speeds, np.full(size, 3), centre=0.0)
 
 
-def scaled(kernel: Scaled, domain: Domain, size: int) -> Waves | None:
+def scaled(kernel: Scaled, domain: Domain, size: int) -> Closed | None:
     inner = closed_form(kernel.kernel, domain, size)
     return None if inner is None else replace(inner, eigenvalues=kernel.factor * inner.eigenvalues)
 
 
 # One line for each kernel with a closed form: its class, and a function that may decline a domain with None.
-CLOSED_FORMS: dict[type[Kernel], Callable[[Any, Domain, int], Waves | None]] = {
+CLOSED_FORMS: dict[type[Kernel], Callable[[Any, Domain, int], Closed | None]] = {
     BrownianBridge: brownian_bridge,
     BrownianMotion: brownian_motion,
     Exponential: exponential,
@@ -69,7 +81,7 @@ CLOSED_FORMS: dict[type[Kernel], Callable[[Any, Domain, int], Waves | None]] = {
 }
 
 
-def closed_form(kernel: Kernel, domain: Domain, size: int) -> Waves | None:
+def closed_form(kernel: Kernel, domain: Domain, size: int) -> Closed | None:
     """The exact spectrum on an interval, or None where none is known."""
     known = CLOSED_FORMS.get(type(kernel))
     return known(kernel, domain, size) if known else None

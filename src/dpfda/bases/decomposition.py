@@ -63,3 +63,27 @@ class Series:
             factor = legendre_table(column, self.degree, derivative).T
             table = (table[:, :, None] * factor[:, None, :]).reshape(len(unit), table.shape[1] * self.degree)
         return table @ self.coefficients
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A series on an interval that uses up its polynomials, and after it the polynomials of all higher degrees."""
+
+    series: Series  # with as many functions as polynomials
+    size: int
+
+    @property
+    def eigenvalues(self) -> Array:
+        """Zero beyond the series."""
+        eigenvalues = np.zeros(self.size)
+        eigenvalues[: self.series.degree] = self.series.eigenvalues
+        return eigenvalues
+
+    @property
+    def degree(self) -> int:
+        return self.size
+
+    def functions(self, unit: Array, order: tuple[int, ...]) -> Array:
+        table = legendre_table(unit[:, 0], self.size, order[0]).T
+        low, high = table[:, : self.series.degree], table[:, self.series.degree :]
+        return np.concatenate([low @ self.series.coefficients, high], axis=1)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 
 from dpfda.arrays import Array, Integers
-from dpfda.bases.decomposition import Series
+from dpfda.bases.decomposition import Completed, Series
 from dpfda.bases.domain import Domain
 from dpfda.bases.polynomial import legendre_table
 from dpfda.bases.quadrature import gauss, product
@@ -17,6 +18,7 @@ from dpfda.errors import UsageError
 from dpfda.kernels.base import Kernel
 
 INTERVAL_DEGREES = (32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
+SMOOTH_DEGREES = (64, 128, 256, 512, 1024)
 BOX_DEGREES = {2: (6, 8, 12, 16, 24, 32), 3: (4, 6, 8, 10)}
 # How well `A v = eigenvalue v` holds when A is taken with a higher degree, in units of the largest eigenvalue. It
 # bounds the error of eigenvalues, and over the gap to the next eigenvalue that of eigenfunctions.
@@ -26,10 +28,11 @@ ALMOST = 1e-9  # accepted at the highest degree, for kernels with a strong kink 
 ROUGHLY = 1e-3  # the same on a box, where the diagonal is not split off
 NOISE = 1e-14  # rounding of eigenvalues, in the same units
 GRADING = 3
-BLOCK = 4_000_000  # numbers in memory at a time
+MARGIN = 8  # rows beyond those that are needed, and as many left empty, before a smooth kernel counts as resolved
+BLOCK = 8_192  # numbers in one array, so that the few arrays of a recurrence stay in the processor's cache
 
 
-def interval_spectrum(kernel: Kernel, domain: Domain, size: int) -> Series:
+def interval_spectrum(kernel: Kernel, domain: Domain, size: int) -> Series | Completed:
     """Eigenvalues to about 13 digits of the largest, for kernels that are smooth on each side of the diagonal."""
     degrees = [degree for degree in INTERVAL_DEGREES if degree >= size + 8]
     if len(degrees) < 2:
@@ -37,6 +40,9 @@ def interval_spectrum(kernel: Kernel, domain: Domain, size: int) -> Series:
             f"Eigenfunctions of this kernel are computed up to size {INTERVAL_DEGREES[-2] - 8}, got {size}. Take a "
             "smaller size, or a kernel with closed form (Exponential, BrownianMotion)."
         )
+    smooth = smooth_spectrum(kernel, domain, size) if kernel.smoothness == math.inf else None
+    if smooth is not None:
+        return smooth
     result = _settled(lambda degree: interval_matrix(kernel, domain, degree), degrees, size, enough=ALMOST)
     if result is None:
         raise UsageError(
@@ -45,6 +51,25 @@ def interval_spectrum(kernel: Kernel, domain: Domain, size: int) -> Series:
             "smaller size, a longer range, or the cosine basis."
         )
     return result
+
+
+def smooth_spectrum(kernel: Kernel, domain: Domain, size: int) -> Series | Completed | None:
+    """The same for a kernel that is smooth on the diagonal too, or None if a plain Gauss rule cannot follow it.
+
+    Its eigenvalues fall so fast that few polynomials tell all that double precision can: the degree is theirs, and
+    functions beyond are plain polynomials of higher degree.
+    """
+    for highest in SMOOTH_DEGREES:
+        matrix = smooth_matrix(kernel, domain, highest)
+        # The norm of all rows from here on: what an eigenvector of the leading block leaves over is no larger.
+        left = np.sqrt(np.cumsum(np.sum(matrix * matrix, axis=1)[::-1])[::-1])
+        degree = int(np.sum(left > SETTLED * np.diag(matrix).max())) + MARGIN
+        if degree <= highest - MARGIN:
+            break
+    else:
+        return None
+    series = _spectrum(matrix[:degree, :degree], degree, min(size, degree))
+    return series if size <= degree else Completed(series, size)
 
 
 def box_spectrum(kernel: Kernel, domain: Domain, size: int) -> Series:
@@ -82,15 +107,53 @@ def interval_matrix(kernel: Kernel, domain: Domain, degree: int) -> Array:
     u = 1 - (1 - x) ** GRADING
     u_weights = x_weights * GRADING * (1 - x) ** (GRADING - 1)
     inner = np.empty((len(s), degree))  # the integral over t of K(s, t) P_l(t)
-    rows = max(1, BLOCK // (degree * len(u)))
+    rows = max(1, BLOCK // len(u))
     for start in range(0, len(s), rows):
         block = s[start : start + rows]
         t = block[:, None] * u
         values = np.stack([kernel([low + length * a], low + length * b)[0] for a, b in zip(block, t, strict=True)])
-        weighted = values * u_weights * block[:, None]
-        inner[start : start + rows] = np.einsum("ij,lij->il", weighted, legendre_table(t, degree))
+        inner[start : start + rows] = _legendre_sums(values * u_weights * block[:, None], t, degree)
     triangle = (legendre_table(s, degree) * s_weights) @ inner
     return triangle + triangle.T
+
+
+def _legendre_sums(weights: Array, unit: Array, degree: int) -> Array:
+    """`weights` times the first `degree` orthonormal Legendre polynomials, summed over each row, (rows, degree).
+
+    The recurrence of `legendre_table`, whose table would not fit into the processor's cache.
+    """
+    lower = unit < 0.5
+    near = np.where(lower, unit, 1 - unit)
+    signed = (weights, np.where(lower, -weights, weights))  # odd polynomials change sign at the lower end
+    value, difference, product = np.ones_like(unit), np.zeros_like(unit), np.empty_like(unit)
+    result: Array = np.empty((len(unit), degree))
+    for n in range(degree):
+        if n > 0:
+            np.multiply(near, value, out=product)
+            product *= (4 * n - 2) / n
+            difference *= (n - 1) / n
+            difference -= product
+            value += difference
+        np.einsum("ij,ij->i", signed[n % 2], value, out=result[:, n])
+    result *= np.sqrt(2 * np.arange(degree) + 1.0)
+    return result
+
+
+def smooth_matrix(kernel: Kernel, domain: Domain, degree: int) -> Array:
+    """The same for a smooth kernel, by one Gauss rule for both variables."""
+    nodes, weighted = _rule(degree)
+    points = domain.sides[0][0] + domain.lengths[0] * nodes
+    result = weighted @ kernel(points, points) @ weighted.T
+    return (result + result.T) / 2
+
+
+@lru_cache(maxsize=8)
+def _rule(degree: int) -> tuple[Array, Array]:
+    """Nodes, and polynomials there times the weights, (degree, m); the same for every kernel."""
+    nodes, weights = gauss(degree + 16)
+    weighted = legendre_table(nodes, degree) * weights
+    weighted.flags.writeable = False
+    return nodes, weighted
 
 
 def box_matrix(kernel: Kernel, domain: Domain, degree: int) -> Array:
@@ -132,13 +195,14 @@ def _dimension(rows: int, degree: int) -> int:
 
 def _spectrum(matrix: Array, degree: int, size: int) -> Series:
     eigenvalues, vectors = np.linalg.eigh(matrix)
-    eigenvalues, vectors = eigenvalues[::-1][:size].copy(), vectors[:, ::-1][:, :size].copy()
+    eigenvalues, vectors = eigenvalues[::-1].copy(), vectors[:, ::-1].copy()
     degrees = np.indices((degree,) * _dimension(len(matrix), degree)).reshape(-1, len(matrix))
     # Below rounding eigenvectors are noise. Zero is as good an eigenvalue there, and polynomials made orthogonal to
     # the others are as good eigenfunctions, and the same on every machine.
     kept = int(np.sum(eigenvalues > NOISE * max(eigenvalues[0], 0.0)))
     eigenvalues[kept:] = 0.0
-    _separate(eigenvalues[:kept], vectors, degrees)
+    _separate(eigenvalues[:kept], vectors, degrees)  # before the cut, which may go through a tie
+    eigenvalues, vectors = eigenvalues[:size].copy(), vectors[:, :size].copy()
     if kept < size:
         vectors = _completed(vectors[:, :kept], np.argsort(degrees.sum(axis=0), kind="stable"), size)
     # Legendre polynomials are sqrt(2k+1) at the upper end, with slope k(k+1) times that: eigenfunctions are made
@@ -165,18 +229,9 @@ def _separate(eigenvalues: Array, vectors: Array, degrees: Integers) -> None:
 
 
 def _completed(vectors: Array, order: Integers, size: int) -> Array:
-    """More orthonormal columns: polynomials in the order given, as far as they are new."""
-    result = vectors
-    for place in order:
-        if result.shape[1] == size:
-            break
-        column = np.zeros(len(vectors))
-        column[place] = 1.0
-        for _ in range(2):  # twice is enough for orthogonality to rounding
-            column = column - result @ (result.T @ column)
-        norm = np.linalg.norm(column)
-        if norm > 0.1:
-            result = np.concatenate([result, (column / norm)[:, None]], axis=1)
-    # A second pass against all columns, since the division by the norm raised the rounding.
-    result[:, vectors.shape[1] :] -= result @ (result.T @ result - np.eye(size))[:, vectors.shape[1] :] / 2
-    return result
+    """More orthonormal columns: the polynomials that come late in the order given, made orthogonal to all before."""
+    kept = vectors.shape[1]
+    complement = np.linalg.qr(vectors, mode="complete")[0][:, kept:]
+    # Any basis of the complement will do here: turned into the projections of these polynomials it is always the same.
+    rotation = np.linalg.qr(complement[order[kept:]].T)[0]
+    return np.concatenate([vectors, complement @ rotation[:, : size - kept]], axis=1)

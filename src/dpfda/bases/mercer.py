@@ -26,8 +26,8 @@ from dpfda.kernels import Kernel
 class Mercer(Basis):
     """Eigenfunctions of `f -> mean over t of K(., t) f(t)`, largest eigenvalue first, positive at the upper end.
 
-    Eigenvalues below 1e-14 of the largest are given as zero, and their functions as polynomials orthogonal to the
-    others: in double precision the kernel says nothing about them.
+    Without a closed form, eigenvalues below 1e-14 of the largest are given as zero, and their functions as polynomials
+    orthogonal to the others: in double precision the kernel says nothing about them.
     """
 
     kernel: Kernel
