@@ -16,6 +16,7 @@ from click.testing import CliRunner
 import dpfda
 from dpfda.apps.cli import cli
 from dpfda.apps.options import BASES, MECHANISMS, SMOOTHINGS
+from dpfda.apps.report import page
 
 Run = Callable[..., Any]
 HEAVY = ("matplotlib", "sklearn", "scipy", "opendp", "pyarrow", "pandas")
@@ -41,17 +42,18 @@ def process(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_demo_writes_release_card_and_picture(run: Run, tmp_path: Path) -> None:
+def test_the_demo_writes_release_card_picture_and_page(run: Run, tmp_path: Path) -> None:
     done = run("demo", "--out", "a demo")
     assert (done.code, done.err) == (0, "")
     folder = tmp_path / "a demo"
-    assert sorted(path.name for path in folder.iterdir()) == ["card.txt", "mean.json", "mean.png"]
+    assert sorted(path.name for path in folder.iterdir()) == ["card.txt", "mean.html", "mean.json", "mean.png"]
     card = dpfda.load(folder / "mean.json").certificate
     assert (folder / "card.txt").read_text() == card.text() + "\n"
     assert done.out.startswith(card.text())
     assert done.out.endswith("Next:    dpfda evaluate 'a demo/mean.json' --at 0,6,12,18\n")
     assert (card.n, card.unit, card.epsilon, card.delta) == (2500.0, "household", 1.0, 1e-6)
     assert card.private
+    assert (folder / "mean.html").read_text() == page(dpfda.load(folder / "mean.json"), file="mean.json")
     picture = (folder / "mean.png").read_bytes()
     assert picture.startswith(b"\x89PNG\r\n\x1a\n")
     assert picture.endswith(b"IEND\xaeB`\x82")

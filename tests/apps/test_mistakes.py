@@ -111,7 +111,7 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
         {"--basis": "wavelet"},
         USAGE,
         "Invalid value for '--basis': 'wavelet' is not one of 'beam', 'bernstein', 'bspline', 'cosine', 'fourier', "
-        "'legendre'." + HELP,
+        "'legendre', 'polycosine'." + HELP,
     ),
     "unknown smoothing": (
         {"--smoothing": "lowess"},
@@ -223,12 +223,12 @@ def test_the_data_cannot_be_overwritten_by_the_release(run: Run, csv: Path) -> N
 def test_a_folder_that_cannot_be_written_is_found_before_anything_is_charged(
     option: str, run: Run, csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dpfda.apps import cli, demo
+    from dpfda.apps import demo, targets
 
     def read_only(*arguments: object, **options: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(cli, "TemporaryFile", read_only)
+    monkeypatch.setattr(targets, "TemporaryFile", read_only)
     monkeypatch.setattr(demo, "TemporaryFile", read_only)
     done = run(*command({option: "mean.png"}))
     check(done, DATA, f"Cannot write to {str(tmp_path)!r}. Name another folder. Nothing was charged.")

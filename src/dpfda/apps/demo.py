@@ -1,4 +1,4 @@
-"""Come here for the demonstration: the main job on bundled data, from file to picture."""
+"""Come here for the demonstration: the main job on bundled data, from file to picture and page."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from dpfda.errors import DataError
 
 
 def run_demo(out: Path) -> None:
-    """Release the mean daily load curve of the bundled households, and write release, card and picture."""
+    """Release the mean daily load curve of the bundled households, and write release, card, picture and page."""
     from matplotlib.figure import Figure
+
+    from dpfda.apps.report import page
 
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -30,6 +32,7 @@ def run_demo(out: Path) -> None:
         release = est.fit(curves).release_
     release.save(out / "mean.json")
     (out / "card.txt").write_text(release.certificate.text() + "\n", encoding="utf-8")
+    (out / "mean.html").write_text(page(release, file="mean.json"), encoding="utf-8")
     figure = Figure(figsize=(8, 4.8), layout="constrained")
     ax = release.plot(figure.subplots())
     ax.set_xlabel("hour of the day")
@@ -37,6 +40,6 @@ def run_demo(out: Path) -> None:
     figure.savefig(out / "mean.png", dpi=150)
     click.echo(release.certificate.text())
     click.echo(
-        f"\nWritten: {out / 'mean.json'}, {out / 'card.txt'}, {out / 'mean.png'}"
+        f"\nWritten: {out / 'mean.json'}, {out / 'card.txt'}, {out / 'mean.png'}, {out / 'mean.html'}"
         f"\nNext:    dpfda evaluate {quote(str(out / 'mean.json'))} --at 0,6,12,18"
     )

@@ -12,9 +12,8 @@ from dpfda.errors import UsageError
 
 # Written out, since looking them up would load the numeric libraries for --help; a test compares them.
 MECHANISMS = ("auto", "gaussian", "k-norm", "laplace")
-BASES = ("beam", "bernstein", "bspline", "cosine", "fourier", "legendre")
+BASES = ("beam", "bernstein", "bspline", "cosine", "fourier", "legendre", "polycosine")
 SMOOTHINGS = ("auto", "none", "sobolev-1", "sobolev-2", "sobolev-4", "sobolev-8", "james-stein")
-PICTURES = (".png", ".pdf", ".svg")
 
 OPTIONS = [
     click.argument("file", type=click.Path(path_type=Path)),
@@ -96,3 +95,14 @@ def numbers(text: str, option: str, *, count: int | None) -> tuple[float, ...]:
         wanted = "numbers" if count is None else f"{count} numbers"
         raise UsageError(f"{option} takes {wanted} separated by commas, e.g. {option} 0,1; got {text!r}.")
     return values
+
+
+def check_bound(bound: float | None, limits: str | None) -> None:
+    """What the estimator would refuse too, here in the words of the command line."""
+    if bound is None and limits is None:
+        raise UsageError(
+            "A mean curve needs a bound known in advance, e.g. --bound 6, or the range of values, e.g. --limits 0,12. "
+            "It may not be read from the data."
+        )
+    if bound is not None and limits is not None:
+        raise UsageError(f"--bound {bound:g} and --limits {limits} both bound the curves. Leave one of them out.")

@@ -1,0 +1,95 @@
+"""Come here for what can be done with a release in a file: `dpfda show`, `evaluate` and `report`."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import click
+
+import dpfda
+from dpfda.apps.options import numbers
+from dpfda.apps.targets import check_targets, same_file, write_text
+from dpfda.errors import UsageError
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
+def show(file: Path, as_json: bool) -> None:
+    """Print the card of a release: what it is, what it guarantees, what it means.
+
+    \b
+    Example:
+      dpfda show mean.json
+    """
+    card = dpfda.load(file).certificate
+    click.echo(json.dumps(card.to_dict(), indent=1) if as_json else card.text())
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--at", required=True, help="Points of the domain, separated by commas.")
+@click.option(
+    "--derivative",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0, 20),
+    help="Order of the derivative, at most 20.",
+)
+@click.option("--level", type=float, help="Also print the noise band at this level, e.g. 0.95.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; an end of the band that is infinite is null.")
+def evaluate(file: Path, at: str, derivative: int, level: float | None, as_json: bool) -> None:
+    """Evaluate a release at points of its domain; free, however often.
+
+    \b
+    Examples:
+      dpfda evaluate mean.json --at 0,0.5,1
+      dpfda evaluate mean.json --at 0.5 --derivative 1
+      dpfda evaluate mean.json --at 0,0.5,1 --level 0.95 --json
+    """
+    result = dpfda.load(file)
+    if result.basis.domain.dimension > 1:
+        raise UsageError("evaluate knows releases on an interval; for a surface use dpfda.load(...) in Python.")
+    points = numbers(at, "--at", count=None)
+    table: dict[str, list[float]] = {"t": list(points)}
+    table["value"] = result.derivative(derivative)(points).tolist()
+    if level is not None:
+        if derivative:
+            raise UsageError("--level gives the noise band of the curve itself: leave --derivative out.")
+        band = result.band(level, points)
+        table |= {"lower": band.lower.tolist(), "upper": band.upper.tolist()}
+    if as_json:
+        # JSON has no infinity, which a band has where the noisy number of units could be zero.
+        finite = {name: [x if math.isfinite(x) else None for x in column] for name, column in table.items()}
+        click.echo(json.dumps(finite, allow_nan=False))
+        return
+    click.echo("\t".join(table))
+    for row in zip(*table.values(), strict=True):
+        click.echo("\t".join(f"{value:.10g}" for value in row))
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="The page.  [default: NAME.html, in this folder]")
+@click.option("--level", default=0.95, show_default=True, type=float, help="Level of the noise band, at most 0.998.")
+@click.option("--overwrite", is_flag=True, help="Replace a page that exists.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def report(file: Path, out: Path | None, level: float, overwrite: bool, as_json: bool) -> None:
+    """Write a release as one HTML page: picture, card, values and downloads; it needs no network, and costs nothing.
+
+    \b
+    Examples:
+      dpfda report mean.json
+      dpfda report mean.json -o mean.html --level 0.9 --overwrite
+    """
+    from dpfda.apps.report import page
+
+    result = dpfda.load(file)
+    target = out or Path(f"{file.stem}.html")
+    if same_file(file, target):
+        raise UsageError("The release and the page must be different files. Name another with --out.")
+    check_targets([target], overwrite=overwrite)
+    write_text(target, page(result, file=file.name, level=level))
+    click.echo(json.dumps({"written": [str(target)]}) if as_json else f"Written: {target}")

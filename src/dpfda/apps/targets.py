@@ -1,0 +1,66 @@
+"""Come here for the files that commands write: everything about them is checked before anything is done."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+from dpfda.errors import DataError, UsageError
+
+PICTURES = (".png", ".pdf", ".svg")
+
+
+def check_picture(path: Path | None, *, after: str = "") -> None:
+    """A picture's name must end in a kind that can be drawn."""
+    if path is not None and path.suffix.lower() not in PICTURES:
+        raise UsageError(f"--plot writes {', '.join(PICTURES)}, got {str(path)!r}.{after}")
+
+
+def check_targets(paths: list[Path], *, overwrite: bool, after: str = "") -> None:
+    """Every file can be written, and none is replaced unasked; `after` ends each message."""
+    for path in paths:
+        folder = path.absolute().parent
+        if path.is_dir():
+            raise DataError(f"{str(path)!r} is a folder. Name a file in it.{after}")
+        if path.exists() and not overwrite:
+            raise DataError(f"{str(path)!r} exists. Say --overwrite, or name another file.{after}")
+        if not folder.is_dir():
+            raise DataError(f"No folder {str(folder)!r} to write to. Make it first.{after}")
+        check_folder(folder, after=after)
+
+
+def check_folder(folder: Path, *, after: str = "") -> None:
+    """Files can be made in a folder."""
+    try:
+        TemporaryFile(dir=folder).close()
+    except OSError:
+        raise DataError(f"Cannot write to {str(folder)!r}. Name another folder.{after}") from None
+
+
+def same_file(*paths: Path) -> bool:
+    """Whether two of the paths are one file."""
+    return len({path.resolve() for path in paths}) < len(paths)
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a text file, whole or not at all."""
+    draft = Path(f"{path}.part")
+    try:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+        draft.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise DataError(f"Cannot write {str(path)!r}: {error.strerror}. Name another file.") from None
+    return path
+
+
+def save_picture(drawn: Any, path: Path) -> None:
+    """Save what can draw itself on axes: a release, a plan, a comparison."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4.8), layout="constrained")
+    drawn.plot(figure.subplots())
+    figure.savefig(path, dpi=150)
