@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.bases import Basis, beam, bernstein, bspline, cosine, fourier, legendre, mercer, tensor
+from dpfda.bases import Basis, beam, bernstein, bspline, cosine, fourier, legendre, mercer, reinsch, tensor
 from dpfda.kernels import BrownianBridge, BrownianMotion, Exponential, Gaussian, Matern, Periodic, Sobolev
 from dpfda.kernels import Tensor as TensorKernel
 
@@ -26,6 +26,9 @@ MEMBERS: dict[str, Basis] = {
     "beam": beam(UNIT, 14),
     "beam, one function": beam(UNIT, 1),
     "beam on a long interval": beam((0.0, 24.0), 5),
+    "reinsch": reinsch(UNIT, 14),
+    "reinsch, three functions": reinsch(UNIT, 3),
+    "reinsch on a long interval": reinsch((0.0, 24.0), 7),
     "bernstein": bernstein(UNIT, 9),
     "bernstein on another interval": bernstein((-1.0, 2.0), 6),
     "exponential kernel": mercer(Exponential(0.3), UNIT, 12),

@@ -61,11 +61,11 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "cut bernstein": (lambda: tensor(bernstein((0, 1), 2), size=1), "Only orthonormal factors can be cut"),
     "unknown family": (
         lambda: from_dict({"family": "wavelet"}),
-        "one of the families beam, bernstein, bspline, cosine, fourier, legendre, mercer, tensor, got 'wavelet'",
+        "one of the families beam, bernstein, bspline, cosine, fourier, legendre, mercer, reinsch, tensor, got 'wavelet'",
     ),
     "no family": (lambda: from_dict({}), "one of the families .*, got None"),
     "half a description": (lambda: from_dict({"family": "cosine"}), "This is no description of a cosine basis"),
-    "unknown name": (lambda: by_name("mercer", (0, 1), 3), "one of beam, .*, legendre, got 'mercer'"),
+    "unknown name": (lambda: by_name("mercer", (0, 1), 3), "one of beam, .*, reinsch, got 'mercer'"),
     "no size on a box": (lambda: by_name("beam", BOX, 0), "at least 1, got 0"),
     "backwards integral": (lambda: cosine((0, 1), 3).integrals(0.7, 0.2), "got 0.7 to 0.2"),
     "no family name": (OWN.describe, "Own cannot be written to a file: it has no family name"),

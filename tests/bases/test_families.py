@@ -138,7 +138,7 @@ def test_mixed_derivatives_of_products_are_products_of_derivatives() -> None:
     np.testing.assert_allclose(basis.matrix(points, (1, 2)), expected, rtol=1e-13)
 
 
-@pytest.mark.parametrize("name", ["beam", "bernstein", "bspline", "cosine", "fourier", "legendre"])
+@pytest.mark.parametrize("name", ["beam", "bernstein", "bspline", "cosine", "fourier", "legendre", "reinsch"])
 def test_a_name_gives_the_family_on_a_line_and_products_on_a_box(name: str) -> None:
     line = by_name(name, (0, 2), size=9)
     assert (line.family, line.size, line.domain) == (name, 9, as_domain((0, 2)))

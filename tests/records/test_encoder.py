@@ -138,7 +138,7 @@ def test_a_gap_under_a_bending_centre_is_capped_like_any_other_value():
     assert columns[:, 0] == pytest.approx([0.0, 1e9 - coder.cap, 0.0, 0.0])
 
 
-@pytest.mark.parametrize("family", ["beam", "cosine", "fourier", "legendre", "bspline", "bernstein"])
+@pytest.mark.parametrize("family", ["beam", "cosine", "fourier", "legendre", "bspline", "bernstein", "reinsch"])
 @pytest.mark.parametrize("width", [12, 100, 2000])
 def test_vectors_agree_with_the_plain_projection_within_the_error_of_rounding(family, width):
     """Values are off by cap/2^25, weights by their largest row sum over 2^28, the result by 1/32 of a step."""

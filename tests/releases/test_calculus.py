@@ -83,7 +83,7 @@ def test_a_number_gives_a_number_and_a_vector_a_vector(curve: Function) -> None:
     np.testing.assert_allclose(curve(t[::-1]), values[::-1], rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("family", ["beam", "bernstein", "bspline", "cosine", "fourier", "legendre"])
+@pytest.mark.parametrize("family", ["beam", "bernstein", "bspline", "cosine", "fourier", "legendre", "reinsch"])
 def test_no_points_give_no_values(family: str) -> None:
     assert function(INTERVALS[family])([]).shape == (0,)
 

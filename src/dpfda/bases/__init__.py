@@ -18,6 +18,7 @@ from dpfda.bases.beam import beam
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.bases.mercer import mercer, mercer_from_dict
 from dpfda.bases.polynomial import bernstein, legendre
+from dpfda.bases.reinsch import reinsch
 from dpfda.bases.spline import bspline
 from dpfda.bases.tensor import Tensor, tensor
 from dpfda.bases.trigonometric import cosine, fourier
@@ -39,6 +40,7 @@ __all__ = [
     "from_dict",
     "legendre",
     "mercer",
+    "reinsch",
     "tensor",
 ]
 
@@ -57,10 +59,19 @@ FAMILIES: dict[str, Callable[..., Basis]] = {
     "fourier": fourier,
     "legendre": legendre,
     "mercer": mercer_from_dict,
+    "reinsch": reinsch,
     "tensor": tensor_from_dict,
 }
 # Those that a domain and a size determine, with the least size each needs on one side.
-LEAST_SIZES: dict[str, int] = {"beam": 1, "bernstein": 1, "bspline": 4, "cosine": 1, "fourier": 1, "legendre": 1}
+LEAST_SIZES: dict[str, int] = {
+    "beam": 1,
+    "bernstein": 1,
+    "bspline": 4,
+    "cosine": 1,
+    "fourier": 1,
+    "legendre": 1,
+    "reinsch": 1,
+}
 
 
 def from_dict(description: Mapping[str, Any]) -> Basis:
