@@ -95,7 +95,7 @@ def comparison(setting: Setting, experiment: Experiment, figure: str) -> Table:
         truth = MEANS[name](GRID)
         randomness = SeededRandomness(setting.seed)
         # Noise of the defaults is drawn: with two samples it needs more draws than with twenty.
-        releases = 4 if setting.quick else 1
+        releases = 2 if setting.quick else 1
         parts = [_compare(curves, terms, experiment, truth, releases, randomness) for curves in samples]
         for label in parts[0]:
             errors = np.array([part[label] for part in parts])

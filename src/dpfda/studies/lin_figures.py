@@ -48,7 +48,7 @@ COMPARED = (
     "GP-ADP is (1, 0.01)-private with the published sigma; the rows 'correct' keep each published sensitivity with the "
     "noise that privacy needs, 'exact' take the least sensitivity. ICLP-QR knows more of the data than the others: the "
     "L1 norms of coordinates, which are small for smooth curves, bound its sensitivity unless it is 'exact'.",
-    "Our defaults are drawn, one release for each sample (four when quick). Their estimation error is that of the "
+    "Our defaults are drawn, one release for each sample (two when quick). Their estimation error is that of the "
     "sample mean, their privacy error the distance of the release to it, smoothing included, so the two need not add "
     "up.",
 )
