@@ -46,7 +46,8 @@ class Waves:
         for quarter in range(4):
             mine = self.quarters == quarter
             table[:, mine] = cosine_derivative(angles[:, mine], order[0] + quarter)
-        return table * self.amplitudes * self.speeds ** order[0]
+        table *= self.amplitudes * self.speeds ** order[0]
+        return table
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,8 @@ class Mercer(Basis):
     def functions(self, points: Array, order: tuple[int, ...]) -> Array:
         decomposition = decompose(self.kernel, self.domain, self.size)
         scale = math.prod(length**o for length, o in zip(self.domain.lengths, order, strict=True))
-        return decomposition.functions(self.domain.to_unit(points), order) / scale
+        table = decomposition.functions(self.domain.to_unit(points), order)
+        return table if scale == 1 else table / scale
 
     def describe(self) -> dict[str, Any]:
         return {**Basis.describe(self), "kernel": kernels.describe(self.kernel), "power": self.power}

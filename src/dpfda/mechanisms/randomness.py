@@ -75,6 +75,14 @@ class SeededRandomness:
         """Standard normals, for simulated curves."""
         return self._generator.standard_normal(shape)
 
+    def laplace_variables(self, shape: tuple[int, ...]) -> Array:
+        """Laplace variables of variance 1, for simulated noise."""
+        # A difference of two exponential variables is Laplace with variance 2; numpy draws them without a logarithm.
+        first, second = self._generator.standard_exponential((2, *shape))
+        first -= second
+        first *= math.sqrt(0.5)
+        return np.asarray(first)
+
     def uniform(self, shape: tuple[int, ...]) -> Array:
         """Uniforms on the unit interval, for simulated curves."""
         return self._generator.random(shape)
