@@ -46,6 +46,7 @@ class Terms:
     summary: Summary
     basis: Basis
     mechanism: Mechanism
+    name: str  # of the mechanism, as the card shows it
     budget: Budget
     sensitivity: Sensitivity
     profile: Profile
@@ -76,16 +77,30 @@ class Curator:
             )
 
     def release(
-        self, summary: Summary, *, basis: Basis, mechanism: Mechanism, budget: Budget, smoothing: str = "auto"
+        self,
+        summary: Summary,
+        *,
+        basis: Basis,
+        mechanism: Mechanism,
+        budget: Budget,
+        smoothing: str = "auto",
+        least_scale: float = 0.0,
+        name: str | None = None,
     ) -> Release:
-        """A private summary; whatever can be refused is refused before the ledger is charged."""
+        """A private summary; whatever can be refused is refused before the ledger is charged.
+
+        `least_scale` asks for more noise than the budget needs, in lattice steps; it can never ask for less. `name` is
+        what the card calls the mechanism.
+        """
         randomness = SystemRandomness() if self.randomness is None else self.randomness
         if self.public.n is not None and not 1 <= self.public.n <= MOST_UNITS:
             raise DataError(f"A release needs between 1 and 2^38 {self.public.unit.name}s, got {self.public.n}.")
         size = basis.size + (0 if self.public.unit.size_is_public else 1)
         sensitivity, scale = _least_noise(summary.bounds(self.public, basis), mechanism, budget, size)
+        scale = max(scale, least_scale)
         noise = mechanism.noise(scale, size)
-        terms = Terms(summary, basis, mechanism, budget, sensitivity, mechanism.profile(sensitivity, scale, size=size))
+        profile = mechanism.profile(sensitivity, scale, size=size)
+        terms = Terms(summary, basis, mechanism, name or mechanism.name, budget, sensitivity, profile)
         encode = summary.encode(self.public, basis)
 
         def finish(noisy: Integers) -> Release:
@@ -105,7 +120,7 @@ class Curator:
         encode(np.full((1, len(self.public.grid)), np.nan))
         finish(mechanism.draw(np.zeros(size, dtype=np.int64), scale, randomness=SystemRandomness()))
         if self.ledger is not None:
-            self.ledger.charge(Charge(self.dataset, f"{summary.name}, {mechanism.name}", budget))
+            self.ledger.charge(Charge(self.dataset, f"{summary.name}, {terms.name}", budget))
         noisy = self._noisy_sum(encode, mechanism, scale, randomness, size=basis.size)
         if noisy is None:
             # Raised out here, with one constant text: a chained exception would carry private values in its frames.
@@ -163,7 +178,7 @@ class Curator:
             epsilon=terms.budget.epsilon,
             delta=terms.budget.delta,
             rho=terms.profile.rho,
-            mechanism=terms.mechanism.name,
+            mechanism=terms.name,
             noise=law.text,
             noise_rms=float(np.sqrt(np.trace(basis.gram() * law.variances))),
             scale=float(np.sqrt(law.variances.max())),

@@ -4,7 +4,8 @@ DpfdaError
 ├── UsageError            2  a public argument is wrong: the message says the rule, the value, the way out
 │   └── MissingExtra      2  an optional library is not installed
 ├── PrivacyRefused        3  the request cannot be private as asked
-│   └── CannotMeetBudget  3  no noise scale of this mechanism meets the budget
+│   ├── CannotMeetBudget  3  no noise scale of this mechanism meets the budget
+│   └── IncompatibleNoise 3  no scale of this noise process is private for this summary
 ├── BudgetExceeded        4  the ledger has less left than the release costs
 └── DataError             5  a file or its layout is not as stated
     └── ReleaseFailed     5  something failed after records were read: one constant text, the charge stays
@@ -39,6 +40,10 @@ class PrivacyRefused(DpfdaError, ValueError):
 
 class CannotMeetBudget(PrivacyRefused):
     """No noise scale of this mechanism meets the budget."""
+
+
+class IncompatibleNoise(PrivacyRefused):
+    """No scale of this noise process is private for this summary in infinitely many coordinates."""
 
 
 class BudgetExceeded(DpfdaError):

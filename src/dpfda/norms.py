@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpfda.arrays import ArrayLike
+from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import UsageError
 
 
@@ -58,6 +58,62 @@ class L1(Norm):
 
 
 @dataclass(frozen=True, slots=True)
+class WeightedL2(Norm):
+    """The Euclidean norm of weighted coordinates: `sqrt(sum_j (weights[j] v_j)^2)`."""
+
+    weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        _check_weights(self.weights)
+
+    def __call__(self, vector: ArrayLike) -> float:
+        return L2()(_weighted(vector, self.weights))
+
+    def over_l2(self, size: int) -> float:
+        _check_same(self.weights, size)
+        return max(self.weights)  # attained at one coordinate: the exact supremum of Mirshani et al., Theorem 4.1
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedL1(Norm):
+    """The sum of absolute values of weighted coordinates: `sum_j weights[j] |v_j|`."""
+
+    weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        _check_weights(self.weights)
+
+    def __call__(self, vector: ArrayLike) -> float:
+        return L1()(_weighted(vector, self.weights))
+
+    def over_l2(self, size: int) -> float:
+        _check_same(self.weights, size)
+        return root_sum_of_squares(self.weights)
+
+
+def root_sum_of_squares(numbers: tuple[float, ...]) -> float:
+    """`sqrt(sum x^2)`, rounded up: fsum and sqrt are correctly rounded; each product is not."""
+    return up(math.sqrt(up(math.fsum(up(x * x) for x in numbers))))
+
+
+def _check_weights(weights: tuple[float, ...]) -> None:
+    if not weights or not all(0 < w < math.inf for w in weights):
+        raise UsageError(f"A weighted norm needs positive finite weights, one for each coordinate, got {weights}.")
+
+
+def _check_same(weights: tuple[float, ...], size: int) -> None:
+    if size != len(weights):
+        raise UsageError(f"This norm has weights for {len(weights)} coordinates, not {size}.")
+
+
+def _weighted(vector: ArrayLike, weights: tuple[float, ...]) -> Array:
+    flat = np.asarray(vector, dtype=np.float64).ravel()
+    _check_same(weights, len(flat))
+    weighted: Array = flat * np.array(weights)
+    return weighted
+
+
+@dataclass(frozen=True, slots=True)
 class BlockNorm(Norm):
     """A weighted sum of the Euclidean norms of consecutive blocks: `sum_b weights[b] |v_b|_2`."""
 
@@ -83,8 +139,7 @@ class BlockNorm(Norm):
 
     def over_l2(self, size: int) -> float:
         self._check_size(size)
-        # Cauchy-Schwarz, attained: shares add in squares. fsum and sqrt are correctly rounded; each product is not.
-        return up(math.sqrt(up(math.fsum(up(w * w) for w in self.weights))))
+        return root_sum_of_squares(self.weights)  # Cauchy-Schwarz, attained: shares add in squares
 
     def _check_size(self, size: int) -> None:
         if size != sum(self.sizes):

@@ -61,14 +61,14 @@ def modes(size: int, parity: int) -> tuple[Array, Array]:
     At the upper end `f^2 = 8` times its mean square: stretching the interval by dx lowers `w` by the share `8 dx`, and
     by the share `f^2 dx` of the mean square.
     """
-    speed = math.pi * (np.arange(ORDER + parity, size, 2) - 1.5)
+    speed: Array = math.pi * (np.arange(ORDER + parity, size, 2, dtype=np.float64) - 1.5)
     near = slice(0, SETTLED // 2)
     speed[near] = _roots(speed[near], parity)
     at_end = _at_end(speed, parity)
-    amounts = np.ones((4, len(speed)))
+    amounts: Array = np.ones((4, len(speed)))
     # The four conditions leave one combination; three of them give it with the wave's amount fixed.
     amounts[1:] = np.linalg.solve(at_end[:, :3, 1:], -at_end[:, :3, :1])[..., 0].T
-    ends = np.einsum("pmk,pk->k", _parts(np.ones((1, 1)), speed, parity, 0), amounts)
+    ends = np.sum(_parts(np.ones((1, 1)), speed, parity, 0)[:, 0] * amounts, axis=0)
     amounts *= math.sqrt(2 * ORDER) / ends
     speed.flags.writeable = amounts.flags.writeable = False
     return speed, amounts

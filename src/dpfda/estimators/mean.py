@@ -12,8 +12,9 @@ from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis, Domain, as_domain
 from dpfda.curator import Curator, Reading
 from dpfda.errors import DataError, UsageError
+from dpfda.kernels import Kernel
 from dpfda.mechanisms import Mechanism, Randomness
-from dpfda.planner import Plan, make_plan
+from dpfda.planner import Plan, Request, make_plan
 from dpfda.privacy import Budget, Ledger, Unit
 from dpfda.records import Curves, Lattice, as_curves, smallest_cap
 from dpfda.releases import Release
@@ -37,9 +38,17 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
     centre : public curve that is subtracted first: a number, values on the grid, or a function of the points.
     neighbours : "replace-one" (the number of units is public) or "add-or-remove-one" (it is private).
     planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
-    mechanism : "auto", "gaussian", "laplace", "k-norm", or a mechanism object.
+    mechanism : "auto" (the planner's choice), "gaussian", "laplace", "k-norm"; of the papers "gp", "iclp-qr",
+        "iclp-ar", "frl", "bernstein", "exponential", "dictionary"; or a mechanism object.
     basis : None for the planner's choice, a family's name, or a basis object.
-    smoothing : "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"; chosen after the noise, free.
+    size : number of basis functions, None for the planner's choice.
+    kernel, eta, penalty : of the papers' noise processes: the noise kernel, the power of it that penalises the mean,
+        and how much; None for choices from n, epsilon and the kernel alone.
+    calibration : "exact", or "published" for the papers' own noise scales, which are larger; "simple" for the simpler
+        bound of the Gaussian process.
+    candidates : public functions that the dictionary chooses among.
+    smoothing : "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"; chosen after the noise, free. The papers'
+        mechanisms smooth before the noise, so "auto" leaves them as they are.
     dataset : name of the data set for the card and the ledger.
     ledger : where the budget is charged before records are read.
     randomness : None for private noise; a seeded source for tests, which stamps the release not private.
@@ -70,6 +79,12 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
         planned_n: int | None = None,
         mechanism: str | Mechanism = "auto",
         basis: str | Basis | None = None,
+        size: int | None = None,
+        kernel: Kernel | None = None,
+        eta: float | None = None,
+        penalty: float | None = None,
+        calibration: str = "exact",
+        candidates: Sequence[Callable[[Array], ArrayLike]] | None = None,
         smoothing: str = "auto",
         dataset: str = "unnamed",
         ledger: Ledger | None = None,
@@ -88,6 +103,12 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
         self.planned_n = planned_n
         self.mechanism = mechanism
         self.basis = basis
+        self.size = size
+        self.kernel = kernel
+        self.eta = eta
+        self.penalty = penalty
+        self.calibration = calibration
+        self.candidates = candidates
         self.smoothing = smoothing
         self.dataset = dataset
         self.ledger = ledger
@@ -98,16 +119,24 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
 
     def plan(self, n: int, *, grid_size: int | None = None) -> Plan:
         """What a fit on n units would do and how large its noise would be; reads no data and costs nothing."""
-        lattice, _, _ = self._clipping()
+        lattice, middle, _ = self._clipping()
         return make_plan(
-            budget=Budget(self.epsilon, self.delta),
-            n=n,
-            bound=lattice.bound,
-            domain=as_domain(self.domain),
-            neighbours=Unit("unit", self.neighbours).neighbours,
-            mechanism=self.mechanism,
-            basis=self.basis,
-            grid_size=grid_size,
+            Request(
+                n=n,
+                budget=Budget(self.epsilon, self.delta),
+                bound=lattice.bound,
+                domain=as_domain(self.domain),
+                neighbours=Unit("unit", self.neighbours).neighbours,
+                mechanism=self.mechanism,
+                basis=self.basis,
+                size=self.size,
+                grid_size=grid_size,
+                kernel=self.kernel,
+                eta=self.eta,
+                penalty=self.penalty,
+                calibration=self.calibration,
+                candidates=self._candidates(middle),
+            )
         )
 
     def plan_for(self, curves: Curves) -> Plan:
@@ -154,8 +183,15 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
                 *plan.reasons,
             ),
         )
+        design = plan.design
         self.release_ = curator.release(
-            Mean(), basis=plan.basis, mechanism=plan.mechanism, budget=budget, smoothing=self.smoothing
+            Mean(design.weights),
+            basis=design.basis,
+            mechanism=design.mechanism,
+            budget=budget,
+            smoothing="none" if self.smoothing == "auto" and not design.smoothing else self.smoothing,
+            least_scale=design.least_scale,
+            name=design.name,
         )
         self.plan_ = plan
         self.n_features_in_ = len(points)
@@ -203,6 +239,23 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
         if domain.dimension > 1:
             raise UsageError("On a box the grid must be stated: pass grid= with one point in each row.")
         return domain.grid(curves.source.width) if curves.source.width > 1 else np.array([[sum(domain.sides[0]) / 2]])
+
+    def _candidates(self, middle: float) -> tuple[Callable[[Array], ArrayLike], ...] | None:
+        """The dictionary's candidates around the centre."""
+        if self.candidates is None:
+            return None
+        listed = isinstance(self.candidates, Sequence) and all(callable(candidate) for candidate in self.candidates)
+        if not listed or not (self.centre is None or callable(self.centre) or isinstance(self.centre, int | float)):
+            raise UsageError(
+                "candidates must be a list of functions of the points, and with them centre a number or a function, "
+                f"got {type(self.candidates).__name__} and centre {type(self.centre).__name__}."
+            )
+        centre = middle if self.centre is None else self.centre
+
+        def around(candidate: Callable[[Array], ArrayLike]) -> Callable[[Array], ArrayLike]:
+            return lambda t: np.asarray(candidate(t)) - np.asarray(centre(t) if callable(centre) else centre)
+
+        return tuple(around(candidate) for candidate in self.candidates)
 
     def _sizes(self, curves: Curves, unit: Unit) -> tuple[int, int | None]:
         """The number of units to plan with, and the number to divide by if it is public."""

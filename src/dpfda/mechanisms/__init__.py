@@ -1,44 +1,28 @@
-"""Come here for mechanisms: noise on integer coordinates, exact.
+"""Come here for mechanisms: noise on integer coordinates, and choices among integer vectors, exact.
 
-A new mechanism is one class and two lines here: its import and its entry in `BY_NAME`.
+A new mechanism is one class with three methods; the planner's `DESIGNS` gives it a name for the mean function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from dpfda.errors import UsageError
 from dpfda.mechanisms.base import Mechanism
+from dpfda.mechanisms.choice import Dictionary
+from dpfda.mechanisms.exponential import Exponential
 from dpfda.mechanisms.gaussian import Gaussian
 from dpfda.mechanisms.knorm import KNorm
 from dpfda.mechanisms.laplace import Laplace
 from dpfda.mechanisms.randomness import Randomness, SeededRandomness, SystemRandomness
+from dpfda.mechanisms.threshold import SoftThreshold
 
 __all__ = [
-    "BY_NAME",
+    "Dictionary",
+    "Exponential",
     "Gaussian",
     "KNorm",
     "Laplace",
     "Mechanism",
     "Randomness",
     "SeededRandomness",
+    "SoftThreshold",
     "SystemRandomness",
-    "by_name",
 ]
-
-Design = tuple[tuple[int, ...], tuple[float, ...]]
-
-# Each entry takes the public design of blocks: their sizes and shares.
-BY_NAME: dict[str, Callable[[Design], Mechanism]] = {
-    "gaussian": lambda design: Gaussian(),
-    "k-norm": lambda design: KNorm(*design),
-    "laplace": lambda design: Laplace(),
-}
-
-
-def by_name(name: str, design: Design) -> Mechanism:
-    """The mechanism that people call by this name."""
-    if name not in BY_NAME:
-        known = ", ".join(repr(known) for known in ("auto", *sorted(BY_NAME)))
-        raise UsageError(f"Unknown mechanism {name!r}. Known are {known}.")
-    return BY_NAME[name](design)

@@ -1,38 +1,58 @@
-"""Come here for Gaussian noise: the default wherever delta > 0 is allowed."""
+"""Come here for Gaussian noise: the default wherever delta > 0 is allowed, and the Gaussian processes of the papers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from dpfda.arrays import Integers
 from dpfda.mechanisms.base import check_coordinates
 from dpfda.mechanisms.randomness import Randomness
-from dpfda.norms import L2, Norm, Sensitivity, up
+from dpfda.mechanisms.shape import check_shape, draw_shaped, inverse
+from dpfda.norms import L2, Norm, Sensitivity, WeightedL2, up
 from dpfda.privacy import GaussianProfile, Noise
 
 
 @dataclass(frozen=True, slots=True)
 class Gaussian:
-    """Isotropic Gaussian noise on the integers; `scale` is its deviation."""
+    """Independent Gaussian noise on the integers; coordinate j has deviation `scale * shape[j]`.
+
+    Without a shape it is the same everywhere, which for a ball of changes has the least error. With the shape
+    `sqrt(lambda_j) / a_j` it is the Gaussian process of Mirshani et al. for a mean with weights `a_j`.
+    """
+
+    shape: tuple[float, ...] | None = None
 
     name: ClassVar[str] = "gaussian"
-    norm: ClassVar[Norm] = L2()
     pure: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        check_shape(self.shape)
+
+    @property
+    def norm(self) -> Norm:
+        return L2() if self.shape is None else WeightedL2(inverse(self.shape))
+
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> GaussianProfile:
-        sensitivity = sensitivity.to(self.norm, size)
-        # A coordinate of the integer sampler is within 0.0203/scale^2 of the rounded continuous law in total variation:
-        # the two weights differ by the factor 1 + (z^2 - 1)/(24 scale^2), and E|z^2 - 1| = 0.968.
-        distance = up(up(0.0203 * size) / (scale * scale), 2) if size else 0.0
-        if size and scale < 16:
-            # It is second order in 1/scale, and checked from 16 steps on: below, nothing is claimed and no budget met.
+        sensitivity = sensitivity.to(self.norm, size or len(self.shape or ()))
+        smallest = scale if self.shape is None else scale * min(self.shape)
+        # A coordinate of the integer sampler is within 0.0203/deviation^2 of the rounded continuous law in total
+        # variation: the two weights differ by the factor 1 + (z^2 - 1)/(24 deviation^2), and E|z^2 - 1| = 0.968.
+        distance = up(up(0.0203 * size) / (smallest * smallest), 2) if size else 0.0
+        if size and smallest < 16:
+            # It is second order in 1/deviation, and checked from 16 steps on: below, nothing is claimed.
             distance = 1.0
-        return GaussianProfile(up(sensitivity.value / scale), distance, size, scale)
+        return GaussianProfile(up(sensitivity.value / scale), distance, size, smallest)
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
         vector = check_coordinates(coordinates)
-        return vector + randomness.gaussian(scale, len(vector))
+        if self.shape is None:
+            return vector + randomness.gaussian(scale, len(vector))
+        return vector + draw_shaped(randomness.gaussian, scale, self.shape, len(vector))
 
     def noise(self, scale: float, size: int) -> Noise:
-        return Noise("gaussian", (size,), (scale,))
+        if self.shape is None:
+            return Noise("gaussian", (size,), (scale,))
+        return Noise("gaussian", (1,) * size, tuple((scale * np.array(self.shape)).tolist()))

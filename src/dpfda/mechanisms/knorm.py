@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from decimal import Decimal, localcontext
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from dpfda.arrays import Array, Integers
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import check_coordinates
+from dpfda.mechanisms.decision import Booleans, decide, exponential, exponential_exactly, wide
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.norms import BlockNorm, Sensitivity, up
 from dpfda.privacy import Noise, PureProfile
@@ -82,17 +83,13 @@ def draw_block(rate: float, dimension: int, draws: int, randomness: Randomness) 
     return np.concatenate(kept)
 
 
-def accept(
-    z: Integers, rate: float, proposal: float, randomness: Randomness
-) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Decide every proposal exactly: compare uniform bits with an interval, refine the few that it leaves open."""
-    low, high = interval(z, rate, proposal)
-    bits = randomness.bits53(len(z))
-    uniform = bits * 2.0**-53  # the first 53 bits of a uniform number: it lies in [uniform, uniform + 2^-53)
-    accepted = np.asarray(uniform + 2.0**-53 <= low)
-    for row in np.flatnonzero(~accepted & (uniform < high)):
-        accepted[row] = _accept_exactly(z[row], rate, proposal, int(bits[row]), randomness)
-    return accepted
+def accept(z: Integers, rate: float, proposal: float, randomness: Randomness) -> Booleans:
+    """Decide every proposal exactly."""
+
+    def refine(row: int, digits: int) -> tuple[Decimal, Decimal]:
+        return _interval_exactly(z[row], rate, proposal, digits)
+
+    return decide(*interval(z, rate, proposal), refine, randomness)
 
 
 def interval(z: Integers, rate: float, proposal: float) -> tuple[Array, Array]:
@@ -101,36 +98,12 @@ def interval(z: Integers, rate: float, proposal: float) -> tuple[Array, Array]:
     radius = rate * np.sqrt(np.einsum("ij,ij->i", floats, floats))
     exponent = radius - np.abs(floats).sum(axis=1) / proposal
     # Each of the two terms is off by at most (dimension + 8) roundings, and neither exceeds the first.
-    error = 2 * (z.shape[1] + 8) * 2.0**-53 * (radius + 1)
-    low, high = _probability(exponent + error, 1 - 2.0**-50), _probability(exponent - error, 1 + 2.0**-50)
-    # No probability is zero: beyond exp(-700) a uniform number that begins with 53 zeros is still left open.
-    low[exponent + error > 700.0] = 0.0
-    return low, high
+    return exponential(exponent, 2 * (z.shape[1] + 8) * 2.0**-53 * (radius + 1))
 
 
-def _probability(exponent: Array, factor: float) -> Array:
-    """`exp(-exponent)` times a factor that covers the rounding of exp itself."""
-    return np.exp(-np.clip(exponent, -1.0, 700.0)) * factor
-
-
-def _accept_exactly(z: Integers, rate: float, proposal: float, bits: int, randomness: Randomness) -> bool:
-    """The same comparison in decimals of growing precision, with more bits of the same uniform number."""
-    known = 53
+def _interval_exactly(z: Integers, rate: float, proposal: float, digits: int) -> tuple[Decimal, Decimal]:
+    """Bounds in decimals on the acceptance probability of one proposal."""
     squares, absolute = sum(int(x) ** 2 for x in z), sum(abs(int(x)) for x in z)
-    if squares == 0:
-        return True
-    while True:
-        digits = 60 + known // 3
-        # Every operation below is correctly rounded at this precision, so four guard digits bound the error; the
-        # exponents are the widest there are, so that no probability becomes zero.
-        with localcontext(Context(prec=digits, Emin=MIN_EMIN, Emax=MAX_EMAX)):
-            exponent = Decimal(rate) * Decimal(squares).sqrt() - Decimal(absolute) / Decimal(proposal)
-            size = Decimal(rate) * Decimal(squares).sqrt() + 1
-            probability, error = (-exponent).exp(), size * Decimal(10) ** (4 - digits)
-            step = Decimal(2) ** -known
-            if (bits + 1) * step <= probability * (1 - error):
-                return True
-            if bits * step >= probability * (1 + error):
-                return False
-        bits = (bits << 53) | int(randomness.bits53(1)[0])
-        known += 53
+    with localcontext(wide(digits)):
+        radius = Decimal(rate) * Decimal(squares).sqrt()
+        return exponential_exactly(radius - Decimal(absolute) / Decimal(proposal), radius, digits)

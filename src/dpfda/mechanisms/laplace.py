@@ -1,4 +1,4 @@
-"""Come here for independent Laplace noise: pure epsilon, the plain choice."""
+"""Come here for independent Laplace noise: pure epsilon, the plain choice, and the Laplace processes of the papers."""
 
 from __future__ import annotations
 
@@ -8,24 +8,40 @@ from typing import ClassVar
 from dpfda.arrays import Integers
 from dpfda.mechanisms.base import check_coordinates
 from dpfda.mechanisms.randomness import Randomness
-from dpfda.norms import L1, Norm, Sensitivity, up
+from dpfda.mechanisms.shape import check_shape, draw_shaped, inverse
+from dpfda.norms import L1, Norm, Sensitivity, WeightedL1, up
 from dpfda.privacy import Noise, PureProfile
 
 
 @dataclass(frozen=True, slots=True)
 class Laplace:
-    """Independent Laplace noise on the integers, the same scale everywhere."""
+    """Independent Laplace noise on the integers; coordinate j has scale `scale * shape[j]`.
+
+    Without a shape it is the same everywhere. With the shape `sqrt(lambda_j) / a_j` it is the Laplace process of Lin
+    and Reimherr for a mean with weights `a_j`.
+    """
+
+    shape: tuple[float, ...] | None = None
 
     name: ClassVar[str] = "laplace"
-    norm: ClassVar[Norm] = L1()
     pure: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        check_shape(self.shape)
+
+    @property
+    def norm(self) -> Norm:
+        return L1() if self.shape is None else WeightedL1(inverse(self.shape))
+
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> PureProfile:
-        return PureProfile(up(sensitivity.to(self.norm, size).value / scale))
+        return PureProfile(up(sensitivity.to(self.norm, size or len(self.shape or ())).value / scale))
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
         vector = check_coordinates(coordinates)
-        return vector + randomness.laplace(scale, len(vector))
+        if self.shape is None:
+            return vector + randomness.laplace(scale, len(vector))
+        return vector + draw_shaped(randomness.laplace, scale, self.shape, len(vector))
 
     def noise(self, scale: float, size: int) -> Noise:
-        return Noise("radial", (1,) * size, (scale,) * size)
+        shape = (1.0,) * size if self.shape is None else self.shape
+        return Noise("radial", (1,) * size, tuple(scale * factor for factor in shape))

@@ -4,7 +4,7 @@ from dpfda.privacy.budget import Budget
 from dpfda.privacy.calibration import calibrate
 from dpfda.privacy.ledger import Charge, Ledger, SessionLedger
 from dpfda.privacy.noise import Noise
-from dpfda.privacy.profiles import GaussianProfile, Profile, PureProfile
+from dpfda.privacy.profiles import GaussianProfile, Profile, PureProfile, RangeProfile
 from dpfda.privacy.unit import ADD_REMOVE, RELATIONS, REPLACE, Unit
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Noise",
     "Profile",
     "PureProfile",
+    "RangeProfile",
     "SessionLedger",
     "Unit",
     "calibrate",

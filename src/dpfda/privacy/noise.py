@@ -18,16 +18,17 @@ class Noise:
     """Independent noise in consecutive blocks of coordinates.
 
     `gaussian`: each coordinate of block b is normal with deviation `scales[b]`. `radial`: block b has density
-    proportional to `exp(-|z|_2 / scales[b])`; blocks of one coordinate are Laplace noise.
+    proportional to `exp(-|z|_2 / scales[b])`; blocks of one coordinate are Laplace noise. `choice`: nothing was added,
+    the coordinates are those of a candidate, chosen at a price of 1 / scale for each unit of distance.
     """
 
-    law: Literal["gaussian", "radial"]
+    law: Literal["gaussian", "radial", "choice"]
     sizes: tuple[int, ...]
     scales: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        if self.law not in ("gaussian", "radial"):
-            raise UsageError(f"A noise law is 'gaussian' or 'radial', got {self.law!r}.")
+        if self.law not in ("gaussian", "radial", "choice"):
+            raise UsageError(f"A noise law is 'gaussian', 'radial' or 'choice', got {self.law!r}.")
         if len(self.sizes) != len(self.scales) or not self.sizes:
             raise UsageError(f"Noise needs one scale for each block, got {len(self.sizes)} and {len(self.scales)}.")
         if min(self.sizes) < 1 or not all(0 < scale < math.inf for scale in self.scales):
@@ -41,7 +42,8 @@ class Noise:
     def variances(self) -> Array:
         """The variance of every coordinate, (size,); a radial block of M coordinates has `E|z|^2 = M (M+1) scale^2`."""
         sizes, scales = np.array(self.sizes), np.array(self.scales)
-        of_block = scales**2 * ((sizes + 1) if self.law == "radial" else 1)
+        factor: Any = {"radial": sizes + 1, "gaussian": 1, "choice": 0}[self.law]
+        of_block = scales**2 * factor
         return np.repeat(of_block, sizes).astype(np.float64)
 
     @property
@@ -49,12 +51,23 @@ class Noise:
         """The law in words, e.g. "radial in 3 blocks of 8, 1 block of 5"."""
         if self.law == "gaussian":
             return "independent normal noise in every coordinate"
+        if self.law == "choice":
+            return "none added: a choice among public candidates"
+        if set(self.sizes) == {1}:
+            return "independent Laplace noise in every coordinate"
         runs = [(size, len(list(run))) for size, run in itertools.groupby(self.sizes)]
         return "radial in " + ", ".join(f"{count} block{'s' * (count > 1)} of {size}" for size, count in runs)
 
     def scaled(self, factor: float) -> Noise:
         """The law of the noise times a positive factor."""
         return Noise(self.law, self.sizes, tuple(factor * scale for scale in self.scales))
+
+    def weighted(self, weights: Array) -> Noise:
+        """The law of the noise times a positive weight in each coordinate, which must be independent."""
+        if self.law != "gaussian" and max(self.sizes) > 1:
+            raise UsageError(f"Coordinates that share a block of {max(self.sizes)} cannot be weighted one by one.")
+        scales = np.repeat(self.scales, self.sizes) * weights
+        return Noise(self.law, (1,) * self.size, tuple(scales.tolist()))
 
     def split_first(self) -> tuple[Noise, Noise]:
         """The laws of the first coordinate and of all others; they must be independent."""

@@ -55,6 +55,39 @@ class PureProfile:
 
 
 @dataclass(frozen=True, slots=True)
+class RangeProfile:
+    """Bounded range: for two neighbours all log likelihood ratios lie in one interval `[t - epsilon, t]`.
+
+    So it is with every exponential mechanism, whose normalisers move all ratios alike. It is pure epsilon, since 0 lies
+    in the interval, and more (Dong, Durfee and Rogers 2020): given their mean, 1, ratios do most harm at the two ends,
+    and the worst t gives the two curves below.
+    """
+
+    epsilon: float
+
+    def delta(self, epsilon: float) -> float:
+        if epsilon >= self.epsilon:
+            return 0.0
+        # At t half-way between the two epsilons; the last factor outweighs the rounding.
+        return math.expm1((epsilon - self.epsilon) / 2) ** 2 / -math.expm1(-self.epsilon) * (1 + 1e-12)
+
+    def meets(self, budget: Budget) -> bool:
+        return self.epsilon <= budget.epsilon or (not budget.pure and self.delta(budget.epsilon) <= budget.delta)
+
+    def power(self, false_positives: float) -> float:
+        # min(a e^t, 1 - (1 - a) e^(t - epsilon)) is largest where the two are equal.
+        least = false_positives + (1 - false_positives) * math.exp(-self.epsilon)
+        return min(1.0, false_positives / least * (1 + 1e-12)) if false_positives > 0 else 0.0
+
+    @property
+    def rho(self) -> float:
+        # Hoeffding's lemma for the loss L in an interval of this length, E exp(sL) <= exp(s E L + s^2 epsilon^2/8): at
+        # s = -1 the left side is 1, so E L <= epsilon^2/8, and at s = a - 1 the divergence of order a is at most
+        # a epsilon^2/8 (Cesar and Rogers 2021).
+        return up(up(self.epsilon * self.epsilon) / 8)
+
+
+@dataclass(frozen=True, slots=True)
 class GaussianProfile:
     """Gaussian noise whose mean moves by at most `mu` deviations, drawn by a sampler at most `distance` away.
 

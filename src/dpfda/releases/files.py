@@ -59,7 +59,8 @@ def _check(release: Release) -> None:
     for vector in (release.noisy, release.centre, release.smoothing.weights, release.noise.variances):
         if vector.shape != (size,) or not np.isfinite(vector).all():
             raise ValueError
-    if not (release.noise.variances > 0).all() or not np.isfinite(release.smoothing.risk):
+    spread = (release.noise.variances > 0).all() or release.noise.law == "choice"
+    if not spread or not np.isfinite(release.smoothing.risk):
         raise ValueError
     if release.certificate.domain != release.basis.domain.sides or release.certificate.size != size:
         raise ValueError

@@ -31,21 +31,25 @@ def plot(release: Release, ax: Any, level: float) -> Any:
 
 
 def _name(release: Release, what: str) -> str:
+    if release.noise.law == "choice":
+        return f"{what}, chosen among public candidates"
     return f"{what} (smoothing: {release.smoothing.name}), error about {release.estimated_error:.2g} root mean square"
 
 
 def _interval(release: Release, ax: Any, level: float) -> None:
-    band = release.band(level, release.points(401))
-    ax.fill_between(
-        band.points,
-        band.lower,
-        band.upper,
-        color=NOISE,
-        alpha=0.5,
-        lw=0,
-        label=f"{100 * level:g} % noise band, everywhere, of the curve before smoothing",
-    )
-    ax.plot(band.points, release(band.points), color=INK, lw=2, label=_name(release, "private curve"))
+    points = release.points(401)
+    if release.noise.law != "choice":
+        band = release.band(level, points)
+        ax.fill_between(
+            band.points,
+            band.lower,
+            band.upper,
+            color=NOISE,
+            alpha=0.5,
+            lw=0,
+            label=f"{100 * level:g} % noise band, everywhere, of the curve before smoothing",
+        )
+    ax.plot(points[:, 0], release(points), color=INK, lw=2, label=_name(release, "private curve"))
     ax.set_xlim(*release.basis.domain.sides[0])
     ax.set_xlabel("t")
     ax.grid(alpha=0.25)

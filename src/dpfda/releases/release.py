@@ -85,6 +85,7 @@ class Release:
         It counts what noise and smoothing did, by Stein's estimate: unbiased in square for Gaussian noise, some percent
         too low for radial noise. Never below what is left of the noise. Not counted: clipping, basis, sampling.
         """
+        self._check_noise("error estimate")
         variances = self.noise.variances
         risk = max(self.smoothing.risk, float(self.smoothing.weights**2 @ variances))
         # One in an orthonormal basis; else the share of the noise in coordinates that reaches the curve.
@@ -96,6 +97,8 @@ class Release:
 
     def smooth(self, name: str = "auto") -> Release:
         """The same release with another smoothing: "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"."""
+        if name != "none":
+            self._check_noise("smoothing")
         return replace(self, smoothing=smooth(name, self.noisy, self.noise.variances, self.basis.frequencies))
 
     def band(self, level: float = 0.95, points: ArrayLike | None = None) -> Band:
@@ -105,6 +108,7 @@ class Release:
         knows, so a band around the smoothed curve could not keep its level.
         """
         check_level(level)
+        self._check_noise("noise band")
         where = self.points() if points is None else self.basis.domain.points(points)
         functions = self.basis.matrix(where)
         # A tenth of the chance to fail goes to the count, if that is noisy too.
@@ -124,6 +128,10 @@ class Release:
                 lower, upper = (lower * ratio).min(axis=0), (upper * ratio).max(axis=0)
         flat = where[:, 0] if where.shape[1] == 1 else where
         return Band(flat, centre + lower, centre + upper, level)
+
+    def _check_noise(self, what: str) -> None:
+        if self.noise.law == "choice":
+            raise UsageError(f"A function chosen among candidates has no {what}: no noise was added to it.")
 
     def points(self, size: int | None = None) -> Array:
         """Equally spaced points of the domain, (size^p, p); by default 101 on an interval, 41 on each side of a box."""

@@ -94,6 +94,8 @@ def smooth(name: str, noisy: Array, variances: Array, frequencies: Array) -> Smo
     """
     if name != "auto" and name not in FAMILIES:
         raise UsageError(f"Unknown smoothing {name!r}. Known are 'auto', {', '.join(map(repr, FAMILIES))}.")
+    if not variances.any():
+        return Smoothing(name, np.ones(len(noisy)), 0.0)  # nothing was added, so there is nothing to smooth
     families = FAMILIES.values() if name == "auto" else [FAMILIES[name]]
     every = [family(noisy, variances, frequencies) for family in families]
     weights, risks = np.concatenate([c.weights for c in every]), np.concatenate([c.risks for c in every])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -20,9 +19,17 @@ from dpfda.summaries.base import Decoded, Public
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A unit's vector is the average of its curves' coordinates; the summary is the mean of these vectors."""
+    """A unit's vector is the average of its curves' coordinates; the summary is the mean of these vectors.
 
-    name: ClassVar[str] = "mean function"
+    With weights `a_j` it is the penalised mean of the papers: coordinates and their noise are multiplied after the
+    noise was drawn, which is the same law as shrinking first and adding smaller noise.
+    """
+
+    weights: tuple[float, ...] | None = None
+
+    @property
+    def name(self) -> str:
+        return "mean function" if self.weights is None else "penalised mean function"
 
     def encode(self, public: Public, basis: Basis) -> Encode:
         # Gaps are filled along the line; on a box along the order of the grid.
@@ -48,9 +55,12 @@ class Mean:
 
     def decode(self, sums: Integers, noise: Noise, public: Public, basis: Basis) -> Decoded:
         units = float(public.n) if public.n is not None else max(float(sums[0]) / public.count_weight, 1.0)
+        count = None
+        if public.n is None:
+            of_count, noise = noise.split_first()
+            count, sums = Count(units, of_count.scaled(1 / public.count_weight)), sums[1:]
         factor = public.lattice.step / units
-        if public.n is not None:
-            return Decoded(sums.astype(np.float64) * factor, noise.scaled(factor), None)
-        of_count, of_sums = noise.split_first()
-        count = Count(units, of_count.scaled(1 / public.count_weight))
-        return Decoded(sums[1:].astype(np.float64) * factor, of_sums.scaled(factor), count)
+        noisy, noise = sums.astype(np.float64) * factor, noise.scaled(factor)
+        if self.weights is not None:
+            noisy, noise = noisy * np.array(self.weights), noise.weighted(np.array(self.weights))
+        return Decoded(noisy, noise, count)

@@ -1,0 +1,154 @@
+"""Come here for a private choice among finitely many candidates: the exponential mechanism, drawn exactly."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from typing import ClassVar
+
+import numpy as np
+
+from dpfda.arrays import Array, Integers
+from dpfda.errors import UsageError
+from dpfda.mechanisms.base import check_coordinates
+from dpfda.mechanisms.decision import decide, exponential, exponential_exactly, wide
+from dpfda.mechanisms.randomness import Randomness
+from dpfda.norms import L2, Norm, Sensitivity, up
+from dpfda.privacy import Noise, RangeProfile
+
+MOST_CANDIDATES = 2**16
+LARGEST_BATCH = 2**20  # proposals at a time
+LARGEST_RATE = 2.0**100  # times any score it is finite
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Exact numbers `sqrt(squares[i]) + wholes[i]` of integers, 0 or more: counts, distances, and sums of both."""
+
+    squares: tuple[int, ...]
+    wholes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.squares) <= MOST_CANDIDATES or len(self.squares) != len(self.wholes):
+            raise UsageError(
+                f"A choice needs 1 to {MOST_CANDIDATES} candidates with a square and a whole number each, got "
+                f"{len(self.squares)} and {len(self.wholes)}."
+            )
+
+    def doubles(self) -> Array:
+        """Every score with a relative error of at most 2^-51, (m,)."""
+        pairs = zip(self.squares, self.wholes, strict=True)
+        return np.array([math.sqrt(square) + whole for square, whole in pairs])
+
+    def exactly(self, candidate: int, digits: int) -> Decimal:
+        """One score to this many digits."""
+        with localcontext(wide(digits)):
+            return Decimal(self.squares[candidate]).sqrt() + self.wholes[candidate]
+
+
+def choose(scores: Scores, rate: float, *, randomness: Randomness) -> int:
+    """Candidate i with probability exactly proportional to `exp(-rate score_i)`.
+
+    Candidates are proposed at random and accepted with probability `exp(-rate (score_i - base))`; any base below all
+    scores gives the same law. A batch holds so many proposals that one is enough but for a chance of `e^-60` (as long
+    as doubles know `rate score` to a fraction of one): the time does not tell how the scores lie.
+    """
+    if not 0 < rate <= LARGEST_RATE:
+        raise UsageError(f"The rate of a choice must be positive and at most {LARGEST_RATE:g}, got {rate!r}.")
+    values = scores.doubles()
+    base = float((values * (1 - 2.0**-50)).min())
+    # Rounding of the scores, of the difference and of the product, and of numbers too small to be rounded relatively.
+    low, high = exponential(rate * (values - base), 2.0**-49 * rate * (values + base) + 2.0**-1000)
+    mask = (1 << (len(values) - 1).bit_length()) - 1
+    batch = min(64 * (mask + 1), LARGEST_BATCH)
+    while True:
+        proposed = randomness.bits53(batch) & mask
+        proposed = proposed[proposed < len(values)]
+
+        def refine(row: int, digits: int, proposed: Integers = proposed) -> tuple[Decimal, Decimal]:
+            score = scores.exactly(int(proposed[row]), digits)
+            with localcontext(wide(digits)):
+                size = Decimal(rate) * (score + Decimal(base))
+                return exponential_exactly(Decimal(rate) * (score - Decimal(base)), size, digits)
+
+        accepted = np.flatnonzero(decide(low[proposed], high[proposed], refine, randomness))
+        if len(accepted):
+            return int(proposed[accepted[0]])
+
+
+def rate_of(epsilon: float, sensitivity: float) -> float:
+    """The rate `epsilon / (2 sensitivity)` at which a choice costs epsilon, from below.
+
+    Each score moves by at most the sensitivity, so log likelihood ratios lie in an interval of length
+    `2 rate sensitivity`. A few steps more reach below the decimal epsilon that was typed.
+    """
+    rate = epsilon / (2 * sensitivity)
+    for _ in range(4):
+        rate = math.nextafter(rate, 0.0)
+    return rate
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dictionary:
+    """A choice among public vectors, the nearer to the sum the more likely: `exp(-distance / scale)`.
+
+    Hall et al. (2013), Section 3.2. `candidates` are integer sums, i.e. n times a function's coordinates, and
+    `remainders` the norms, in the same steps, of what their functions have outside of the basis: the distance
+    `sqrt(|S - g|^2 + r^2)` moves by at most as much as S does, so the choice costs `2 |v|_2 / scale`.
+    """
+
+    candidates: Integers  # (m, size)
+    remainders: Integers | None = None  # (m,)
+
+    name: ClassVar[str] = "dictionary"
+    norm: ClassVar[Norm] = L2()
+    pure: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        table = np.array(self.candidates)
+        rests = np.zeros(len(table), dtype=np.int64) if self.remainders is None else np.array(self.remainders)
+        if table.ndim != 2 or table.dtype != np.int64 or not 1 <= len(table) <= MOST_CANDIDATES or not table.shape[1]:
+            raise UsageError(
+                f"A dictionary is a table of 64-bit integers, 1 to {MOST_CANDIDATES} candidates in rows, got "
+                f"{table.dtype} of shape {table.shape}."
+            )
+        if rests.dtype != np.int64 or rests.shape != (len(table),) or (rests < 0).any():
+            raise UsageError(
+                f"Remainders are 64-bit integers, 0 or more, one for each of the {len(table)} candidates, got "
+                f"{rests.dtype} of shape {rests.shape}."
+            )
+        table.flags.writeable = rests.flags.writeable = False
+        object.__setattr__(self, "candidates", table)
+        object.__setattr__(self, "remainders", rests)
+
+    def __repr__(self) -> str:
+        return f"Dictionary({self.candidates.shape[0]} candidates of size {self.candidates.shape[1]})"
+
+    def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> RangeProfile:
+        return RangeProfile(up(2 * sensitivity.to(self.norm, size).value / scale))
+
+    def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
+        vector = check_coordinates(coordinates)
+        if len(vector) != self.candidates.shape[1]:
+            raise UsageError(f"The candidates have {self.candidates.shape[1]} coordinates, not {len(vector)}.")
+        if not 1 / LARGEST_RATE <= scale <= LARGEST_RATE:
+            raise UsageError(
+                f"The scale of a choice must lie between {1 / LARGEST_RATE:g} and {LARGEST_RATE:g}, got {scale!r}."
+            )
+        # Rounded down, so that the rate drawn with never exceeds the rate paid for.
+        rate = math.nextafter(1 / scale, 0.0)
+        chosen: Integers = self.candidates[choose(self.distances(vector), rate, randomness=randomness)].copy()
+        return chosen
+
+    def distances(self, vector: Integers) -> Scores:
+        """The exact distance of every candidate from a vector."""
+        # Python's integers: squares of sums leave 64 bits.
+        moves = vector.astype(object) - self.candidates.astype(object)
+        rests = np.asarray(self.remainders).astype(object)
+        squares = (moves * moves).sum(axis=1) + rests * rests
+        return Scores(tuple(int(square) for square in squares), (0,) * len(squares))
+
+    def noise(self, scale: float, size: int) -> Noise:
+        """A choice adds nothing, and the law says so."""
+        return Noise("choice", (size,), (scale,))

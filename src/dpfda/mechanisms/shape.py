@@ -1,0 +1,30 @@
+"""Come here for noise that is larger in some coordinates than in others: the shape of a noise process."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from dpfda.arrays import Integers
+from dpfda.errors import UsageError
+from dpfda.norms import up
+
+
+def check_shape(shape: tuple[float, ...] | None) -> None:
+    """A shape is None, the same everywhere, or one positive factor for each coordinate."""
+    if shape is not None and not (shape and all(0 < factor < math.inf for factor in shape)):
+        raise UsageError(f"A noise shape needs one positive finite factor for each coordinate, got {shape}.")
+
+
+def inverse(shape: tuple[float, ...]) -> tuple[float, ...]:
+    """The weights `1 / shape` of the norm that the noise is calibrated in, rounded up."""
+    return tuple(up(1 / factor) for factor in shape)
+
+
+def draw_shaped(draw: Callable[[float, int], Integers], scale: float, shape: tuple[float, ...], size: int) -> Integers:
+    """Independent integer noise, coordinate j with scale `scale * shape[j]`, never below what was paid for."""
+    if len(shape) != size:
+        raise UsageError(f"The noise has a shape for {len(shape)} coordinates, not {size}.")
+    return np.concatenate([draw(up(scale * factor), 1) for factor in shape])

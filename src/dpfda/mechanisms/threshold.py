@@ -1,0 +1,56 @@
+"""Come here for the soft threshold of ICLP-AR: coordinates are shrunk towards zero before noise is added."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpfda.arrays import Integers
+from dpfda.errors import UsageError
+from dpfda.mechanisms.base import Mechanism, check_coordinates
+from dpfda.mechanisms.randomness import Randomness
+from dpfda.norms import Norm, Sensitivity
+from dpfda.privacy import Noise
+from dpfda.privacy.profiles import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class SoftThreshold:
+    """A mechanism applied to `sign(x) max(|x| - threshold, 0)` in each integer coordinate.
+
+    No coordinate of a change grows under this map, so every bound in a norm of absolute values stays a bound: the
+    privacy curve is that of the inner mechanism.
+    """
+
+    inner: Mechanism
+    thresholds: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.thresholds or not all(isinstance(t, int) and t >= 0 for t in self.thresholds):
+            raise UsageError(f"A threshold is a whole number of lattice steps, 0 or more, got {self.thresholds}.")
+
+    @property
+    def name(self) -> str:
+        return f"{self.inner.name} after a soft threshold"
+
+    @property
+    def norm(self) -> Norm:
+        return self.inner.norm
+
+    @property
+    def pure(self) -> bool:
+        return self.inner.pure
+
+    def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> Profile:
+        return self.inner.profile(sensitivity, scale, size=size)
+
+    def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
+        vector = check_coordinates(coordinates)
+        if len(vector) != len(self.thresholds):
+            raise UsageError(f"There are {len(self.thresholds)} thresholds, not {len(vector)}.")
+        shrunk = np.sign(vector) * np.maximum(np.abs(vector) - np.array(self.thresholds, dtype=np.int64), 0)
+        return self.inner.draw(shrunk.astype(np.int64), scale, randomness=randomness)
+
+    def noise(self, scale: float, size: int) -> Noise:
+        return self.inner.noise(scale, size)

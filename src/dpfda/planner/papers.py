@@ -1,0 +1,300 @@
+"""Come here for the mechanisms of the papers: the same pipeline in the basis of a noise kernel, with another shape."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dpfda import bases
+from dpfda.arrays import Array
+from dpfda.bases import Basis
+from dpfda.errors import CannotMeetBudget, UsageError
+from dpfda.kernels import Kernel, Matern, Tensor
+from dpfda.mechanisms import Gaussian, Laplace, Mechanism, SoftThreshold
+from dpfda.norms import L2, Sensitivity, up
+from dpfda.planner.compatibility import Law, penalised
+from dpfda.planner.design import Design
+from dpfda.planner.own import basis_of, check_domain
+from dpfda.planner.parameters import Parameters, privacy_safe
+from dpfda.planner.request import Request
+from dpfda.privacy import calibrate
+from dpfda.records import RADIUS
+
+TERMS = 100  # of a noise process, as in the papers' studies; fewer where the grid is coarser
+WIDEST = 2.0**20  # beyond this ratio of noise scales a coordinate carries nothing, and is left out
+COUNT_SHARE = 0.5  # of the private count, in units of the bound
+
+
+def gp(request: Request) -> Design:
+    """The Gaussian process of Mirshani et al. around a mean penalised by a power of its kernel."""
+    return _process(request, "gp", "gaussian")
+
+
+def iclp_qr(request: Request) -> Design:
+    """The Laplace process of Lin and Reimherr around a mean with quadratic penalty."""
+    return _process(request, "iclp-qr", "laplace")
+
+
+def _process(request: Request, name: str, law: Law) -> Design:
+    kernel, why_kernel = noise_kernel(request)
+    chosen, why_penalty = _parameters(request, name, kernel)
+    published = request.calibration == "published"
+    pair = penalised(
+        law,
+        eta=chosen.eta,
+        penalty=chosen.penalty,
+        decay=kernel.decay(request.domain.dimension),
+        published=published,
+    )
+    cut = request.size is not None or isinstance(request.basis, Basis)
+    if not cut:
+        pair.check(_way_out(law, kernel.decay(request.domain.dimension), published=published))
+    basis, weights = _penalised_basis(request, kernel, chosen)
+    roots = np.sqrt(_eigenvalues(basis))
+    shape = roots / weights
+    kept = int(np.sum(shape <= WIDEST * shape.min()))  # weights over roots fall, but for the very first ones
+    basis, weights, shape = _cut(request, kernel, basis, kept), weights[:kept], shape[:kept] / shape[:kept].min()
+    least = published_scale(request, name, shape, weights=weights, roots=roots[:kept], parameters=chosen)
+    truncated = (
+        f"truncated to {basis.size} functions; in infinitely many no finite scale would be private"
+        if not pair.possible
+        else f"the {basis.size} leading eigenfunctions of the noise"
+    )
+    return _design(
+        request,
+        name,
+        basis,
+        (Gaussian if law == "gaussian" else Laplace)(_with_count(request, shape)),
+        weights=tuple(weights.tolist()),
+        least_scale=least,
+        reasons=(("basis", truncated), ("kernel", why_kernel), ("penalty", why_penalty)),
+    )
+
+
+def iclp_ar(request: Request) -> Design:
+    """The Laplace process of Lin and Reimherr around a mean with absolute penalty: a soft threshold."""
+    kernel, why_kernel = noise_kernel(request)
+    chosen, why_penalty = _parameters(request, "iclp-ar", kernel)
+    basis = noise_basis(request, kernel, _terms(request))
+    eigenvalues = _eigenvalues(basis)
+    # Curves are measured in units of the bound, so the threshold is too. Where it exceeds one nothing would be left.
+    thresholds = chosen.penalty / (2 * eigenvalues ** (chosen.eta / 2))
+    kept = max(1, int(np.sum(thresholds < 1)))
+    basis, shape = _cut(request, kernel, basis, kept), np.sqrt(eigenvalues[:kept] / eigenvalues[:kept].min())
+    steps = [int(t * request.n * RADIUS) for t in np.minimum(thresholds[:kept], 1.0)]
+    return _design(
+        request,
+        "iclp-ar",
+        basis,
+        SoftThreshold(Laplace(_with_count(request, shape)), (*((0,) * request.counted), *steps)),
+        weights=None,
+        least_scale=published_scale(request, "iclp-ar", shape),
+        reasons=(
+            ("basis", f"the {kept} leading eigenfunctions that the threshold leaves"),
+            ("kernel", why_kernel),
+            ("penalty", why_penalty),
+        ),
+        thresholds=tuple(np.minimum(thresholds[:kept], 1.0).tolist()),
+    )
+
+
+def frl(request: Request) -> Design:
+    """Independent Laplace noise on a few coordinates: the finite-dimensional representation of Lin and Reimherr."""
+    safe = privacy_safe("frl", n=request.n, epsilon=request.budget.epsilon, decay=1.0)
+    size = int(min(request.size or safe.terms or 1, request.grid_size or TERMS))
+    if request.basis is not None:
+        basis, why = basis_of(request, size, "cosine")
+        reasons: tuple[tuple[str, str], ...] = (("basis", why),)
+    else:
+        kernel, why_kernel = noise_kernel(request)
+        basis = noise_basis(request, kernel, size)
+        stated = "stated by the user" if request.size is not None else "the cube root of n, privacy-safe (Corollary 15)"
+        reasons = (("basis", f"{size} eigenfunctions: {stated}"), ("kernel", why_kernel))
+    shape = np.ones(basis.size)
+    return _design(
+        request,
+        "frl",
+        basis,
+        Laplace(),
+        weights=None,
+        least_scale=published_scale(request, "frl", shape),
+        reasons=reasons,
+    )
+
+
+def bernstein(request: Request) -> Design:
+    """Independent Laplace noise on the values at the points of a lattice, and Bernstein polynomials through them.
+
+    Its published sensitivity, (K+1)^d times the supremum's, is already exact where values are bounded.
+    """
+    dimension = request.domain.dimension
+    degree = 20 if dimension == 1 else 8
+    size = int(request.size) if request.size is not None else (degree + 1) ** dimension
+    if request.basis is not None:
+        raise UsageError("mechanism='bernstein' brings its own basis: leave basis out, and state size instead.")
+    basis = bases.by_name("bernstein", request.domain, size)
+    why = "stated by the user" if request.size is not None else f"degree {degree}, a rule"
+    return _design(
+        request,
+        "bernstein",
+        basis,
+        Laplace(),
+        weights=None,
+        least_scale=0.0,
+        reasons=(("basis", f"Bernstein polynomials: {why}"),),
+    )
+
+
+def noise_kernel(request: Request) -> tuple[Kernel, str]:
+    """The kernel that was stated, or a Matérn kernel of order 3/2 with a tenth of each side as its range."""
+    if request.kernel is not None:
+        return request.kernel, f"{request.kernel}, stated by the user"
+    sides = tuple(Matern(1.5, 0.1 * length) for length in request.domain.lengths)
+    return (sides[0] if len(sides) == 1 else Tensor(sides)), "Matern 3/2, range a tenth of the domain: a rule"
+
+
+def simple_bound(eta: float, penalty: float) -> float:
+    """The simpler bound of Mirshani et al., Theorem 4.1, on `max a_j / sqrt(lambda_j)`, for eta above one half."""
+    square = (2 * eta - 1) ** (2 - 1 / eta) / (4 * eta**2 * penalty ** (1 / eta))
+    return math.sqrt(square)
+
+
+def published_scale(
+    request: Request,
+    name: str,
+    shape: Array,
+    *,
+    weights: Array | None = None,
+    roots: Array | None = None,
+    parameters: Parameters | None = None,
+) -> float:
+    """The noise scale that the papers ask for, in lattice steps: never below the exact one, which is checked anyway.
+
+    Mirshani et al.: `sqrt(2 log(2/delta)) / epsilon` for epsilon up to 1. Lin and Reimherr, Theorem 12: the sum of
+    `1 / shape` where Cauchy-Schwarz needs the root of the sum of squares; with the right scale of a Laplace variable.
+    """
+    if request.calibration == "exact":
+        return 0.0
+    longest = longest_change(request)
+    if request.calibration == "simple":
+        if name != "gp" or weights is None or roots is None or parameters is None:
+            raise UsageError("calibration='simple' is the simpler bound of mechanism='gp'.")
+        if parameters.penalty == 0 or parameters.eta <= 0.5:
+            raise UsageError(
+                f"The simpler bound needs a penalty above 0 and eta above 0.5, got {parameters.penalty:g} and "
+                f"{parameters.eta:g}. Use calibration='exact'."
+            )
+        ratio = simple_bound(parameters.eta, parameters.penalty) / float(np.max(weights / roots))
+        return calibrate(Gaussian(), Sensitivity(longest * max(ratio, 1.0), L2(), "simple"), request.budget)
+    if name == "gp":
+        if request.budget.pure:
+            raise CannotMeetBudget(f"A Gaussian process cannot meet {request.budget}: it needs delta > 0.")
+        if request.budget.epsilon > 1:
+            raise CannotMeetBudget(
+                f"The published scale of the Gaussian process is proven for epsilon up to 1, got "
+                f"{request.budget.epsilon:g}. Use calibration='exact', which holds for every epsilon."
+            )
+        return up(math.sqrt(2 * math.log(2 / request.budget.delta)) * longest / request.budget.epsilon, 4)
+    return up(
+        float(np.sum(1 / np.array(_with_count(request, shape)))) * (1 + 1e-12) * longest / request.budget.epsilon, 4
+    )
+
+
+def longest_change(request: Request) -> float:
+    """How far one unit can move the integer sum, with the count where that is private, in the Euclidean norm."""
+    return up(math.hypot(RADIUS, round(COUNT_SHARE * RADIUS)), 2) if request.counted else 2.0 * RADIUS
+
+
+def _design(
+    request: Request,
+    name: str,
+    basis: Basis,
+    mechanism: Mechanism,
+    *,
+    weights: tuple[float, ...] | None,
+    least_scale: float,
+    reasons: tuple[tuple[str, str], ...],
+    thresholds: tuple[float, ...] = (),
+) -> Design:
+    how = {"exact": (), "published": (("calibration", "as published, more noise than privacy needs"),)}
+    extra = how.get(request.calibration, (("calibration", "the simpler bound of Theorem 4.1"),))
+    return Design(
+        name=name,
+        basis=basis,
+        mechanism=mechanism,
+        weights=weights,
+        least_scale=least_scale,
+        count_weight=round(COUNT_SHARE * RADIUS) if request.counted else 0,
+        reasons=(*reasons, *extra),
+        smoothing=False,
+        thresholds=thresholds,
+    )
+
+
+def _parameters(request: Request, name: str, kernel: Kernel) -> tuple[Parameters, str]:
+    decay = kernel.decay(request.domain.dimension)
+    safe = privacy_safe(name, n=request.n, epsilon=request.budget.epsilon, decay=decay)
+    eta = safe.eta if request.eta is None else float(request.eta)
+    penalty = safe.penalty if request.penalty is None else float(request.penalty)
+    if request.eta is not None and request.penalty is not None:
+        how = "stated by the user"
+    else:
+        how = "privacy-safe: by a rule of n, epsilon and the kernel"
+    return Parameters(eta, penalty), f"eta = {eta:g}, penalty = {penalty:.4g}; {how}"
+
+
+def _terms(request: Request) -> int:
+    return int(request.size if request.size is not None else min(request.grid_size or TERMS, TERMS))
+
+
+def noise_basis(request: Request, kernel: Kernel, size: int) -> Basis:
+    if isinstance(request.basis, Basis):
+        check_domain(request.basis, request.domain)
+        if request.basis.eigenvalues is None:
+            raise UsageError("A noise process needs the basis of its kernel: dpfda.bases.mercer(kernel, domain, size).")
+        return request.basis
+    if request.basis is not None:
+        raise UsageError(f"A noise process brings its kernel's own basis: leave basis={request.basis!r} out.")
+    return bases.mercer(kernel, request.domain, size)
+
+
+def _eigenvalues(basis: Basis) -> Array:
+    eigenvalues = basis.eigenvalues
+    assert eigenvalues is not None  # _mercer made sure
+    positive = eigenvalues[: int(np.sum(eigenvalues > 0))]
+    return np.asarray(positive, dtype=np.float64)
+
+
+def _penalised_basis(request: Request, kernel: Kernel, chosen: Parameters) -> tuple[Basis, Array]:
+    basis = noise_basis(request, kernel, _terms(request))
+    powers = _eigenvalues(basis) ** chosen.eta
+    return basis, powers / (powers + chosen.penalty)
+
+
+def _cut(request: Request, kernel: Kernel, basis: Basis, size: int) -> Basis:
+    """The leading functions of a basis: eigenfunctions do not change with their number."""
+    if size == basis.size:
+        return basis
+    if isinstance(request.basis, Basis):
+        raise UsageError(
+            f"Of the {basis.size} functions of this basis only {size} can carry noise that is neither zero nor beyond "
+            "all scales. Take a smaller basis."
+        )
+    return bases.mercer(kernel, request.domain, size)
+
+
+def _with_count(request: Request, shape: Array) -> tuple[float, ...]:
+    """The shape, led by that of a private count: as little noise as any coordinate has."""
+    return (*((1.0,) * request.counted), *shape.tolist())
+
+
+def _way_out(law: Law, decay: float, *, published: bool) -> str:
+    if math.isinf(decay):
+        return "Take eta = 1, or state size to release finitely many coordinates."
+    least = 0.5 if law == "gaussian" else 0.5 + (1.0 if published else 0.5) / decay
+    enough = math.ceil(least * 20 + 1) / 20
+    return (
+        f"Take eta {'of at least' if law == 'gaussian' else 'above'} {least:g} with a penalty above 0, e.g. eta = "
+        f"{enough:g}, or state size to release finitely many coordinates."
+    )

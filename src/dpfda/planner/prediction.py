@@ -1,0 +1,84 @@
+"""Come here for errors in closed form, before any record is touched: bias, sampling and privacy over a class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpfda.arrays import Array
+from dpfda.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class SmoothnessClass:
+    """Mean curves with `sum f_j^(2 order) x_j^2 <= (radius bound)^2`, f_j the frequency of a function in half-waves.
+
+    Of order 1 and radius 1: the root mean square of the slope, times the length of the domain, is at most pi times the
+    bound, as for a single half-wave of the largest size.
+    """
+
+    order: float = 1.0
+    radius: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (0 < self.order < np.inf and 0 < self.radius < np.inf):
+            raise UsageError(
+                f"A smoothness class needs a positive order and radius, got {self.order!r} and {self.radius!r}."
+            )
+
+    @property
+    def text(self) -> str:
+        return f"means whose derivative of order {self.order:g} is at most {self.radius:g} bound(s), in half-waves"
+
+
+DEFAULT_CLASS = SmoothnessClass()
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Expected squared errors in the worst case over a class, in units of the bound's square."""
+
+    bias: float
+    sampling: float
+    privacy: float
+
+    @property
+    def total(self) -> float:
+        return self.bias + self.sampling + self.privacy
+
+
+def worst_bias(weights: Array, frequencies: Array, edge: float, within: SmoothnessClass) -> float:
+    """The largest squared bias of fixed weights: `radius^2 max ((1 - a_j) / f_j^order)^2`, and of what was cut off.
+
+    `edge` is the first frequency that is not in the basis. Coordinates of frequency zero are bounded by one.
+    """
+    rough = np.maximum(frequencies, 1e-300) ** within.order
+    inside = np.minimum(within.radius / rough, 1.0) * (1 - weights)
+    return float(max(np.max(inside**2, initial=0.0), min(within.radius / edge**within.order, 1.0) ** 2))
+
+
+def worst_thresholding(thresholds: Array, frequencies: Array, edge: float, within: SmoothnessClass) -> float:
+    """The largest squared bias of a soft threshold: coordinates as large as their threshold, smoothest ones first."""
+    left, lost = within.radius**2, 0.0
+    for place in np.argsort(frequencies, kind="stable"):
+        cost = frequencies[place] ** (2 * within.order)
+        square = min(thresholds[place] ** 2, 1.0)
+        taken = square if cost * square <= left else left / cost
+        left -= cost * taken
+        lost += taken
+    return float(lost + left / edge ** (2 * within.order))
+
+
+def linear_minimax(noise: Array, frequencies: Array, edge: float, within: SmoothnessClass) -> tuple[float, float]:
+    """Bias and privacy error of the best linear smoothing in the worst case: Pinsker's weights `(1 - f^order / k)_+`.
+
+    The least over k of `radius^2 max(1/k^2, edge^(-2 order)) + sum h_j^2 v_j`.
+    """
+    rough = frequencies**within.order
+    last = edge**within.order
+    cuts = np.geomspace(min(1.0, last), last, 64)
+    kept = np.maximum(1 - rough / cuts[:, None], 0.0) ** 2 @ noise
+    bias = (within.radius / cuts) ** 2
+    best = int(np.argmin(kept + bias))
+    return float(bias[best]), float(kept[best])

@@ -1,0 +1,61 @@
+"""Come here for what a plan is made from: public facts and wishes, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpfda.bases import Basis, Domain
+from dpfda.errors import UsageError
+from dpfda.kernels import Kernel
+from dpfda.mechanisms import Mechanism
+from dpfda.privacy import ADD_REMOVE, Budget
+from dpfda.records import MOST_UNITS
+
+CALIBRATIONS = ("exact", "published", "simple")
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """A release as it is wished for; None leaves a choice to the planner."""
+
+    n: int
+    budget: Budget
+    bound: float
+    domain: Domain
+    neighbours: str
+    mechanism: str | Mechanism = "auto"
+    basis: str | Basis | None = None
+    size: int | None = None  # of the basis
+    grid_size: int | None = None
+    kernel: Kernel | None = None  # of the noise process
+    eta: float | None = None  # the power of the kernel that penalises
+    penalty: float | None = None
+    calibration: str = "exact"
+    candidates: tuple[Callable[[Any], Any], ...] | None = None  # of the dictionary
+
+    def __post_init__(self) -> None:
+        if isinstance(self.n, bool) or not isinstance(self.n, int | np.integer) or not 1 <= self.n <= MOST_UNITS:
+            raise UsageError(f"n must be a whole number of units, at least 1, got {self.n!r}.")
+        if self.calibration not in CALIBRATIONS:
+            known = ", ".join(map(repr, CALIBRATIONS))
+            raise UsageError(f"calibration must be one of {known}, got {self.calibration!r}.")
+        if not (self.kernel is None or isinstance(self.kernel, Kernel)):
+            raise UsageError(f"kernel must be a kernel such as dpfda.kernels.Matern(1.5, 0.1), got {self.kernel!r}.")
+        for name, value, least in (("eta", self.eta, 0.0), ("penalty", self.penalty, 0.0)):
+            if value is not None and not (isinstance(value, int | float) and least <= value < np.inf):
+                raise UsageError(f"{name} must be a finite number, 0 or more, got {value!r}.")
+        if self.size is not None and (
+            isinstance(self.size, bool) or not isinstance(self.size, int | np.integer) or self.size < 1
+        ):
+            raise UsageError(f"size must be a whole number of functions, at least 1, got {self.size!r}.")
+        if self.size is not None and isinstance(self.basis, Basis) and self.basis.size != self.size:
+            raise UsageError(f"The basis has {self.basis.size} functions, but size={self.size}. Leave size out.")
+
+    @property
+    def counted(self) -> bool:
+        """Whether the number of units is private, and so is released with noise too."""
+        return self.neighbours == ADD_REMOVE
