@@ -111,7 +111,7 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
         {"--basis": "wavelet"},
         USAGE,
         "Invalid value for '--basis': 'wavelet' is not one of 'beam', 'bernstein', 'bspline', 'cosine', 'fourier', "
-        "'legendre', 'polycosine'." + HELP,
+        "'legendre', 'reinsch'." + HELP,
     ),
     "unknown smoothing": (
         {"--smoothing": "lowess"},

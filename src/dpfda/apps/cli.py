@@ -8,9 +8,12 @@ from pathlib import Path
 import click
 
 import dpfda
+from dpfda.apps.compare_command import compare
 from dpfda.apps.demo import run_demo
+from dpfda.apps.plan_command import plan
 from dpfda.apps.reading_commands import evaluate, report, show
 from dpfda.apps.release_command import release
+from dpfda.apps.reproduce_command import reproduce
 from dpfda.errors import DpfdaError
 
 
@@ -22,6 +25,7 @@ def cli() -> None:
     \b
     Start here:
       dpfda demo
+      dpfda plan mean --n 142 --epsilon 1 --delta 1e-6 --bound 1
       dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
       dpfda show scans-mean.json
       dpfda evaluate scans-mean.json --at 0,0.5,1
@@ -45,7 +49,7 @@ def demo(out: Path) -> None:
     run_demo(out)
 
 
-for command in (evaluate, release, report, show):
+for command in (compare, evaluate, plan, release, report, reproduce, show):
     cli.add_command(command)
 
 

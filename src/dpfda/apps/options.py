@@ -12,7 +12,7 @@ from dpfda.errors import UsageError
 
 # Written out, since looking them up would load the numeric libraries for --help; a test compares them.
 MECHANISMS = ("auto", "gaussian", "k-norm", "laplace")
-BASES = ("beam", "bernstein", "bspline", "cosine", "fourier", "legendre", "polycosine")
+BASES = ("beam", "bernstein", "bspline", "cosine", "fourier", "legendre", "reinsch")
 SMOOTHINGS = ("auto", "none", "sobolev-1", "sobolev-2", "sobolev-4", "sobolev-8", "james-stein")
 
 OPTIONS = [
