@@ -127,7 +127,7 @@ def run(setting: Setting) -> Outcome:
     for cell in setting.track(found, "cells of Table 2"):
         computed = cell.release["published"]
         expected = computed.error(cell.target)
-        # Squared errors are skewed: with a thousand of them z falls below -4 some ten times too often.
+        # Squared errors are skewed: with a thousand of them z below -4 turns up more often than a normal law allows.
         drawn = computed.squared_errors(cell.target, 10_000 if setting.quick else 40_000, randomness)
         mean, deviation = _mean_and_error(drawn)
         others = [cell.release[c].error(cell.target) for c in ("correct", "exact")]
