@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import dpfda
 from dpfda.apps.cli import cli
-from dpfda.apps.options import BASES, MECHANISMS, SMOOTHINGS
+from dpfda.apps.options import BASES, CALIBRATIONS, KERNELS, MECHANISMS, SMOOTHINGS, kernel_of
 from dpfda.apps.report import page
 
 Run = Callable[..., Any]
@@ -90,14 +90,32 @@ def test_a_group_without_a_command_shows_its_help(path: tuple[str, ...], run: Ru
 
 
 def test_the_names_in_options_are_those_of_the_libraries() -> None:
-    from dpfda import bases, mechanisms
+    from dpfda import bases
+    from dpfda.planner import DESIGNS
+    from dpfda.planner.request import CALIBRATIONS as KNOWN
     from dpfda.releases import FAMILIES
 
-    assert set(MECHANISMS) == {"auto", *mechanisms.BY_NAME}
+    # Functions to choose among cannot be typed on a command line.
+    assert set(MECHANISMS) == {"auto", *DESIGNS} - {"dictionary"}
     assert set(SMOOTHINGS) == {"auto", *FAMILIES}
+    assert CALIBRATIONS == KNOWN
+    assert set(BASES) == set(bases.LEAST_SIZES)
     for name in BASES:
         assert bases.by_name(name, (0, 1), 5).family == name
-    assert set(bases.FAMILIES) - set(BASES) == {"mercer", "tensor"}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_kernel_is_named_with_its_range(name: str) -> None:
+    from dpfda import kernels
+
+    made = {
+        "exponential": kernels.Exponential(0.25),
+        "matern-3/2": kernels.Matern(1.5, 0.25),
+        "matern-5/2": kernels.Matern(2.5, 0.25),
+        "gaussian": kernels.Gaussian(0.25),
+    }
+    assert kernel_of(f"{name},0.25") == made[name]
+    assert kernel_of(None) is None
 
 
 def test_the_version_is_the_packages(run: Run) -> None:
@@ -105,11 +123,23 @@ def test_the_version_is_the_packages(run: Run) -> None:
     assert (done.code, done.out) == (0, f"dpfda, version {dpfda.__version__}\n")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["release", "mean", "--help"], ["--version"], ["nonsense"]])
-def test_help_loads_nothing_heavy(arguments: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--help",
+        "release mean --help",
+        "plan mean --help",
+        "compare --help",
+        "report --help",
+        "reproduce --list",
+        "--version",
+        "nonsense",
+    ],
+)
+def test_help_loads_nothing_heavy(words: str, tmp_path: Path) -> None:
     code = f"""
 import sys
-sys.argv = ["dpfda", *{arguments!r}]
+sys.argv = ["dpfda", *{words.split()!r}]
 try:
     from dpfda.apps.cli import main
     main()

@@ -105,7 +105,39 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
     "unknown mechanism": (
         {"--mechanism": "cauchy"},
         USAGE,
-        "Invalid value for '--mechanism': 'cauchy' is not one of 'auto', 'gaussian', 'k-norm', 'laplace'." + HELP,
+        "Invalid value for '--mechanism': 'cauchy' is not one of 'auto', 'gaussian', 'k-norm', 'laplace', 'gp', "
+        "'iclp-qr', 'iclp-ar', 'frl', 'bernstein', 'exponential'." + HELP,
+    ),
+    "unknown kernel": (
+        {"--mechanism": "gp", "--kernel": "linear,1"},
+        USAGE,
+        "--kernel takes a name and a range, e.g. --kernel matern-3/2,0.1; got 'linear,1'. Names are exponential, "
+        "matern-3/2, matern-5/2, gaussian.",
+    ),
+    "a kernel without a range": (
+        {"--mechanism": "gp", "--kernel": "gaussian"},
+        USAGE,
+        "--kernel takes a name and a range, e.g. --kernel matern-3/2,0.1; got 'gaussian'. Names are exponential, "
+        "matern-3/2, matern-5/2, gaussian.",
+    ),
+    "a kernel whose range is a word": (
+        {"--mechanism": "gp", "--kernel": "gaussian,wide"},
+        USAGE,
+        "--kernel takes a name and a range, e.g. --kernel matern-3/2,0.1; got 'gaussian,wide'. Names are exponential, "
+        "matern-3/2, matern-5/2, gaussian.",
+    ),
+    "a published calibration of ours": (
+        {"--mechanism": "k-norm", "--calibration": "published"},
+        USAGE,
+        "calibration='published' is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; 'k-norm' is always calibrated "
+        "exactly.",
+    ),
+    "noise that no scale makes private": (
+        {"--mechanism": "iclp-qr", "--eta": 0.5},
+        PRIVACY,
+        "No finite scale of this laplace process is private: a person's coordinates fall like j^-2 and the noise like "
+        "j^-2, but they must fall faster by more than j^-0.5 than the noise. Take eta above 0.625 with a penalty above "
+        "0, e.g. eta = 0.7, or state size to release finitely many coordinates.",
     ),
     "unknown basis": (
         {"--basis": "wavelet"},

@@ -43,7 +43,8 @@ def test_a_release_from_a_file_is_near_the_exact_mean(
     assert names(tmp_path) == sorted([file.name, "scans-mean.json"])
     release = dpfda.load(tmp_path / "scans-mean.json")
     card = release.certificate
-    assert (card.n, card.unit, card.unit_was_assumed, card.mechanism) == (300.0, "ID", False, "gaussian")
+    chosen = dpfda.MeanFunction(epsilon=1.0, delta=1e-6, bound=1.0).plan(300, grid_size=20).mechanism.name
+    assert (card.n, card.unit, card.unit_was_assumed, card.mechanism) == (300.0, "ID", False, chosen)
     assert card.text() + "\n" == done.out[: done.out.index("\nWritten")]
     check_near(release, mean, np.linspace(0, 1, 20))
 
@@ -93,6 +94,27 @@ def test_delta_zero_gives_pure_noise(mechanism: str, run: Run, csv: Path, mean: 
     assert release.certificate.mechanism == ("k-norm" if mechanism == "auto" else mechanism)
     assert release.noise.law == "radial"
     check_near(release, mean, np.linspace(0, 1, 20))
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "gp", "iclp-qr", "iclp-ar", "frl", "bernstein", "exponential"])
+def test_a_mechanism_of_the_papers_is_as_asked(
+    mechanism: str, run: Run, csv: Path, mean: np.ndarray, tmp_path: Path
+) -> None:
+    done = run("release", "mean", csv, "--unit", "ID", *ASK, "--mechanism", mechanism)
+    assert (done.code, done.err) == (0, "")
+    assert dpfda.load(tmp_path / "scans-mean.json").certificate.mechanism == mechanism
+
+
+def test_kernel_penalty_size_and_calibration_stand_on_the_card(run: Run, csv: Path, tmp_path: Path) -> None:
+    process = ("--mechanism", "gp", "--kernel", "matern-5/2,0.2", "--eta", 1.5, "--penalty", 0.01, "--size", 7)
+    done = run("release", "mean", csv, "--unit", "ID", *ASK, *process, "--calibration", "published")
+    assert (done.code, done.err) == (0, "")
+    card = dpfda.load(tmp_path / "scans-mean.json").certificate
+    chosen = dict(card.chosen)
+    assert "Matern(order=2.5, rho=0.2)" in chosen["kernel"]
+    assert chosen["penalty"] == "eta = 1.5, penalty = 0.01; stated by the user"
+    assert chosen["calibration"] == "as published, more noise than privacy needs"
+    assert card.size == 7
 
 
 def test_under_add_or_remove_one_the_number_of_units_is_noisy(run: Run, csv: Path, tmp_path: Path) -> None:
@@ -160,7 +182,8 @@ def test_json_of_a_dry_run_is_the_plan_and_nothing_else(run: Run, csv: Path) -> 
     done = run("release", "mean", csv, "--unit", "ID", *ASK, "--dry-run", "--json")
     assert (done.code, done.err) == (0, "")
     plan = json.loads(done.out)
-    assert (plan["n"], plan["epsilon"], plan["mechanism"]) == (300, 1.0, "gaussian")
+    expected = dpfda.MeanFunction(epsilon=1.0, delta=1e-6, bound=1.0).plan(300, grid_size=20).to_dict()
+    assert plan == json.loads(json.dumps(expected))
 
 
 def test_an_existing_release_is_replaced_only_when_asked(run: Run, csv: Path, tmp_path: Path) -> None:

@@ -400,19 +400,24 @@ def test_a_function_of_three_variables_has_a_table_but_no_picture(boxed: Callabl
     assert len(found.file("s.csv").splitlines()) == 9**3 + 1
 
 
-def test_a_release_without_a_band_is_shown_without_one(release: dpfda.Release, monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(self: dpfda.Release, level: float = 0.95, points: object = None) -> None:
-        raise UsageError("A chosen function has no noise band.")
-
-    monkeypatch.setattr(dpfda.Release, "band", none)
+def test_a_chosen_function_is_shown_without_a_band() -> None:
+    curves = np.linspace(-0.3, 0.3, 400)[:, None] + np.linspace(0, 1, 20)
+    est = dpfda.MeanFunction(
+        epsilon=1.0, delta=0.0, bound=1.5, mechanism="dictionary", candidates=[lambda t: t, lambda t: 1 - t]
+    )
+    release = est.fit(curves).release_
     found = Reader(page(release, file="m.json"))
     assert not found.all("polygon")
     assert len(found.all("polyline")) == 1
     (caption,) = found.texts("figcaption")
-    assert caption == "The line is the released curve. No noise band is shown. A chosen function has no noise band."
+    assert caption == (
+        "The line is the released curve. No noise band is shown. A function chosen among candidates has no noise band: "
+        "no noise was added to it."
+    )
     assert found.file("m.csv").splitlines()[0] == "t,value"
     assert "band" not in found.texts("pre", id="python")[0]
     assert "--level" not in found.texts("pre", id="shell")[0]
+    assert "noise band" not in found.texts("desc")[0]
 
 
 def test_an_infinite_band_is_not_drawn_but_said(every: dict[str, dpfda.Release]) -> None:

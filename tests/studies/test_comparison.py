@@ -12,9 +12,11 @@ import pytest
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.estimators import MeanFunction
 from dpfda.mechanisms import SeededRandomness
-from dpfda.studies.comparison import COLUMNS, MECHANISMS, OFFSET, OWN, Comparison, compare
+from dpfda.studies.comparison import COLUMNS, MECHANISMS, OFFSET, Comparison, compare
 from dpfda.studies.reproduction import STAMP
 from dpfda.studies.simulators import GRID, MEANS, norms, sample, weights
+
+OWN = ("auto", "gaussian", "k-norm", "laplace")
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +64,26 @@ def test_auto_says_what_it_chose(found: Comparison) -> None:
     (row,) = [row for row in found.rows if row.mechanism == "auto"]
     chosen = MeanFunction(epsilon=2.0, delta=0.0, bound=1.0).plan(200, grid_size=len(GRID)).mechanism.name
     assert row.note == f"chose {chosen}"
+
+
+def test_all_mechanisms_run_in_both_calibrations() -> None:
+    rows = compare("S-2", n=100, epsilon=1.0, delta=1e-3, calibration="both", repetitions=2).rows
+    both = {"gp", "iclp-qr", "iclp-ar", "frl"}
+    assert {(row.mechanism, row.calibration) for row in rows} == {(name, "exact") for name in MECHANISMS} | {
+        (name, "published") for name in both
+    }
+    assert all(row.total is not None for row in rows)
+
+
+def test_as_published_there_is_more_noise() -> None:
+    """At this n and epsilon by a factor above 2; noise has the same seed in both, so chance plays no part."""
+    for name in ("gp", "iclp-qr"):
+        exact, published = (
+            compare("S-2", n=1000, epsilon=1.0, delta=0.01, mechanisms=[name], calibration=how, repetitions=4).rows[0]
+            for how in ("exact", "published")
+        )
+        assert (exact.calibration, published.calibration) == ("exact", "published")
+        assert published.privacy > 2 * exact.privacy
 
 
 def test_what_others_are_asked_for_changes_nothing(found: Comparison) -> None:

@@ -109,7 +109,7 @@ def compare(
 
     click.echo(STAMP)
     print_table(replace(found, rows=tuple(row for row in found.rows if row.total is not None)).table())
-    refused = [f"{row.mechanism}: {row.note}" for row in found.rows if row.total is None]
+    refused = [f"{row.mechanism} ({row.calibration}): {row.note}" for row in found.rows if row.total is None]
     print_notes((*refused, *found.notes))
     if files:
         click.echo(f"\nWritten: {', '.join(map(str, files))}")

@@ -4,18 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpfda.errors import UsageError
 
+if TYPE_CHECKING:
+    from dpfda.kernels import Kernel
+
 # Written out, since looking them up would load the numeric libraries for --help; a test compares them.
-MECHANISMS = ("auto", "gaussian", "k-norm", "laplace")
+MECHANISMS = (
+    "auto",
+    "gaussian",
+    "k-norm",
+    "laplace",
+    "gp",
+    "iclp-qr",
+    "iclp-ar",
+    "frl",
+    "bernstein",
+    "exponential",
+)
+CALIBRATIONS = ("exact", "published", "simple")
+KERNELS = ("exponential", "matern-3/2", "matern-5/2", "gaussian")
 BASES = ("beam", "bernstein", "bspline", "cosine", "fourier", "legendre", "reinsch")
 SMOOTHINGS = ("auto", "none", "sobolev-1", "sobolev-2", "sobolev-4", "sobolev-8", "james-stein")
 
-OPTIONS = [
+FILE = [
     click.argument("file", type=click.Path(path_type=Path)),
     click.option(
         "--unit",
@@ -31,6 +47,8 @@ OPTIONS = [
         show_default=True,
         help="Positions of the value columns: evenly over the domain, or the numbers in their names.",
     ),
+]
+PUBLIC = [
     click.option("--domain", default="0,1", show_default=True, metavar="LOW,HIGH", help="Public domain of the curves."),
     click.option("--epsilon", required=True, type=float, help="Privacy loss, e.g. 1."),
     click.option("--delta", required=True, type=float, help="0 for pure privacy, else e.g. 1e-6."),
@@ -44,17 +62,34 @@ OPTIONS = [
         help="Under add-or-remove-one the number of units is private too.",
     ),
     click.option(
-        "--planned-n", type=click.IntRange(min=1), help="Public guess of the number of units, for add-or-remove-one."
-    ),
-    click.option(
         "--mechanism",
         type=click.Choice(MECHANISMS),
         default="auto",
         show_default=True,
-        help="Law of the noise; auto takes gaussian where delta > 0 and k-norm where delta = 0.",
+        help="How privacy is reached; auto takes what the planner expects to err least.",
     ),
     click.option(
+        "--calibration",
+        type=click.Choice(CALIBRATIONS),
+        default="exact",
+        show_default=True,
+        help="Noise of the papers' mechanisms: as little as privacy needs, or as published; simple is for gp.",
+    ),
+    click.option(
+        "--kernel",
+        metavar="NAME,RANGE",
+        help=f"Noise kernel of gp, iclp-qr, iclp-ar and frl: {', '.join(KERNELS)}, e.g. matern-3/2,0.1.",
+    ),
+    click.option("--eta", type=float, help="Power of the noise kernel that penalises the mean.  [default: by a rule]"),
+    click.option("--penalty", type=float, help="How much it does.  [default: by a rule of n and epsilon]"),
+    click.option(
         "--basis", type=click.Choice(BASES), help="Functions that carry the curve.  [default: the planner's choice]"
+    ),
+    click.option("--size", type=click.IntRange(min=1), help="Their number.  [default: the planner's choice]"),
+]
+OUTPUT = [
+    click.option(
+        "--planned-n", type=click.IntRange(min=1), help="Public guess of the number of units, for add-or-remove-one."
     ),
     click.option(
         "--smoothing",
@@ -79,10 +114,41 @@ OPTIONS = [
 
 
 def release_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options to a command, in the order in which help shows them."""
-    for option in reversed(OPTIONS):
+    """Add the options of a release from a file, in the order in which help shows them."""
+    return _add(command, [*FILE, *PUBLIC, *OUTPUT])
+
+
+def public_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say what is public and what is wished for, which plans need too."""
+    return _add(command, PUBLIC)
+
+
+def _add(command: Callable[..., Any], options: list[Any]) -> Callable[..., Any]:
+    for option in reversed(options):
         command = option(command)
     return command
+
+
+def kernel_of(text: str | None) -> Kernel | None:
+    """The kernel that a name and a range stand for."""
+    if text is None:
+        return None
+    from dpfda.kernels import Exponential, Gaussian, Matern
+
+    name, _, length = text.partition(",")
+    made: dict[str, Callable[[float], Kernel]] = {
+        "exponential": Exponential,
+        "matern-3/2": lambda rho: Matern(1.5, rho),
+        "matern-5/2": lambda rho: Matern(2.5, rho),
+        "gaussian": Gaussian,
+    }
+    try:
+        return made[name](float(length))
+    except (KeyError, ValueError):
+        raise UsageError(
+            f"--kernel takes a name and a range, e.g. --kernel matern-3/2,0.1; got {text!r}. Names are "
+            f"{', '.join(KERNELS)}."
+        ) from None
 
 
 def numbers(text: str, option: str, *, count: int | None) -> tuple[float, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 import dpfda
-from dpfda.apps.options import check_bound, numbers, release_options
+from dpfda.apps.options import check_bound, kernel_of, numbers, release_options
 from dpfda.apps.targets import check_picture, check_targets, same_file, save_picture
 from dpfda.errors import UsageError
 
@@ -38,9 +38,14 @@ def release_mean(
     bound: float | None,
     limits: str | None,
     neighbours: str,
-    planned_n: int | None,
     mechanism: str,
+    calibration: str,
+    kernel: str | None,
+    eta: float | None,
+    penalty: float | None,
     basis: str | None,
+    size: int | None,
+    planned_n: int | None,
     smoothing: str,
     dataset: str | None,
     out: Path | None,
@@ -73,7 +78,12 @@ def release_mean(
         neighbours=neighbours,
         planned_n=planned_n,
         mechanism=mechanism,
+        calibration=calibration,
+        kernel=kernel_of(kernel),
+        eta=eta,
+        penalty=penalty,
         basis=basis,
+        size=size,
         smoothing=smoothing,
         dataset=dataset or file.stem,
         workers=workers,

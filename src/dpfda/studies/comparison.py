@@ -12,13 +12,14 @@ from dpfda.arrays import Array
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.estimators import MeanFunction
 from dpfda.mechanisms import SeededRandomness
+from dpfda.planner import DESIGNS
+from dpfda.planner.plan import CALIBRATED
 from dpfda.privacy import Budget
 from dpfda.studies.reproduction import STAMP, Table, no_progress
 from dpfda.studies.simulators import GRID, MEANS, norms, sample, weights
 
-OWN = ("auto", "gaussian", "k-norm", "laplace")
-PAPERS = ("gp", "iclp-qr", "iclp-ar", "frl", "bernstein", "exponential")
-MECHANISMS = (*OWN, *PAPERS)
+# All that need no candidates to choose among.
+MECHANISMS = ("auto", *(name for name in DESIGNS if name != "dictionary"))
 CALIBRATIONS = ("exact", "published", "both")
 COLUMNS = (
     "mechanism",
@@ -183,11 +184,10 @@ class Run:
             delta=self.budget.delta,
             bound=bound,
             mechanism=self.mechanism,
+            calibration=self.calibration,
             randomness=self.randomness,
             workers=1,
         )
-        if self.calibration != "exact":
-            est.set_params(calibration=self.calibration)
         try:
             release = est.fit(curves, grid=GRID).release_
         except DpfdaError as error:
@@ -211,7 +211,7 @@ def _cases(mechanisms: Sequence[str], calibration: str) -> list[tuple[str, str]]
     return [
         (name, how)
         for name in dict.fromkeys(mechanisms)
-        for how in (("exact",) if calibration == "exact" or name in OWN else published)
+        for how in (published if calibration != "exact" and name in CALIBRATED else ("exact",))
     ]
 
 
