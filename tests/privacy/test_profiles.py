@@ -14,13 +14,16 @@ from scipy.special import ndtr, ndtri
 
 from dpfda.mechanisms import Gaussian
 from dpfda.norms import L2, Sensitivity
-from dpfda.privacy import Budget, GaussianProfile, Profile, PureProfile
+from dpfda.privacy import Budget, GaussianProfile, Profile, PureProfile, RangeProfile
 
 # The single list of curves: a new kind of profile joins by one line.
 MEMBERS: list[Profile] = [
     PureProfile(1e-3),
     PureProfile(0.5),
     PureProfile(4.0),
+    RangeProfile(1e-3),
+    RangeProfile(0.5),
+    RangeProfile(4.0),
     GaussianProfile(1e-3),
     GaussianProfile(0.3),
     GaussianProfile(2.0),
@@ -100,7 +103,7 @@ def test_a_budget_is_met_from_the_stated_delta_on_and_not_below(profile: Profile
         assert profile.meets(Budget(epsilon=epsilon, delta=delta))
         assert not profile.meets(Budget(epsilon=epsilon, delta=math.nextafter(delta, 0.0)))
     assert profile.meets(Budget(epsilon=epsilon, delta=0.0)) == (
-        isinstance(profile, PureProfile) and profile.epsilon <= epsilon
+        isinstance(profile, PureProfile | RangeProfile) and profile.epsilon <= epsilon
     )
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, Integers
+from dpfda.arrays import Integers
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import check_coordinates
 from dpfda.mechanisms.decision import decide, exponential, exponential_exactly, wide
@@ -19,6 +19,7 @@ from dpfda.privacy import Noise, RangeProfile
 
 MOST_CANDIDATES = 2**16
 LARGEST_BATCH = 2**20  # proposals at a time
+DIGITS = 60  # that scores are known to before any is refined
 LARGEST_RATE = 2.0**100  # times any score it is finite
 
 
@@ -36,11 +37,6 @@ class Scores:
                 f"{len(self.squares)} and {len(self.wholes)}."
             )
 
-    def doubles(self) -> Array:
-        """Every score with a relative error of at most 2^-51, (m,)."""
-        pairs = zip(self.squares, self.wholes, strict=True)
-        return np.array([math.sqrt(square) + whole for square, whole in pairs])
-
     def exactly(self, candidate: int, digits: int) -> Decimal:
         """One score to this many digits."""
         with localcontext(wide(digits)):
@@ -51,26 +47,28 @@ def choose(scores: Scores, rate: float, *, randomness: Randomness) -> int:
     """Candidate i with probability exactly proportional to `exp(-rate score_i)`.
 
     Candidates are proposed at random and accepted with probability `exp(-rate (score_i - base))`; any base below all
-    scores gives the same law. A batch holds so many proposals that one is enough but for a chance of `e^-60` (as long
-    as doubles know `rate score` to a fraction of one): the time does not tell how the scores lie.
+    scores gives the same law, and this one makes the best candidate all but certain to be accepted. A batch holds so
+    many proposals that one is enough but for a chance of e^-60: the time does not tell how the scores lie.
     """
     if not 0 < rate <= LARGEST_RATE:
         raise UsageError(f"The rate of a choice must be positive and at most {LARGEST_RATE:g}, got {rate!r}.")
-    values = scores.doubles()
-    base = float((values * (1 - 2.0**-50)).min())
-    # Rounding of the scores, of the difference and of the product, and of numbers too small to be rounded relatively.
-    low, high = exponential(rate * (values - base), 2.0**-49 * rate * (values + base) + 2.0**-1000)
-    mask = (1 << (len(values) - 1).bit_length()) - 1
+    size = len(scores.squares)
+    with localcontext(wide(DIGITS)):
+        values = [scores.exactly(candidate, DIGITS) for candidate in range(size)]
+        base = min(values) * (1 - Decimal(10) ** (2 - DIGITS))
+        exponents = np.array([float(Decimal(rate) * (value - base)) for value in values])
+        lost = float(Decimal(rate) * max(values) * Decimal(10) ** (3 - DIGITS))
+    low, high = exponential(exponents, 2.0**-52 * exponents + lost)
+    mask = (1 << (size - 1).bit_length()) - 1
     batch = min(64 * (mask + 1), LARGEST_BATCH)
     while True:
         proposed = randomness.bits53(batch) & mask
-        proposed = proposed[proposed < len(values)]
+        proposed = proposed[proposed < size]
 
         def refine(row: int, digits: int, proposed: Integers = proposed) -> tuple[Decimal, Decimal]:
             score = scores.exactly(int(proposed[row]), digits)
             with localcontext(wide(digits)):
-                size = Decimal(rate) * (score + Decimal(base))
-                return exponential_exactly(Decimal(rate) * (score - Decimal(base)), size, digits)
+                return exponential_exactly(Decimal(rate) * (score - base), Decimal(rate) * (score + base), digits)
 
         accepted = np.flatnonzero(decide(low[proposed], high[proposed], refine, randomness))
         if len(accepted):
