@@ -59,7 +59,14 @@ def test_the_demo_writes_release_card_picture_and_page(run: Run, tmp_path: Path)
     assert picture.endswith(b"IEND\xaeB`\x82")
     assert len(picture) > 20_000
     assert run("evaluate", "a demo/mean.json", "--at", "0,6,12,18").code == 0
-    assert run("demo", "--out", "a demo").code == 0
+    again = run("demo", "--out", "a demo", "--json")
+    assert (again.code, again.err) == (0, "")
+    assert json.loads(again.out) == json.loads((folder / "mean.json").read_text())["certificate"]
+
+
+def test_everything_that_prints_can_print_json() -> None:
+    printing = [command for path, command in ALL.items() if not isinstance(command, click.Group)]
+    assert all("--json" in {option for each in command.params for option in each.opts} for command in printing)
 
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)

@@ -39,14 +39,15 @@ def cli() -> None:
 @click.option(
     "--out", default="demo-output", show_default=True, type=click.Path(file_okay=False, path_type=Path), help="Folder."
 )
-def demo(out: Path) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
+def demo(out: Path, as_json: bool) -> None:
     """Release a mean curve from bundled data: simulated electricity use of 2,500 households.
 
     \b
     Example:
       dpfda demo --out /tmp/demo
     """
-    run_demo(out)
+    run_demo(out, as_json=as_json)
 
 
 for command in (compare, evaluate, plan, release, report, reproduce, show):

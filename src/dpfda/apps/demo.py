@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib.resources import as_file, files
 from pathlib import Path
 from shlex import quote
@@ -13,7 +14,7 @@ import dpfda
 from dpfda.errors import DataError
 
 
-def run_demo(out: Path) -> None:
+def run_demo(out: Path, *, as_json: bool) -> None:
     """Release the mean daily load curve of the bundled households, and write release, card, picture and page."""
     from matplotlib.figure import Figure
 
@@ -38,6 +39,9 @@ def run_demo(out: Path) -> None:
     ax.set_xlabel("hour of the day")
     ax.set_ylabel("electricity use in watts")
     figure.savefig(out / "mean.png", dpi=150)
+    if as_json:
+        click.echo(json.dumps(release.certificate.to_dict(), indent=1))
+        return
     click.echo(release.certificate.text())
     click.echo(
         f"\nWritten: {out / 'mean.json'}, {out / 'card.txt'}, {out / 'mean.png'}, {out / 'mean.html'}"
