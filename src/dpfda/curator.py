@@ -12,12 +12,15 @@ from dpfda.arrays import Array, Integers
 from dpfda.bases import Basis
 from dpfda.errors import CannotMeetBudget, DataError, DpfdaError, ReleaseFailed, UsageError
 from dpfda.mechanisms import Mechanism, Randomness, SystemRandomness
+from dpfda.mechanisms.choice import choose, rate_of
 from dpfda.norms import Sensitivity
-from dpfda.privacy import Budget, Charge, Ledger, Profile, calibrate
+from dpfda.privacy import Budget, Charge, Ledger, Profile, RangeProfile, calibrate
 from dpfda.records import MOST_UNITS, Curves, exact_sum
 from dpfda.records.sums import Encode
 from dpfda.releases import NOT_PRIVATE, Certificate, Release, smooth
+from dpfda.releases.choices import ChoiceCard
 from dpfda.summaries import Decoded, Public, Summary
+from dpfda.summaries.selection import Selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +130,68 @@ class Curator:
             raise ReleaseFailed
         return finish(noisy)
 
+    def choose(self, selection: Selection, *, budget: Budget) -> tuple[int, ChoiceCard]:
+        """One of finitely many candidates by the exponential mechanism, and its card; checked, charged, then read."""
+        randomness = SystemRandomness() if self.randomness is None else self.randomness
+        if not budget.pure or self.public.n is None:
+            raise UsageError("A choice is made for pure epsilon and a public number of units: delta=0, 'replace-one'.")
+        if not 1 <= self.public.n <= MOST_UNITS:
+            raise DataError(f"A choice needs between 1 and 2^38 {self.public.unit.name}s, got {self.public.n}.")
+        rate = rate_of(budget.epsilon, selection.sensitivity)
+        encode = selection.encode(self.public)
+        # The whole way once, on an empty curve and on no curve at all: what fails, fails before the charge.
+        encode(np.full((1, len(self.public.grid)), np.nan))
+        nothing = selection.scores(np.zeros(selection.sums, dtype=np.int64), self.public)
+        choose(nothing, rate, randomness=SystemRandomness())
+        profile = RangeProfile(budget.epsilon)
+        card = ChoiceCard(
+            what=selection.name,
+            dataset=self.dataset,
+            unit=self.public.unit.name,
+            unit_was_assumed=self.curves.unit is None,
+            n=self.public.n,
+            candidates=len(nothing.squares),
+            epsilon=budget.epsilon,
+            rho=profile.rho,
+            attacker_power=profile.power(0.05),
+            chosen=self.chosen,
+            randomness="system, exact sampler" if is_private(randomness) else NOT_PRIVATE,
+            recorded=self._recorded(),
+            software=_software(),
+            warnings=_warnings(budget, self.public, randomness),
+        )
+        if self.ledger is not None:
+            self.ledger.charge(Charge(self.dataset, selection.name, budget))
+        index = self._chosen(selection, encode, rate, randomness)
+        if index is None:
+            raise ReleaseFailed
+        return index, card
+
+    def _chosen(self, selection: Selection, encode: Encode, rate: float, randomness: Randomness) -> int | None:
+        """Where records are read for a choice; None if anything at all goes wrong."""
+        try:
+            total = exact_sum(
+                self.curves,
+                encode,
+                selection.clipping(self.public),
+                units=self.curves.units,
+                size=selection.size,
+                sums=selection.sums,
+                batch_rows=self.reading.batch_rows,
+                workers=self.reading.threads,
+                progress=self.reading.progress,
+            )
+            return choose(selection.scores(total, self.public), rate, randomness=randomness)
+        except Exception:
+            return None
+
+    def _recorded(self) -> str:
+        return "nothing was recorded: no ledger was given" if self.ledger is None else "charged before reading"
+
     def _noisy_sum(
         self, encode: Encode, mechanism: Mechanism, scale: float, randomness: Randomness, *, size: int
     ) -> Integers | None:
-        """The one place where records are read; None if anything at all goes wrong."""
+        """Where records are read for a release; None if anything at all goes wrong."""
         try:
             total = exact_sum(
                 self.curves,
@@ -193,8 +254,8 @@ class Curator:
             missing="gaps by straight lines within the curve, ends by its nearest value, empty curves by the centre"
             + self._unknown(),
             randomness="system, exact integer samplers" if is_private(randomness) else NOT_PRIVATE,
-            recorded="nothing was recorded: no ledger was given" if self.ledger is None else "charged before reading",
-            software=tuple((name, version(name)) for name in ("dpfda", "opendp", "numpy")),
+            recorded=self._recorded(),
+            software=_software(),
             warnings=_warnings(terms.budget, public, randomness),
         )
 
@@ -216,6 +277,10 @@ def _least_noise(
         raise problem if problem is not None else UsageError("The summary states no sensitivity at all.")
     scale, sensitivity = min(found, key=lambda pair: pair[0])
     return sensitivity, scale
+
+
+def _software() -> tuple[tuple[str, str], ...]:
+    return tuple((name, version(name)) for name in ("dpfda", "opendp", "numpy"))
 
 
 def is_private(randomness: Randomness) -> bool:

@@ -6,14 +6,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from dpfda.arrays import Array, Integers
 from dpfda.records.curves import Curves
 from dpfda.records.encoder import FRACTIONS
-from dpfda.records.lattice import Lattice
 from dpfda.records.progress import with_progress
 from dpfda.records.units import UnitIndex, average
 
@@ -21,21 +20,30 @@ Encode = Callable[[Array], tuple[Array, Array]]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+
+class Clipping(Protocol):
+    """What makes a unit's contribution of its average vector: a bounded one, and from that vector alone."""
+
+    def clip(self, vectors: Array, out: Array | None = None) -> Array:
+        """Whole numbers as doubles, each column from the column of the same unit; `out` may be written to."""
+
+
 HELD = 2**25  # numbers kept at a time for units whose records lie scattered: 256 MB
 
 
 def exact_sum(
     curves: Curves,
     encode: Encode,
-    lattice: Lattice,
+    lattice: Clipping,
     *,
     units: UnitIndex | None,
     size: int,
     batch_rows: int | None,
     workers: int,
     progress: bool | None,
+    sums: int | None = None,
 ) -> Integers:
-    """The integer sum over all units of their clipped average vectors, (size,).
+    """The integer sum over all units of their clipped average vectors, (size,), or (sums,) if clipping changes that.
 
     Memory does not grow with the number of rows, but for eight bytes a row when `units` are given.
     """
@@ -54,7 +62,7 @@ def exact_sum(
     else:
         parts = _scattered(curves, encode, lattice, units, size, rows, workers, progress)
     with one_thread_each(curves.rows):
-        return _add(parts, size)
+        return _add(parts, size if sums is None else sums)
 
 
 def _batches(curves: Curves, batch_rows: int, progress: bool | None) -> Iterator[Array]:
@@ -62,7 +70,7 @@ def _batches(curves: Curves, batch_rows: int, progress: bool | None) -> Iterator
     return with_progress(batches, total=-(-curves.rows // batch_rows), show=progress)
 
 
-def _total(sums: Array | Integers, counts: Integers | int, lattice: Lattice) -> Integers:
+def _total(sums: Array | Integers, counts: Integers | int, lattice: Clipping) -> Integers:
     # A unit without any value has count 0 and sum 0: it contributes the centre.
     averages = sums / (np.maximum(counts, 1) * FRACTIONS)
     # Up to 2^28 units of at most 2^24 steps add up exactly in doubles.
@@ -94,7 +102,7 @@ def _with_codes(encoded: Iterable[tuple[Array, Array]], units: UnitIndex) -> Ite
         raise RuntimeError("the rows and their units are out of step")
 
 
-def _grouped(encoded: Iterable[tuple[Array, Array]], units: UnitIndex, lattice: Lattice) -> Iterator[Integers]:
+def _grouped(encoded: Iterable[tuple[Array, Array]], units: UnitIndex, lattice: Clipping) -> Iterator[Integers]:
     """Totals of batches whose units stand together; the last unit of a batch waits for the next one."""
     waiting = None
     for vectors, present, known in _with_codes(encoded, units):
@@ -113,7 +121,7 @@ def _grouped(encoded: Iterable[tuple[Array, Array]], units: UnitIndex, lattice: 
 def _scattered(
     curves: Curves,
     encode: Encode,
-    lattice: Lattice,
+    lattice: Clipping,
     units: UnitIndex,
     size: int,
     batch_rows: int,

@@ -1,0 +1,106 @@
+"""Come here for questions with finitely many answers: scores of exact integer sums, and how far a unit moves them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from dpfda.arrays import Array, Integers
+from dpfda.bases import Basis
+from dpfda.errors import UsageError
+from dpfda.mechanisms.choice import Scores
+from dpfda.records import RADIUS, Lattice
+from dpfda.records.sums import Clipping, Encode
+from dpfda.summaries.base import Public
+from dpfda.summaries.mean import Mean
+
+SHARES = 2**24  # weights are rounded down to this many parts of one
+
+
+class Selection(Protocol):
+    """A choice among candidates by their scores, the lower the better.
+
+    Replacing one unit moves every score by at most `sensitivity`.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def sensitivity(self) -> float: ...
+    @property
+    def size(self) -> int:
+        """The length of a unit's vector."""
+
+    @property
+    def sums(self) -> int:
+        """The length of a unit's contribution, and of their sum."""
+
+    def encode(self, public: Public) -> Encode:
+        """The map from a batch of records to vectors, each a function of its own record alone."""
+
+    def clipping(self, public: Public) -> Clipping:
+        """What makes a unit's contribution of its vector."""
+
+    def scores(self, total: Integers, public: Public) -> Scores: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """What each of several settings would leave out of the mean, plus its own error: the norm of a residual.
+
+    Setting i keeps the share `weights[i, j]` of coordinate j, or all but `thresholds[i, j]` of it, and is off by
+    `errors[i]` anyway, all in the units of the curve. As a function of the sum S in lattice steps its score
+    `|min((1 - a) |S|, n threshold)|_2 + n error` moves by at most as much as S does, that is two radii.
+    """
+
+    basis: Basis
+    weights: Array  # (m, size)
+    errors: Array  # (m,)
+    thresholds: Array | None = None  # (m, size); infinite where nothing is cut
+    # Integers from here on, in lattice steps times SHARES.
+    left: Integers = field(init=False)
+
+    name: ClassVar[str] = "choice among settings"
+    sensitivity: ClassVar[float] = 2.0 * RADIUS * SHARES
+
+    def __post_init__(self) -> None:
+        shapes = {np.shape(self.weights), (len(self.errors), self.basis.size)}
+        cut = np.full(np.shape(self.weights), np.inf) if self.thresholds is None else np.asarray(self.thresholds)
+        inside = np.all((np.asarray(self.weights) >= 0) & (np.asarray(self.weights) <= 1)) and np.all(cut >= 0)
+        if len(shapes) > 1 or cut.shape != np.shape(self.weights) or not inside or not self.basis.orthonormal:
+            raise UsageError(
+                "Settings need an orthonormal basis, weights between 0 and 1 for each of its functions, thresholds of "
+                f"0 or more and an error each, got weights of shape {np.shape(self.weights)}, {len(self.errors)} "
+                f"errors and {self.basis.size} functions."
+            )
+        if not np.all((np.asarray(self.errors) >= 0) & np.isfinite(self.errors)):
+            raise UsageError(f"The error of a setting must be finite, 0 or more, got {list(self.errors)}.")
+        object.__setattr__(self, "thresholds", cut)
+        # Rounded down, so that no share exceeds one.
+        object.__setattr__(self, "left", np.floor((1 - np.asarray(self.weights)) * SHARES).astype(np.int64))
+
+    @property
+    def size(self) -> int:
+        return self.basis.size
+
+    @property
+    def sums(self) -> int:
+        return self.basis.size
+
+    def encode(self, public: Public) -> Encode:
+        return Mean().encode(public, self.basis)
+
+    def clipping(self, public: Public) -> Lattice:
+        return public.lattice
+
+    def scores(self, total: Integers, public: Public) -> Scores:
+        parts = int(public.n or public.planned) * SHARES
+        steps = 1 / public.lattice.step
+        # A residual never exceeds the bound itself: cuts beyond that are none.
+        cut = np.rint(np.minimum(np.asarray(self.thresholds) * steps, 2.0 * RADIUS)).astype(np.int64).astype(object)
+        residuals = np.minimum(self.left.astype(object) * np.abs(total.astype(object)), cut * parts)
+        squares = tuple(int(square) for square in (residuals * residuals).sum(axis=1))
+        errors = np.rint(np.minimum(self.errors * steps, 2.0**40)).astype(np.int64)
+        return Scores(squares, tuple(int(error) * parts for error in errors))
