@@ -17,7 +17,7 @@ from dpfda.norms import Sensitivity
 from dpfda.privacy import Budget, Charge, Ledger, Profile, RangeProfile, calibrate
 from dpfda.records import MOST_UNITS, Curves, exact_sum
 from dpfda.records.sums import Encode
-from dpfda.releases import NOT_PRIVATE, Certificate, Release, smooth
+from dpfda.releases import NOT_PRIVATE, Certificate, Release, smoothed
 from dpfda.releases.choices import ChoiceCard
 from dpfda.summaries import Decoded, Public, Summary
 from dpfda.summaries.selection import Selection
@@ -114,7 +114,7 @@ class Curator:
                 centre=basis.projection(self.public.grid) @ self.public.centre,
                 noise=decoded.noise,
                 count=decoded.count,
-                smoothing=smooth(smoothing, decoded.noisy, decoded.noise.variances, basis.frequencies),
+                smoothing=smoothed(smoothing, decoded.noisy, decoded.noise, basis),
                 certificate=self._card(terms, decoded, randomness),
             )
 

@@ -14,12 +14,12 @@ from dpfda.errors import UsageError
 class SmoothnessClass:
     """Mean curves with `sum f_j^(2 order) x_j^2 <= (radius bound)^2`, f_j the frequency of a function in half-waves.
 
-    Of order 1 and radius 1: the root mean square of the slope, times the length of the domain, is at most pi times the
-    bound, as for a single half-wave of the largest size.
+    Of order 1: the root mean square of the slope, times the length of the domain, is at most pi times radius and bound;
+    a single half-wave of the largest size has radius 1. The default suits curves as rough as daily load and brain scans.
     """
 
     order: float = 1.0
-    radius: float = 1.0
+    radius: float = 0.9
 
     def __post_init__(self) -> None:
         if not (0 < self.order < np.inf and 0 < self.radius < np.inf):

@@ -4,7 +4,7 @@ from dpfda.releases.bands import Band
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import NOT_PRIVATE, Certificate
 from dpfda.releases.files import load, save
-from dpfda.releases.release import Count, Release
+from dpfda.releases.release import Count, Release, smoothed
 from dpfda.releases.smoothing import FAMILIES, Smoothing, smooth
 
 __all__ = [
@@ -19,4 +19,5 @@ __all__ = [
     "load",
     "save",
     "smooth",
+    "smoothed",
 ]

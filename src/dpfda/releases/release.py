@@ -16,7 +16,7 @@ from dpfda.privacy import Noise
 from dpfda.releases.bands import Band, check_level, multiplier
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import Certificate
-from dpfda.releases.smoothing import Smoothing, smooth
+from dpfda.releases.smoothing import CAUTION, Smoothing, smooth
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,11 @@ class Count:
 
         tail = -np.log(failure) if self.noise.law == "radial" else -ndtri(failure / 2)
         return float(tail * self.noise.scales[0])
+
+
+def smoothed(name: str, noisy: Array, noise: Noise, basis: Basis) -> Smoothing:
+    """A smoothing of noisy coordinates, as careful as the law of their noise asks for."""
+    return smooth(name, noisy, noise.variances, basis.frequencies, caution=CAUTION[noise.law])
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +104,7 @@ class Release:
         """The same release with another smoothing: "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"."""
         if name != "none":
             self._check_noise("smoothing")
-        return replace(self, smoothing=smooth(name, self.noisy, self.noise.variances, self.basis.frequencies))
+        return replace(self, smoothing=smoothed(name, self.noisy, self.noise, self.basis))
 
     def band(self, level: float = 0.95, points: ArrayLike | None = None) -> Band:
         """A simultaneous band for what the noise did, whatever smoothing was chosen.

@@ -11,6 +11,11 @@ import numpy as np
 from dpfda.arrays import Array, Integers
 from dpfda.errors import UsageError
 
+# How much the noise that a candidate keeps counts among candidates: an estimated risk is noisy itself, the more so under
+# radial noise, whose blocks are large or small together, and keeping too much costs more than smoothing too much.
+CAUTION = {"gaussian": 1.25, "radial": 1.5, "choice": 1.0}
+TEMPERATURE = 2.0  # in units of the mean variance
+
 
 @dataclass(frozen=True, eq=False)
 class Smoothing:
@@ -86,7 +91,9 @@ FAMILIES: dict[str, Family] = {
 }
 
 
-def smooth(name: str, noisy: Array, variances: Array, frequencies: Array) -> Smoothing:
+def smooth(
+    name: str, noisy: Array, variances: Array, frequencies: Array, *, caution: float = CAUTION["gaussian"]
+) -> Smoothing:
     """An average over the candidates of a family, or with "auto" of all families.
 
     Each candidate weighs `exp(-risk / (2 v))`, v the mean variance (Leung and Barron 2006): steadier than the single
@@ -99,11 +106,13 @@ def smooth(name: str, noisy: Array, variances: Array, frequencies: Array) -> Smo
     families = FAMILIES.values() if name == "auto" else [FAMILIES[name]]
     every = [family(noisy, variances, frequencies) for family in families]
     weights, risks = np.concatenate([c.weights for c in every]), np.concatenate([c.risks for c in every])
-    shares = np.exp(-(risks - risks.min()) / (2 * variances.mean()))
+    cautious = risks + 2 * (caution - 1) * weights @ variances
+    shares = np.exp(-(cautious - cautious.min()) / (TEMPERATURE * variances.mean()))
     shares /= shares.sum()
     mean = np.clip(shares @ weights, 0.0, 1.0)
     # Shares depend on the coordinates too. Every risk above has the derivative 2 (1 - h)^2 y, so Stein's identity adds
     # these two terms to the average risk; without them it would be too low.
     spread = weights - mean
-    chosen = -(shares @ spread**2) - 2 * variances / variances.mean() * (shares @ (spread * (1 - weights) ** 2))
+    moving = 4 / TEMPERATURE * variances / variances.mean()
+    chosen = -(shares @ spread**2) - moving * (shares @ (spread * (1 - weights) ** 2))
     return Smoothing(name, mean, float(shares @ risks + chosen @ noisy**2))

@@ -1,1 +1,1 @@
-"""Come here for studies: simulated curves, mechanisms compared, published tables reproduced. Nothing here is private."""
+"""Come here for studies: simulated curves, mechanisms compared, published tables again. Nothing here is private."""
