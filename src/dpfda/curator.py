@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 
 import numpy as np
@@ -258,6 +259,12 @@ class Curator:
             software=_software(),
             warnings=_warnings(terms.budget, public, randomness),
         )
+
+
+@cache
+def _software() -> tuple[tuple[str, str], ...]:
+    """Versions for the card; looking them up takes longer than a small release."""
+    return tuple((name, version(name)) for name in ("dpfda", "opendp", "numpy"))
 
 
 def _least_noise(

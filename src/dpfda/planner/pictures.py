@@ -29,7 +29,7 @@ def plot(plan: Plan, figure: Any) -> Any:
     sizes = np.unique(np.rint(plan.n * np.geomspace(0.125, 8, POINTS)).astype(int).clip(1))
     _errors(by_epsilon, [(float(e), _at(plan, epsilon=float(e))) for e in epsilons], "epsilon", plan.budget.epsilon)
     _errors(by_n, [(float(n), _at(plan, n=int(n))) for n in sizes], "number of units", plan.n)
-    by_n.legend(fontsize=7, frameon=False, ncols=2)
+    figure.legend(*by_n.get_legend_handles_labels(), loc="outside right center", fontsize=8, frameon=False)
     _band(picture, plan)
     return figure
 
@@ -51,11 +51,17 @@ def _at(plan: Plan, *, epsilon: float | None = None, n: int | None = None) -> di
 
 def _errors(ax: Any, found: list[tuple[float, dict[str, float]]], label: str, now: float) -> None:
     names = sorted({name for _, errors in found for name in errors})
-    for place, name in enumerate(names):
+    mechanisms = sorted({name.split(",")[0] for name in names})
+    for name in names:
+        place = mechanisms.index(name.split(",")[0])
         known = [(x, errors[name]) for x, errors in found if name in errors]
         style = "--" if name.endswith("published") else "-"
-        ax.loglog(*zip(*known, strict=True), style, lw=1.4, color=f"C{place % 10}", marker=".", ms=4, label=name)
+        ax.loglog(*zip(*known, strict=True), style, lw=1.4, color=f"C{place}", marker=".", ms=4, label=name)
     ax.axvline(now, color="0.6", lw=0.8)
+    # Few labels, in plain numbers: those of a logarithmic axis that is short run into each other.
+    shown = [found[place][0] for place in (0, len(found) // 2, -1)]
+    ax.set_xticks(shown, [f"{x:g}" for x in shown])
+    ax.set_xticks([], minor=True)
     ax.set_xlabel(label)
     ax.set_ylabel("expected error, root mean square, at most")
     ax.grid(alpha=0.25)

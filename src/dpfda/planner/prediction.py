@@ -15,7 +15,7 @@ class SmoothnessClass:
     """Mean curves with `sum f_j^(2 order) x_j^2 <= (radius bound)^2`, f_j the frequency of a function in half-waves.
 
     Of order 1: the root mean square of the slope, times the length of the domain, is at most pi times radius and bound;
-    a single half-wave of the largest size has radius 1. The default suits curves as rough as daily load and brain scans.
+    a single half-wave of the largest size has radius 1. The default suits curves as rough as daily loads or scans.
     """
 
     order: float = 1.0

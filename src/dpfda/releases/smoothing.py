@@ -11,8 +11,8 @@ import numpy as np
 from dpfda.arrays import Array, Integers
 from dpfda.errors import UsageError
 
-# How much the noise that a candidate keeps counts among candidates: an estimated risk is noisy itself, the more so under
-# radial noise, whose blocks are large or small together, and keeping too much costs more than smoothing too much.
+# How much the noise that a candidate keeps counts: an estimated risk is noisy itself, the more so under radial noise,
+# whose blocks are large or small together, and keeping too much costs more than smoothing too much.
 CAUTION = {"gaussian": 1.25, "radial": 1.5, "choice": 1.0}
 TEMPERATURE = 2.0  # in units of the mean variance
 
