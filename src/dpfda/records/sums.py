@@ -22,10 +22,13 @@ Result = TypeVar("Result")
 
 
 class Clipping(Protocol):
-    """What makes a unit's contribution of its average vector: a bounded one, and from that vector alone."""
+    """What makes a unit's contribution of its average vector: a bounded one, from that vector alone."""
 
     def clip(self, vectors: Array, out: Array | None = None) -> Array:
-        """Whole numbers as doubles, each column from the column of the same unit; `out` may be written to."""
+        """Columns of whole numbers as doubles that add up to the contributions of all units, one to a column of vectors.
+
+        `out` may be written to.
+        """
 
 
 HELD = 2**25  # numbers kept at a time for units whose records lie scattered: 256 MB

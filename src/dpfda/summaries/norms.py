@@ -28,8 +28,10 @@ class Within:
     squares: Array  # (m,) of the bounds, increasing, in the units of the vectors
 
     def clip(self, vectors: Array, out: Array | None = None) -> Array:
-        within: Array = (squared_norms(vectors) <= self.squares[:, None]).astype(np.float64)
-        return within
+        # Where the first bound stands that holds each unit; added up at once, for there may be many bounds.
+        first = np.searchsorted(self.squares, squared_norms(vectors), side="left")
+        counts = np.bincount(first, minlength=len(self.squares) + 1)[:-1]
+        return np.cumsum(counts, dtype=np.float64)[:, None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,127 @@
+"""Come here for a private bound: a quantile of the units' norms, bought with budget instead of guessed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dpfda.arrays import ArrayLike
+from dpfda.bases import Domain, as_domain
+from dpfda.curator import Curator, Reading
+from dpfda.errors import UsageError
+from dpfda.estimators.facts import public_facts
+from dpfda.estimators.mean import Centre, MeanFunction
+from dpfda.mechanisms import Randomness
+from dpfda.mechanisms.choice import MOST_CANDIDATES
+from dpfda.privacy import Budget, Ledger
+from dpfda.records import as_curves
+from dpfda.releases.choices import ChoiceCard
+from dpfda.summaries.norms import NormQuantile
+
+GRID = 64  # candidates between two ends
+WIDEST = 1e9  # the largest candidate over the smallest: beyond, small ones could not be told apart
+
+
+@dataclass(frozen=True, slots=True)
+class BoundChoice:
+    """A bound that was paid for, to be stated as `bound=` in a release; `float()` of it is its value."""
+
+    value: float
+    epsilon: float
+    quantile: float
+    candidates: tuple[float, ...]
+    card: ChoiceCard
+
+    def __float__(self) -> float:
+        return self.value
+
+    def text(self) -> str:
+        """The card for people."""
+        return self.card.text()
+
+
+def private_bound(
+    X: Any,
+    *,
+    epsilon: float,
+    quantile: float,
+    candidates: Sequence[float],
+    grid: ArrayLike | str | None = None,
+    units: object = None,
+    domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0),
+    centre: Centre | None = None,
+    dataset: str = "unnamed",
+    ledger: Ledger | None = None,
+    randomness: Randomness | None = None,
+    batch_rows: int | None = None,
+    workers: int | None = None,
+    progress: bool | None = None,
+) -> BoundChoice:
+    """A bound within which about the stated share of units lies, by the root mean square of their average curves.
+
+    It is chosen among public candidates, in increasing order, or among 64 between two ends (low, high), each the same
+    factor above the one before, with probability proportional to `exp(-epsilon misses / 2)`, where a candidate misses
+    the quantile by that many units. Costs pure epsilon, on top of what releases cost; the number of units is public.
+
+    >>> import numpy as np
+    >>> curves = np.ones((4000, 9)) * np.linspace(0, 2, 4000)[:, None]
+    >>> choice = private_bound(curves, epsilon=1.0, quantile=0.9, candidates=(0.01, 100.0))
+    >>> 1.4 < float(choice) < 2.2
+    True
+    """
+    budget = Budget(epsilon, 0.0)
+    listed = _candidates(candidates)
+    if not (isinstance(quantile, int | float | np.number) and 0 < quantile <= 1):
+        raise UsageError(f"quantile must lie in (0, 1], e.g. 0.95, got {quantile!r}.")
+    reading = Reading(batch_rows=batch_rows, workers=workers, progress=progress)
+    curves = as_curves(X, grid=grid, units=units)
+    facts = MeanFunction(epsilon=epsilon, delta=0.0, bound=listed[-1], domain=domain, centre=centre)
+    public = public_facts(facts, curves)
+    selection = NormQuantile(listed, float(quantile), as_domain(domain), len(public.grid))
+    curator = Curator(
+        curves,
+        public,
+        dataset=dataset,
+        ledger=ledger,
+        randomness=randomness,
+        reading=reading,
+        chosen=(
+            ("quantile", f"{float(quantile):g} of all units, by the root mean square of a unit's average curve"),
+            ("candidates", f"{len(listed)} bounds from {listed[0]:.6g} to {listed[-1]:.6g}, stated by the user"),
+            ("accuracy", _accuracy(budget.epsilon, float(quantile), len(listed), public.planned)),
+        ),
+    )
+    index, card = curator.choose(selection, budget=budget)
+    value = listed[index]
+    card = replace(card, chosen=(("bound", f"{value:.6g}"), *card.chosen))
+    return BoundChoice(value, budget.epsilon, float(quantile), listed, card)
+
+
+def _candidates(candidates: Sequence[float]) -> tuple[float, ...]:
+    try:
+        table = np.array(candidates, dtype=np.float64)
+    except (TypeError, ValueError):
+        table = np.empty(0)
+    right = table.ndim == 1 and 2 <= len(table) <= MOST_CANDIDATES and bool(np.all(np.diff(table) > 0))
+    if not (right and table[0] >= 1e-100 and table[-1] <= 1e100 and table[-1] <= WIDEST * table[0]):
+        raise UsageError(
+            f"candidates are bounds known in advance: 2 to {MOST_CANDIDATES} increasing numbers between 1e-100 and "
+            f"1e100, the last at most {WIDEST:g} times the first; two are the ends of a grid of {GRID}. "
+            f"Got {candidates!r}."
+        )
+    if len(table) == 2:
+        table = np.append(table[0] * (table[1] / table[0]) ** (np.arange(GRID - 1) / (GRID - 1)), table[1])
+    return tuple(table.tolist())
+
+
+def _accuracy(epsilon: float, quantile: float, size: int, n: int) -> str:
+    """How far off the choice may be: with probability 1 - p a score is within `2 log(m/p) / epsilon` of the best."""
+    missed = math.ceil(2 * math.log(size / 0.05) / epsilon)
+    text = f"with probability 0.95 it misses the quantile by at most {missed} units more than the best candidate does"
+    if missed >= (1 - quantile) * n:
+        text += "; as many lie above the quantile, so it may come out much too large: more epsilon or a lower quantile"
+    return text

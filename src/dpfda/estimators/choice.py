@@ -1,0 +1,132 @@
+"""Come here for a private choice among settings of the mean function: penalties, kernels' powers, basis sizes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dpfda.arrays import Array, ArrayLike
+from dpfda.bases import Basis
+from dpfda.curator import Curator, Reading
+from dpfda.errors import UsageError
+from dpfda.estimators.facts import public_facts
+from dpfda.estimators.mean import MeanFunction
+from dpfda.mechanisms import Randomness
+from dpfda.planner import Plan
+from dpfda.privacy import Budget, Ledger
+from dpfda.records import Curves, as_curves
+from dpfda.releases.choices import ChoiceCard
+from dpfda.summaries import Public
+from dpfda.summaries.selection import Residuals
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """A setting that was paid for: its place in the list, and the estimator itself, not yet fitted."""
+
+    index: int
+    estimator: MeanFunction
+    epsilon: float
+    card: ChoiceCard
+
+    def __index__(self) -> int:
+        return self.index
+
+    def text(self) -> str:
+        """The card for people."""
+        return self.card.text()
+
+
+def private_choice(
+    X: Any,
+    *,
+    epsilon: float,
+    candidates: Sequence[MeanFunction],
+    grid: ArrayLike | str | None = None,
+    units: object = None,
+    dataset: str = "unnamed",
+    ledger: Ledger | None = None,
+    randomness: Randomness | None = None,
+    batch_rows: int | None = None,
+    workers: int | None = None,
+    progress: bool | None = None,
+) -> Choice:
+    """The setting whose error promises to be least: what it leaves out of the mean, plus its noise.
+
+    Settings are estimators that share bound, domain, centre and family of basis, e.g. of "gp" or "iclp-qr" with
+    several penalties, or of "frl" with several sizes. The root mean square of what the penalty takes from the exact
+    mean moves by at most `2 bound / n` if one unit is replaced, and the noise is public: one is drawn with probability
+    proportional to `exp(-epsilon n (left out + noise) / (4 bound))`. This costs pure epsilon, on top of the epsilon of
+    the release that follows. Settings that are smoothed after the noise adapt by themselves and need no choice.
+    """
+    budget = Budget(epsilon, 0.0)
+    reading = Reading(batch_rows=batch_rows, workers=workers, progress=progress)
+    listed = list(candidates) if isinstance(candidates, Sequence) else []
+    if not listed or not all(isinstance(candidate, MeanFunction) for candidate in listed):
+        raise UsageError(
+            "candidates must be a list of estimators, e.g. [MeanFunction(mechanism='gp', penalty=p, ...) for p in "
+            f"penalties], got {candidates!r}."
+        )
+    curves = as_curves(X, grid=grid, units=units)
+    public = _shared(listed, curves)
+    selection = residuals([candidate.plan_for(curves) for candidate in listed])
+    off = 2 * math.log(len(listed) / 0.05) / budget.epsilon * 2 * public.lattice.bound / public.planned
+    curator = Curator(
+        curves,
+        public,
+        dataset=dataset,
+        ledger=ledger,
+        randomness=randomness,
+        reading=reading,
+        chosen=(
+            ("settings", f"{len(listed)}, stated by the user, on {selection.size} functions"),
+            ("bound", f"{public.lattice.bound:g}, on the root mean square of a unit's average curve"),
+            ("accuracy", f"with probability 0.95 the error is at most {off:.3g} above that of the best setting"),
+        ),
+    )
+    index, card = curator.choose(selection, budget=budget)
+    card = replace(card, chosen=(("choice", f"number {index} of 0 to {len(listed) - 1}"), *card.chosen))
+    return Choice(index, listed[index], budget.epsilon, card)
+
+
+def _shared(candidates: list[MeanFunction], curves: Curves) -> Public:
+    """The public facts, which must be the same for all candidates."""
+    facts = [public_facts(candidate, curves) for candidate in candidates]
+    first = facts[0]
+    for other in facts[1:]:
+        same = other.lattice == first.lattice and other.cap == first.cap
+        if not (same and np.array_equal(other.centre, first.centre) and np.array_equal(other.grid, first.grid)):
+            raise UsageError("All candidates must have the same bound or limits, and the same centre.")
+    return first
+
+
+def residuals(plans: list[Plan]) -> Residuals:
+    """The scores of planned settings on the largest of their bases; smaller ones leave out all the rest."""
+    basis = max((plan.basis for plan in plans), key=lambda basis: basis.size)
+    bound = plans[0].bound
+    weights, cuts = np.zeros((len(plans), basis.size)), np.full((len(plans), basis.size), np.inf)
+    for row, plan in enumerate(plans):
+        if _family(plan.basis) != _family(basis) or not basis.orthonormal or plan.noise.law == "choice":
+            raise UsageError(
+                "All candidates must add noise on an orthonormal basis of one family and kernel, so that they differ "
+                f"in weights alone; got {plan.design.name!r} on {_family(plan.basis)!r} among {_family(basis)!r}."
+            )
+        weights[row, : plan.basis.size], cut = _shrinkage(plan)
+        cuts[row, : plan.basis.size] = bound * cut
+    return Residuals(basis, weights, np.array([plan.noise_rms for plan in plans]), cuts)
+
+
+def _shrinkage(plan: Plan) -> tuple[Array, Array]:
+    """The shares of the coordinates that a setting keeps, and the thresholds by which it cuts them instead."""
+    if plan.design.thresholds:
+        return np.zeros(plan.basis.size), np.array(plan.design.thresholds)
+    return np.clip(plan._shrinkage(), 0.0, 1.0), np.full(plan.basis.size, np.inf)
+
+
+def _family(basis: Basis) -> str:
+    described = {name: value for name, value in basis.describe().items() if name != "size"}
+    return str(described)
