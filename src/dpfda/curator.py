@@ -286,10 +286,6 @@ def _least_noise(
     return sensitivity, scale
 
 
-def _software() -> tuple[tuple[str, str], ...]:
-    return tuple((name, version(name)) for name in ("dpfda", "opendp", "numpy"))
-
-
 def is_private(randomness: Randomness) -> bool:
     # By what it is, not by what it says of itself.
     return type(randomness) is SystemRandomness

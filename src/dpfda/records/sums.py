@@ -25,9 +25,9 @@ class Clipping(Protocol):
     """What makes a unit's contribution of its average vector: a bounded one, from that vector alone."""
 
     def clip(self, vectors: Array, out: Array | None = None) -> Array:
-        """Columns of whole numbers as doubles that add up to the contributions of all units, one to a column of vectors.
+        """Columns of whole numbers that add up to the contributions of all units, (size, m) -> (sums, any).
 
-        `out` may be written to.
+        A unit is a column of `vectors`; `out` may be written to.
         """
 
 
