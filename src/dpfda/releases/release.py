@@ -16,7 +16,7 @@ from dpfda.privacy import Noise
 from dpfda.releases.bands import Band, check_level, multiplier
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import Certificate
-from dpfda.releases.smoothing import CAUTION, Smoothing, smooth
+from dpfda.releases.smoothing import CARE, Smoothing, smooth
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Count:
 
 def smoothed(name: str, noisy: Array, noise: Noise, basis: Basis) -> Smoothing:
     """A smoothing of noisy coordinates, as careful as the law of their noise asks for."""
-    return smooth(name, noisy, noise.variances, basis.frequencies, caution=CAUTION[noise.law])
+    return smooth(name, noisy, noise.variances, basis.frequencies, care=CARE[noise.law])
 
 
 @dataclass(frozen=True, eq=False)

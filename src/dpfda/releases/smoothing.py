@@ -11,10 +11,20 @@ import numpy as np
 from dpfda.arrays import Array, Integers
 from dpfda.errors import UsageError
 
-# How much the noise that a candidate keeps counts: an estimated risk is noisy itself, the more so under radial noise,
-# whose blocks are large or small together, and keeping too much costs more than smoothing too much.
-CAUTION = {"gaussian": 1.25, "radial": 1.5, "choice": 1.0}
-TEMPERATURE = 2.0  # in units of the mean variance
+
+@dataclass(frozen=True, slots=True)
+class Care:
+    """How candidates are weighed: how much the noise they keep counts, and the temperature in mean variances.
+
+    An estimated risk is noisy itself, the more so under radial noise, whose blocks are large or small together; and
+    keeping too much noise costs more than smoothing too much.
+    """
+
+    caution: float
+    temperature: float
+
+
+CARE = {"gaussian": Care(1.25, 2.0), "radial": Care(1.75, 4.0), "choice": Care(1.0, 2.0)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,12 +102,12 @@ FAMILIES: dict[str, Family] = {
 
 
 def smooth(
-    name: str, noisy: Array, variances: Array, frequencies: Array, *, caution: float = CAUTION["gaussian"]
+    name: str, noisy: Array, variances: Array, frequencies: Array, *, care: Care = CARE["gaussian"]
 ) -> Smoothing:
     """An average over the candidates of a family, or with "auto" of all families.
 
-    Each candidate weighs `exp(-risk / (2 v))`, v the mean variance (Leung and Barron 2006): steadier than the single
-    best when many are nearly as good.
+    Each candidate weighs `exp(-risk / (t v))`, v the mean variance and t the temperature (Leung and Barron 2006):
+    steadier than the single best when many are nearly as good.
     """
     if name != "auto" and name not in FAMILIES:
         raise UsageError(f"Unknown smoothing {name!r}. Known are 'auto', {', '.join(map(repr, FAMILIES))}.")
@@ -106,13 +116,13 @@ def smooth(
     families = FAMILIES.values() if name == "auto" else [FAMILIES[name]]
     every = [family(noisy, variances, frequencies) for family in families]
     weights, risks = np.concatenate([c.weights for c in every]), np.concatenate([c.risks for c in every])
-    cautious = risks + 2 * (caution - 1) * weights @ variances
-    shares = np.exp(-(cautious - cautious.min()) / (TEMPERATURE * variances.mean()))
+    cautious = risks + 2 * (care.caution - 1) * weights @ variances
+    shares = np.exp(-(cautious - cautious.min()) / (care.temperature * variances.mean()))
     shares /= shares.sum()
     mean = np.clip(shares @ weights, 0.0, 1.0)
     # Shares depend on the coordinates too. Every risk above has the derivative 2 (1 - h)^2 y, so Stein's identity adds
     # these two terms to the average risk; without them it would be too low.
     spread = weights - mean
-    moving = 4 / TEMPERATURE * variances / variances.mean()
+    moving = 4 / care.temperature * variances / variances.mean()
     chosen = -(shares @ spread**2) - moving * (shares @ (spread * (1 - weights) ** 2))
     return Smoothing(name, mean, float(shares @ risks + chosen @ noisy**2))
