@@ -68,13 +68,14 @@ class NormQuantile:
             # No record may cause a warning, nor an error where numpy is set to raise them.
             with np.errstate(all="ignore"):
                 columns, present = encoder.repair(values)
-                # Value by value, then rounded: a unit's sum does not depend on the order of its records.
-                return np.rint((columns - encoder.centre[:, None]) * factors[:, None]), present
+                # Whole numbers, value by value: a unit's sum does not depend on the order of its records.
+                return np.trunc((columns - encoder.centre[:, None]) * factors[:, None]), present
 
         return encode
 
     def clipping(self, public: Public) -> Within:
-        return Within((np.array(self.candidates) * (2.0**VALUE_BITS / public.cap / FRACTIONS)) ** 2)
+        # A shade more, so that a curve that lies on a bound counts as within it whatever the rounding.
+        return Within((np.array(self.candidates) * (2.0**VALUE_BITS / public.cap / FRACTIONS)) ** 2 * (1 + 1e-9))
 
     def scores(self, total: Integers, public: Public) -> Scores:
         target = math.ceil(self.quantile * int(public.n or public.planned))
