@@ -18,7 +18,7 @@ from dpfda.records.lattice import squared_norms
 from dpfda.records.sums import Encode
 from dpfda.summaries.base import Public
 
-VALUE_BITS = 40  # of a value within the cap: small candidates are told apart, and 2^23 records of a unit add up
+VALUE_BITS = 44  # of a value within the cap: small candidates are told apart, and 2^19 records of a unit add up
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class NormQuantile:
             with np.errstate(all="ignore"):
                 columns, present = encoder.repair(values)
                 # Whole numbers, value by value: a unit's sum does not depend on the order of its records.
-                return np.trunc((columns - encoder.centre[:, None]) * factors[:, None]), present
+                return np.rint((columns - encoder.centre[:, None]) * factors[:, None]), present
 
         return encode
 
