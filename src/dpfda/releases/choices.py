@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpfda.privacy import REPLACE
-from dpfda.releases.certificate import NOT_PRIVATE, _entry, _plain, _up, _wrapped
+from dpfda.releases.certificate import NOT_PRIVATE, _plain, _up, _wrapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,35 +52,44 @@ class ChoiceCard:
         """What the guarantee means, for those who are in the data."""
         if not self.private:
             return "The choice can be predicted, so it promises nothing to anybody."
-        times = _up(math.exp(self.epsilon), 3) if self.epsilon < 700 else f"e^{_plain(self.epsilon)}"
+        times = up(math.exp(self.epsilon), 3) if self.epsilon < 700 else f"e^{plain(self.epsilon)}"
         return (
             f"Whatever a reader concludes would be at most {times} times more or less likely had this {self.unit} been "
             "another one."
         )
 
+    @property
+    def stamps(self) -> tuple[str, ...]:
+        """What has to be seen first: warnings, and that a choice is not private."""
+        return self.warnings if self.private or NOT_PRIVATE in self.warnings else (NOT_PRIVATE, *self.warnings)
+
+    @property
+    def entries(self) -> tuple[tuple[str, str], ...]:
+        """What the card says, as labels and texts."""
+        assumed = "; no column of persons was named, so every row counts as another person"
+        return (
+            ("guarantee", f"pure epsilon = {plain(self.epsilon)}; for composition {up(self.rho, 4)}-zCDP"),
+            ("protects", f"one {self.unit} (neighbours: {self.neighbours}){assumed if self.unit_was_assumed else ''}"),
+            ("units", f"{self.n}"),
+            ("mechanism", f"exponential mechanism on {self.candidates} candidates, drawn exactly"),
+            *self.chosen,
+            ("randomness", self.randomness),
+            ("ledger", self.recorded),
+            (
+                "attacker",
+                f"detects one {self.unit} with probability at most {up(self.attacker_power, 3)} at 5 % false alarms",
+            ),
+            ("software", ", ".join(f"{name} {version}" for name, version in self.software)),
+        )
+
     def text(self) -> str:
         """The card for people."""
-        assumed = "; no column of persons was named, so every row counts as another person"
-        stamps = self.warnings if self.private or NOT_PRIVATE in self.warnings else (NOT_PRIVATE, *self.warnings)
         lines = [
-            _wrapped("", f"Card of a choice: {self.what} for '{self.dataset}'"),
-            *(_wrapped("", f"Warning: {stamp}") for stamp in stamps),
+            wrapped("", f"Card of a choice: {self.what} for '{self.dataset}'"),
+            *(wrapped("", f"Warning: {stamp}") for stamp in self.stamps),
             "",
-            _entry("guarantee", f"pure epsilon = {_plain(self.epsilon)}; for composition {_up(self.rho, 4)}-zCDP"),
-            _entry(
-                "protects", f"one {self.unit} (neighbours: {self.neighbours}){assumed if self.unit_was_assumed else ''}"
-            ),
-            _entry("units", f"{self.n}"),
-            _entry("mechanism", f"exponential mechanism on {self.candidates} candidates, drawn exactly"),
-            *(_entry(name, how) for name, how in self.chosen),
-            _entry("randomness", self.randomness),
-            _entry("ledger", self.recorded),
-            _entry(
-                "attacker",
-                f"detects one {self.unit} with probability at most {_up(self.attacker_power, 3)} at 5 % false alarms",
-            ),
-            _entry("software", ", ".join(f"{name} {version}" for name, version in self.software)),
+            *(wrapped(f"  {label:<15}", text) for label, text in self.entries),
             "",
-            _wrapped("  ", self.sentence),
+            wrapped("  ", self.sentence),
         ]
         return "\n".join(lines)
