@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from decimal import ROUND_CEILING, Context
-from textwrap import fill
 from typing import Any
 
 from dpfda.privacy import REPLACE
+from dpfda.releases.wording import entry, plain, up, wrapped
 
 NOT_PRIVATE = "NOT PRIVATE: the noise came from a seeded source and can be predicted. For tests and studies only."
 
@@ -78,17 +77,17 @@ class Certificate:
     @property
     def guarantee(self) -> str:
         if self.delta == 0:
-            return f"pure epsilon = {_plain(self.epsilon)}"
-        return f"(epsilon = {_plain(self.epsilon)}, delta = {_plain(self.delta)})"
+            return f"pure epsilon = {plain(self.epsilon)}"
+        return f"(epsilon = {plain(self.epsilon)}, delta = {plain(self.delta)})"
 
     @property
     def sentence(self) -> str:
         """What the guarantee means, for those who are in the data."""
         if not self.private:
             return "The noise can be predicted, so this release promises nothing to anybody."
-        times = _up(math.exp(self.epsilon), 3) if self.epsilon < 700 else f"e^{_plain(self.epsilon)}"
+        times = up(math.exp(self.epsilon), 3) if self.epsilon < 700 else f"e^{plain(self.epsilon)}"
         otherwise = "been another one" if self.neighbours == REPLACE else "not been included"
-        exception = "" if self.delta == 0 else f", but for a chance of {_plain(self.delta)}"
+        exception = "" if self.delta == 0 else f", but for a chance of {plain(self.delta)}"
         return (
             f"Whatever a reader concludes would be at most {times} times more or less likely had this {self.unit} "
             f"{otherwise}{exception}."
@@ -98,76 +97,59 @@ class Certificate:
         if self.neighbours == REPLACE:
             moves = f"moves the mean by at most {2 * self.bound / self.n:.4g} root mean square"
         else:
-            moves = f"adds at most {_plain(self.bound)} root mean square to the sum, and itself to the count"
+            moves = f"adds at most {plain(self.bound)} root mean square to the sum, and itself to the count"
         return (
-            f"one {self.unit} {moves}. In the integers that are summed: {_plain(self.sensitivity)} lattice steps of "
+            f"one {self.unit} {moves}. In the integers that are summed: {plain(self.sensitivity)} lattice steps of "
             f"{self.lattice_step:.4g} in {self.sensitivity_norm}, because {self.sensitivity_because}"
         )
 
-    def text(self) -> str:
-        """The card for people."""
+    @property
+    def stamps(self) -> tuple[str, ...]:
+        """What has to be seen first: warnings, and that a release is not private."""
+        return self.warnings if self.private or NOT_PRIVATE in self.warnings else (NOT_PRIVATE, *self.warnings)
+
+    @property
+    def entries(self) -> tuple[tuple[str, str], ...]:
+        """What the card says, as labels and texts; how each parameter was chosen is in `chosen`."""
         count = f"about {self.n:.0f} (noisy: the number itself is private)" if self.n_is_noisy else f"{self.n:.0f}"
         assumed = "; no column of persons was named, so every row counts as another person"
-        stamps = self.warnings if self.private or NOT_PRIVATE in self.warnings else (NOT_PRIVATE, *self.warnings)
-        lines = [
-            _wrapped("", f"Release card: {self.what} of '{self.dataset}'"),
-            *(_wrapped("", f"Warning: {stamp}") for stamp in stamps),
-            "",
-            _entry("guarantee", f"{self.guarantee}; for composition {_up(self.rho, 4)}-zCDP"),
-            _entry(
-                "protects", f"one {self.unit} (neighbours: {self.neighbours}){assumed if self.unit_was_assumed else ''}"
-            ),
-            _entry("units", count),
-            _entry("domain", " x ".join(f"[{low:g}, {high:g}]" for low, high in self.domain)),
-            _entry("bound", f"{_plain(self.bound)}, on the root mean square around the centre: {self.centre}"),
-            _entry("mechanism", self.mechanism + ("" if self.noise == self.mechanism else f", {self.noise}")),
-            _entry(
+        return (
+            ("guarantee", f"{self.guarantee}; for composition {up(self.rho, 4)}-zCDP"),
+            ("protects", f"one {self.unit} (neighbours: {self.neighbours}){assumed if self.unit_was_assumed else ''}"),
+            ("units", count),
+            ("domain", " x ".join(f"[{low:g}, {high:g}]" for low, high in self.domain)),
+            ("bound", f"{plain(self.bound)}, on the root mean square around the centre: {self.centre}"),
+            ("mechanism", self.mechanism + ("" if self.noise == self.mechanism else f", {self.noise}")),
+            (
                 "noise",
                 f"{self.noise_rms:.4g} root mean square before smoothing, {self.noise_rms / self.bound:.2g} of the "
                 f"bound; scale {self.scale:.4g}, the largest standard deviation of a coordinate",
             ),
-            _entry("sensitivity", self._sensitivity()),
-            _entry("basis", f"{self.basis}, {self.size} function{'s' if self.size > 1 else ''}"),
-            _entry("missing data", self.missing),
-            _entry("randomness", self.randomness),
-            _entry("ledger", self.recorded),
-            _entry(
+            ("sensitivity", self._sensitivity()),
+            ("basis", f"{self.basis}, {self.size} function{'s' if self.size > 1 else ''}"),
+            ("missing data", self.missing),
+            ("randomness", self.randomness),
+            ("ledger", self.recorded),
+            (
                 "attacker",
-                f"detects one {self.unit} with probability at most {_up(self.attacker_power, 3)} at 5 % false alarms",
+                f"detects one {self.unit} with probability at most {up(self.attacker_power, 3)} at 5 % false alarms",
             ),
-            *(_entry("chosen", f"{name}: {how}") for name, how in self.chosen),
-            _entry("software", ", ".join(f"{name} {version}" for name, version in self.software)),
+            ("software", ", ".join(f"{name} {version}" for name, version in self.software)),
+        )
+
+    def text(self) -> str:
+        """The card for people."""
+        *most, software = self.entries
+        chosen = (("chosen", f"{name}: {how}") for name, how in self.chosen)
+        lines = [
+            wrapped("", f"Release card: {self.what} of '{self.dataset}'"),
+            *(wrapped("", f"Warning: {stamp}") for stamp in self.stamps),
             "",
-            _wrapped("  ", self.sentence),
-            _wrapped(
+            *(entry(label, said) for label, said in (*most, *chosen, software)),
+            "",
+            wrapped("  ", self.sentence),
+            wrapped(
                 "  ", "The noise band does not cover what clipping, the finite basis or the sampling of people did."
             ),
         ]
         return "\n".join(lines)
-
-
-def _entry(label: str, text: str) -> str:
-    return _wrapped(f"  {label:<15}", text)
-
-
-def _wrapped(start: str, text: str) -> str:
-    """Lines of at most 118 characters, the later ones below the beginning of the text."""
-    return fill(
-        text,
-        width=118,
-        initial_indent=start,
-        subsequent_indent=" " * len(start),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def _plain(value: float) -> str:
-    """A number in few digits if they say it exactly, else in all of them: a guarantee is not rounded."""
-    short = f"{value:g}"
-    return short if float(short) == value else repr(float(value)).removesuffix(".0")
-
-
-def _up(value: float, digits: int) -> str:
-    """A number rounded up, since the card says "at most"."""
-    return f"{float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(value)):g}"

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpfda.privacy import REPLACE
-from dpfda.releases.certificate import NOT_PRIVATE, _plain, _up, _wrapped
+from dpfda.releases.certificate import NOT_PRIVATE
+from dpfda.releases.wording import plain, up, wrapped
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from importlib.resources import files
 
-from dpfda.apps.report.card import card_section, stamps
+from dpfda.apps.report.card import card_section
 from dpfda.apps.report.markup import number, place, row, table, text
 from dpfda.apps.report.picture import curve, describe, surface
 from dpfda.apps.report.use import downloads, examples
@@ -66,7 +66,7 @@ def _draw(release: Release, fine: Values, *, title: str, stamp: str) -> tuple[st
 
 def _header(release: Release, title: str) -> str:
     card = release.certificate
-    seen = stamps(card)
+    seen = card.stamps
     warnings = "\n".join(f'<li class="{"" if card.private else "loud"}">{text(stamp)}</li>' for stamp in seen)
     warned = f'<section class="warnings" aria-label="Warnings"><ul>\n{warnings}\n</ul></section>\n' if seen else ""
     return (
