@@ -106,18 +106,19 @@ def _shared(candidates: list[MeanFunction], curves: Curves) -> Public:
 
 def residuals(plans: list[Plan]) -> Residuals:
     """The scores of planned settings on the largest of their bases; smaller ones leave out all the rest."""
-    basis = max((plan.basis for plan in plans), key=lambda basis: basis.size)
-    bound = plans[0].bound
-    weights, cuts = np.zeros((len(plans), basis.size)), np.full((len(plans), basis.size), np.inf)
+    largest = max(plans, key=lambda plan: plan.basis.size)
+    shape = (len(plans), largest.basis.size)
+    weights, cuts = np.zeros(shape), np.full(shape, np.inf)
     for row, plan in enumerate(plans):
-        if _family(plan.basis) != _family(basis) or not basis.orthonormal or plan.noise.law == "choice":
+        if _kind(plan.basis) != _kind(largest.basis) or not plan.basis.orthonormal or plan.noise.law == "choice":
+            one, other = (f"{x.design.name!r} ({x.basis.describe()['family']})" for x in (plan, largest))
             raise UsageError(
                 "All candidates must add noise on an orthonormal basis of one family and kernel, so that they differ "
-                f"in weights alone; got {plan.design.name!r} on {_family(plan.basis)!r} among {_family(basis)!r}."
+                f"in weights alone; {one} does not go with {other}."
             )
         weights[row, : plan.basis.size], cut = _shrinkage(plan)
-        cuts[row, : plan.basis.size] = bound * cut
-    return Residuals(basis, weights, np.array([plan.noise_rms for plan in plans]), cuts)
+        cuts[row, : plan.basis.size] = plan.bound * cut
+    return Residuals(largest.basis, weights, np.array([plan.noise_rms for plan in plans]), cuts)
 
 
 def _shrinkage(plan: Plan) -> tuple[Array, Array]:
@@ -127,6 +128,5 @@ def _shrinkage(plan: Plan) -> tuple[Array, Array]:
     return np.clip(plan._shrinkage(), 0.0, 1.0), np.full(plan.basis.size, np.inf)
 
 
-def _family(basis: Basis) -> str:
-    described = {name: value for name, value in basis.describe().items() if name != "size"}
-    return str(described)
+def _kind(basis: Basis) -> dict[str, Any]:
+    return {name: value for name, value in basis.describe().items() if name != "size"}
