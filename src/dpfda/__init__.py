@@ -12,10 +12,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpfda import bases, errors, kernels, mechanisms
+    from dpfda import bases, errors, kernels, mechanisms, planner, studies
     from dpfda.bases import Domain
     from dpfda.curator import Curator
-    from dpfda.estimators import MeanFunction
+    from dpfda.estimators import MeanFunction, private_bound, private_choice
     from dpfda.planner import Plan
     from dpfda.privacy import Budget, SessionLedger, Unit
     from dpfda.records import Curves, read_curves
@@ -36,9 +36,11 @@ _HOME = {
     "SessionLedger": "dpfda.privacy",
     "Unit": "dpfda.privacy",
     "load": "dpfda.releases",
+    "private_bound": "dpfda.estimators",
+    "private_choice": "dpfda.estimators",
     "read_curves": "dpfda.records",
 }
-_MODULES = ("bases", "errors", "kernels", "mechanisms")
+_MODULES = ("bases", "errors", "kernels", "mechanisms", "planner", "studies")
 
 __all__ = [
     "Budget",
@@ -56,7 +58,11 @@ __all__ = [
     "kernels",
     "load",
     "mechanisms",
+    "planner",
+    "private_bound",
+    "private_choice",
     "read_curves",
+    "studies",
 ]
 
 

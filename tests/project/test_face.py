@@ -33,7 +33,11 @@ NAMES = [
     "kernels",
     "load",
     "mechanisms",
+    "planner",
+    "private_bound",
+    "private_choice",
     "read_curves",
+    "studies",
 ]
 
 

@@ -1,5 +1,7 @@
-"""Come here for the scikit-learn faces of private estimators."""
+"""Come here for the scikit-learn faces of private estimators, and for bounds and choices that are paid for."""
 
+from dpfda.estimators.bound import BoundChoice, private_bound
+from dpfda.estimators.choice import private_choice
 from dpfda.estimators.mean import MeanFunction
 
-__all__ = ["MeanFunction"]
+__all__ = ["BoundChoice", "MeanFunction", "private_bound", "private_choice"]
