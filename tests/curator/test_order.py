@@ -64,7 +64,8 @@ class Clerk:
 
 def estimator(events, *, neighbours=REPLACE, **kwargs):
     known = {"epsilon": 1.0, "delta": 1e-6, "bound": 1.0, "planned_n": 5, "dataset": "scans", "ledger": Clerk(events)}
-    return dpfda.MeanFunction(**{**known, "neighbours": neighbours, "batch_rows": 1, **kwargs})
+    known |= {"mechanism": "gaussian", "neighbours": neighbours, "batch_rows": 1}
+    return dpfda.MeanFunction(**known | kwargs)
 
 
 CHARGE = "charge scans mean function, gaussian 1.0"

@@ -51,7 +51,7 @@ def clipped_mean(table, ids, basis, *, grid=GRID, bound=1.0, centre=0.0, limits=
 
 @pytest.mark.parametrize("neighbours", [REPLACE, ADD_REMOVE])
 @pytest.mark.parametrize("mechanism", ["laplace", "k-norm"])
-@pytest.mark.parametrize("family", ["beam", "cosine", "fourier", "legendre", "bspline", "bernstein"])
+@pytest.mark.parametrize("family", ["beam", "cosine", "fourier", "legendre", "bspline", "bernstein", "reinsch"])
 def test_with_hardly_any_noise_the_release_is_the_clipped_mean(family, mechanism, neighbours):
     """At epsilon 1e6 noise is some millionths of the bound; what is left is rounding to the lattice."""
     table, ids = example()
@@ -195,12 +195,19 @@ def test_a_seeded_release_is_stamped_and_a_private_one_is_not():
 
 
 @pytest.mark.parametrize("neighbours", [REPLACE, ADD_REMOVE])
-def test_auto_is_gaussian_where_delta_allows_it_and_k_norm_else(neighbours):
-    table, _ = example()
-    for delta, name in ((1e-6, "gaussian"), (0.0, "k-norm")):
-        est = dpfda.MeanFunction(**{**GOOD, "delta": delta}, neighbours=neighbours, planned_n=100).fit(table)
-        assert est.release_.certificate.mechanism == name
-        assert est.plan_.mechanism.name == name
+@pytest.mark.parametrize(
+    ("n", "delta", "name"), [(40, 0.0, "k-norm"), (4000, 0.0, "k-norm"), (40, 1e-6, "k-norm"), (4000, 1e-6, "gaussian")]
+)
+def test_auto_is_k_norm_without_delta_and_else_what_has_the_least_predicted_error(n, delta, name, neighbours):
+    """For few units K-norm noise is the smaller one even where delta allows Gaussian noise."""
+    good = GOOD | {"delta": delta, "neighbours": neighbours, "planned_n": n}
+    est = dpfda.MeanFunction(**good).fit(np.zeros((n, 60)))
+    assert est.release_.certificate.mechanism == name
+    assert est.plan_.mechanism.name == name
+    if delta:
+        rivals = [dpfda.MeanFunction(**good, mechanism=each).plan(n, grid_size=60) for each in ("gaussian", "k-norm")]
+        assert est.plan_.predict().total == min(rival.predict().total for rival in rivals)
+        assert dict(est.plan_.reasons)["mechanism"].endswith("noise has the least predicted error")
 
 
 @pytest.mark.parametrize("neighbours", [REPLACE, ADD_REMOVE])

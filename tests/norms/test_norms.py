@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpfda.errors import UsageError
-from dpfda.norms import L1, L2, BlockNorm, Norm, Sensitivity, up
+from dpfda.norms import L1, L2, BlockNorm, Norm, Sensitivity, WeightedL1, WeightedL2, root_sum_of_squares, up
 
 SEARCH = settings(derandomize=True, deadline=None, max_examples=60)
 # numpy's Euclidean norm squares, so numbers far below 1e-154 would vanish in it.
@@ -36,6 +36,20 @@ def blocks(sizes: tuple[int, ...], weights: tuple[float, ...]) -> Case:
     return Case(BlockNorm(sizes, weights), sum(sizes), sum((Fraction(w) ** 2 for w in weights), Fraction(0)), vector)
 
 
+def weighted_l2(*weights: float) -> Case:
+    # One coordinate with the largest weight attains it.
+    vector = [1.0 if place == int(np.argmax(weights)) else 0.0 for place in range(len(weights))]
+    return Case(WeightedL2(weights), len(weights), Fraction(max(weights)) ** 2, vector)
+
+
+def weighted_l1(*weights: float) -> Case:
+    # Cauchy-Schwarz is attained by the weights themselves.
+    return Case(WeightedL1(weights), len(weights), sum((Fraction(w) ** 2 for w in weights), Fraction(0)), list(weights))
+
+
+# What the noise process of a Matérn kernel of order 3/2 asks for: weights of the mean over roots of eigenvalues.
+PROCESS = tuple(j**2 / (1 + j**6 / 1e4) for j in range(1, 41))
+
 # The single list of norms: a new one joins by one line.
 MEMBERS = [
     Case(L2(), 1, Fraction(1), [1.0]),
@@ -51,6 +65,15 @@ MEMBERS = [
     blocks((2, 3), (0.6, 0.8)),
     blocks((1, 4, 8, 2), (0.3, 1e-3, 2.5, 1e3)),
     blocks((8,) * 16, tuple(0.1 * (j + 1) for j in range(16))),
+    weighted_l2(0.1),
+    weighted_l2(1.0, 1.0, 1.0),
+    weighted_l2(0.3, 1e-3, 2.5, 1e3, 0.7),
+    weighted_l2(*PROCESS),
+    weighted_l1(0.1),
+    weighted_l1(1.0, 1.0),
+    weighted_l1(0.3, 1e-3, 2.5, 1e3, 0.7),
+    weighted_l1(*(0.1,) * 100),
+    weighted_l1(*PROCESS),
 ]
 
 
@@ -101,6 +124,31 @@ def test_the_norms_are_their_formulas() -> None:
     assert L2()(vector) == 13
     assert L1()(vector) == 19
     assert BlockNorm((2, 1), (2.0, 0.5))(vector) == 2 * 5 + 0.5 * 12
+    assert WeightedL2((1.0, 0.75, 0.25))(vector) == math.sqrt(9 + 9 + 9)
+    assert WeightedL1((1.0, 0.75, 0.25))(vector) == 3 + 3 + 3
+
+
+def test_equal_weights_give_the_plain_norms() -> None:
+    vector = np.linspace(-3, 2, 9)
+    assert WeightedL2((2.0,) * 9)(vector) == pytest.approx(2 * L2()(vector), rel=1e-15)
+    assert WeightedL1((2.0,) * 9)(vector) == pytest.approx(2 * L1()(vector), rel=1e-15)
+    assert WeightedL1((1.0,) * 9).over_l2(9) == pytest.approx(L1().over_l2(9), rel=1e-15)
+    assert WeightedL2((1.0,) * 9).over_l2(9) == L2().over_l2(9) == 1
+
+
+def test_the_worst_vector_of_a_weighted_sum_is_no_single_coordinate_and_beats_the_published_bound() -> None:
+    """The published sensitivity adds weights up, as if every coordinate could be as large as the ball at once."""
+    norm = WeightedL1(PROCESS)
+    exact = norm.over_l2(len(PROCESS))
+    assert max(PROCESS) < 0.6 * exact
+    assert exact < 0.4 * sum(PROCESS)
+
+
+@given(numbers=st.lists(st.floats(1e-100, 1e100), min_size=1, max_size=30))
+@settings(derandomize=True, deadline=None, max_examples=200)
+def test_the_root_of_a_sum_of_squares_is_never_too_small_and_hardly_too_large(numbers: list[float]) -> None:
+    square = sum((Fraction(x) ** 2 for x in numbers), Fraction(0))
+    assert square <= Fraction(root_sum_of_squares(tuple(numbers))) ** 2 <= square * (1 + Fraction(10, 2**52))
 
 
 @given(value=st.floats(1e-300, 1e300), steps=st.integers(1, 5))
@@ -140,7 +188,9 @@ def test_a_converted_sensitivity_is_at_least_the_exact_product_and_hardly_more(c
     assert converted.because == ("a reason" if isinstance(case.norm, L2) else expected)
 
 
-@pytest.mark.parametrize("norm", [L2(), L1(), BlockNorm((2,), (0.5,))], ids=str)
+@pytest.mark.parametrize(
+    "norm", [L2(), L1(), BlockNorm((2,), (0.5,)), WeightedL2((0.5, 2.0)), WeightedL1((0.5, 2.0))], ids=str
+)
 def test_a_sensitivity_in_the_norm_that_is_asked_for_stays_bit_for_bit(norm: Norm) -> None:
     stated = Sensitivity(0.1, norm, "a reason")
     assert stated.to(norm, 2) is stated
@@ -180,6 +230,29 @@ ERRORS = [
     (
         lambda: Sensitivity(1.0, L2(), "a reason").to(BlockNorm((2, 3), (1.0, 1.0)), 6),
         "The blocks (2, 3) hold 5 coordinates, not 6.",
+    ),
+    *(
+        (
+            lambda kind=kind, weights=weights: kind(weights),
+            f"A weighted norm needs positive finite weights, one for each coordinate, got {weights}.",
+        )
+        for kind in (WeightedL1, WeightedL2)
+        for weights in ((), (1.0, 0.0), (-1.0,), (1.0, math.inf), (math.nan,))
+    ),
+    *(
+        (call, f"This norm has weights for 2 coordinates, not {size}.")
+        for kind in (WeightedL1, WeightedL2)
+        for size in (0, 1, 3)
+        for call in (
+            lambda kind=kind, size=size: kind((1.0, 2.0)).over_l2(size),
+            lambda kind=kind, size=size: kind((1.0, 2.0))(np.ones(size)),
+            lambda kind=kind, size=size: Sensitivity(1.0, L2(), "a reason").to(kind((1.0, 2.0)), size),
+        )
+    ),
+    (
+        lambda: Sensitivity(1.0, WeightedL2((1.0, 2.0)), "a reason").to(WeightedL1((1.0, 2.0)), 2),
+        "A sensitivity in WeightedL2(weights=(1.0, 2.0)) cannot be converted to WeightedL1(weights=(1.0, 2.0)) without "
+        "loss. State it in L2().",
     ),
     *(
         (

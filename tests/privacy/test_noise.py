@@ -124,7 +124,7 @@ def test_the_first_coordinate_is_split_off_where_it_is_independent() -> None:
 
 
 ERRORS: list[tuple[Callable[[], object], str]] = [
-    (lambda: Noise("cauchy", (1,), (1.0,)), "A noise law is 'gaussian' or 'radial', got 'cauchy'."),  # type: ignore[arg-type]
+    (lambda: Noise("cauchy", (1,), (1.0,)), "A noise law is 'gaussian', 'radial' or 'choice', got 'cauchy'."),  # type: ignore[arg-type]
     (lambda: Noise("radial", (1, 2), (1.0,)), "Noise needs one scale for each block, got 2 and 1."),
     (lambda: Noise("gaussian", (), ()), "Noise needs one scale for each block, got 0 and 0."),
     (lambda: Noise("gaussian", (1,), (1.0,)).split_first(), "Noise needs one scale for each block, got 0 and 0."),
@@ -134,7 +134,7 @@ ERRORS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: Noise.from_dict({"law": "uniform", "sizes": [1], "scales": [1.0]}),
-        "A noise law is 'gaussian' or 'radial', got 'uniform'.",
+        "A noise law is 'gaussian', 'radial' or 'choice', got 'uniform'.",
     ),
 ]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import dblquad, quad
 
-from dpfda.bases import Basis, beam, bernstein, bspline, cosine, fourier, legendre, mercer, tensor
+from dpfda.bases import Basis, beam, bernstein, bspline, cosine, fourier, legendre, mercer, reinsch, tensor
 from dpfda.errors import UsageError
 from dpfda.kernels import Matern
 from dpfda.privacy import Noise
@@ -22,6 +22,7 @@ INTERVALS: dict[str, Basis] = {
     "fourier": fourier((-10, -9), 7),
     "legendre": legendre((0, 24), 8),
     "mercer": mercer(Matern(1.5, rho=1.0), (0, 2), 6),
+    "reinsch": reinsch((-1, 3), 8),
     "single": legendre((3, 7), 1),
 }
 BOX = tensor(cosine((2, 5), 4), legendre((-1, 0), 3), size=9)

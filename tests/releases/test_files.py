@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dpfda
-from dpfda.bases import FAMILIES, Basis, beam, bernstein, bspline, cosine, fourier, legendre, mercer, tensor
+from dpfda.bases import FAMILIES, Basis, beam, bernstein, bspline, cosine, fourier, legendre, mercer, reinsch, tensor
 from dpfda.errors import DataError
 from dpfda.kernels import Matern
 from dpfda.privacy import Noise
@@ -27,6 +27,7 @@ BASES: dict[str, Basis] = {
     "fourier": fourier((0, 24), 9),
     "legendre": legendre((0, 1 / 3), 9),
     "mercer": mercer(Matern(1.5, rho=0.3), (0, 1), 9),
+    "reinsch": reinsch((-3, 1 / 7), 9),
     "tensor": tensor(cosine((0, 1), 4), bernstein((0, 2), 3)),
 }
 NOISES = {"gaussian": Noise("gaussian", (4, 5), (0.1, 1 / 3)), "radial": Noise("radial", (1, 8), (0.1, 1 / 7))}

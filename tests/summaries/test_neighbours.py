@@ -21,7 +21,7 @@ from dpfda.bases import as_domain
 from dpfda.kernels import Matern
 from dpfda.mechanisms import KNorm, Laplace
 from dpfda.norms import L1, L2, BlockNorm, Sensitivity
-from dpfda.planner import make_plan
+from dpfda.planner import Request, make_plan
 from dpfda.privacy import ADD_REMOVE, REPLACE, Budget, Unit
 from dpfda.records import RADIUS, Curves, Lattice, exact_sum, smallest_cap
 from dpfda.summaries import Mean, Public
@@ -55,14 +55,16 @@ class Case:
         basis = FAMILIES[family]
         grid = BOX if basis.domain.dimension == 2 else LINE
         plan = make_plan(
-            budget=Budget(1.0, 1e-6 if mechanism == "gaussian" else 0.0),
-            n=50,
-            bound=BOUND,
-            domain=as_domain(basis.domain),
-            neighbours=neighbours,
-            mechanism=mechanism,
-            basis=basis,
-            grid_size=len(grid),
+            Request(
+                budget=Budget(1.0, 1e-6 if mechanism == "gaussian" else 0.0),
+                n=50,
+                bound=BOUND,
+                domain=as_domain(basis.domain),
+                neighbours=neighbours,
+                mechanism=mechanism,
+                basis=basis,
+                grid_size=len(grid),
+            )
         )
         unit = Unit("person", neighbours)
         public = Public(
