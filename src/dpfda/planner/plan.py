@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dpfda.arrays import Array
 from dpfda.bases import Basis
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms import Mechanism
@@ -44,7 +45,6 @@ DESIGNS: dict[str, Callable[[Request], Design]] = {
 }
 # Those of the papers whose published noise is larger than privacy needs.
 CALIBRATED = ("gp", "iclp-qr", "iclp-ar", "frl")
-OWN = ("gaussian", "k-norm", "laplace")
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +93,11 @@ class Plan:
         if self.noise.law == "choice":
             return None
         frequencies, noise = self.basis.frequencies, self.noise.variances / self.bound**2
-        edge = float(max(frequencies.max(), self.basis.size - 1.0) + 1) ** (1 / self.basis.domain.dimension)
-        if self.basis.domain.dimension > 1:
-            edge = float(frequencies.max()) + 1
+        # The first frequency that is left out; where the index is a place it stands for one.
+        dimension = self.basis.domain.dimension
+        edge = float(frequencies.max()) + 1 if frequencies.any() else self.basis.size ** (1 / dimension)
         if self.design.name == "bernstein":
-            degree = round(self.basis.size ** (1 / self.basis.domain.dimension)) - 1
+            degree = round(self.basis.size ** (1 / dimension)) - 1
             # The Bernstein operator keeps the share prod (1 - i/K) of its eigenfunction of degree k (Kelisky, Rivlin).
             frequencies = np.arange(degree + 1.0)
             kept = np.concatenate([[1.0], np.cumprod(1 - np.arange(degree) / max(degree, 1))])
@@ -113,11 +113,11 @@ class Plan:
             privacy = float(np.trace(self.basis.gram() * noise))
         return Prediction(bias, 1 / self.n, privacy)
 
-    def _shrinkage(self) -> Any:
+    def _shrinkage(self) -> Array:
         if self.design.weights is not None:
             return np.array(self.design.weights)
         weights = getattr(self.mechanism, "weights", None)  # the exponential mechanism shrinks by its base measure
-        return np.ones(self.basis.size) if weights is None else weights(_scale(self.request, self.design))
+        return np.ones(self.basis.size) if weights is None else np.asarray(weights(_scale(self.request, self.design)))
 
     def table(self, within: SmoothnessClass = DEFAULT_CLASS) -> Ranking:
         """All mechanisms for the same request, ranked by their predicted error; reads no data."""
@@ -125,6 +125,9 @@ class Plan:
         for name in DESIGNS:
             for calibration in ("exact", "published") if name in CALIBRATED else ("exact",):
                 rows.append(self._row(name, calibration, within))
+        if not any(row.chosen for row in rows):
+            # A mechanism of the user's own, or the simpler bound.
+            rows.append(Row(self.design.name, self.request.calibration, self.predict(within), chosen=True))
         return Ranking(self.n, self.budget, self.bound, within, tuple(sorted(rows, key=Row.order)))
 
     def _row(self, name: str, calibration: str, within: SmoothnessClass) -> Row:
@@ -174,8 +177,8 @@ class Plan:
             []
             if prediction is None
             else [
-                f"  error       at most {self.bound * math.sqrt(prediction.total):.4g} root mean square expected after "
-                f"smoothing, over {DEFAULT_CLASS.text}"
+                f"  error       at most {self.bound * math.sqrt(prediction.total):.4g} root mean square expected"
+                f"{' after smoothing' if self.design.smoothing else ''}, over {DEFAULT_CLASS.text}"
             ]
         )
         lines = [
@@ -219,7 +222,7 @@ def _planned(request: Request, why: str) -> Plan:
         design = DESIGNS[request.mechanism](request)
     else:
         design = own_design(request, request.mechanism)
-    if request.calibration != "exact" and design.name in OWN:
+    if request.calibration != "exact" and design.name not in (*CALIBRATED, "bernstein"):
         raise UsageError(
             f"calibration={request.calibration!r} is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; "
             f"{design.name!r} is always calibrated exactly."
