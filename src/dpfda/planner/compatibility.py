@@ -13,7 +13,9 @@ Law = Literal["gaussian", "laplace"]
 
 @dataclass(frozen=True, slots=True)
 class Compatibility:
-    """Coordinates of a change fall like `j^-summary`, deviations of the noise like `j^-noise`; inf: faster than any.
+    """Coordinates of a change fall like `j^-summary`, deviations of the noise like `j^-noise`.
+
+    Where eigenvalues fall faster than any power of j, `of_eigenvalues` says that both exponents are powers of these.
 
     In infinitely many coordinates a finite scale exists if the change, divided by the noise, is bounded in square sum
     (Gaussian noise: Mirshani et al., Theorem 3.1) or in absolute sum (Laplace noise: Lin and Reimherr, Theorems 5, 7
@@ -25,23 +27,24 @@ class Compatibility:
     summary: float
     noise: float
     published: bool = False
+    of_eigenvalues: bool = False
 
     def __post_init__(self) -> None:
         if self.law not in ("gaussian", "laplace"):
             raise UsageError(f"A noise process is 'gaussian' or 'laplace', got {self.law!r}.")
+        if not (self.summary >= 0 and self.noise >= 0):
+            raise UsageError(f"Exponents of decay are numbers, 0 or more, got {self.summary!r} and {self.noise!r}.")
 
     @property
     def margin(self) -> float:
         """By how much the summary's exponent must exceed the noise's."""
-        if self.law == "gaussian":
+        if self.law == "gaussian" or self.of_eigenvalues:
             return 0.0
         return 1.0 if self.published else 0.5
 
     @property
     def possible(self) -> bool:
         """Whether some finite scale is private in infinitely many coordinates."""
-        if math.isinf(self.summary):
-            return True
         gap = self.summary - self.noise
         return gap >= 0 if self.law == "gaussian" else gap > self.margin
 
@@ -49,12 +52,18 @@ class Compatibility:
         """Refuse a pair for which no scale is private, naming both exponents and a choice that works."""
         if self.possible:
             return
-        more = "at least as fast as" if self.law == "gaussian" else f"faster by more than j^-{self.margin:g} than"
+        more = "at least as fast as" if self.law == "gaussian" else "faster than"
+        if self.margin:
+            more = f"faster by more than j^-{self.margin:g} than"
         raise IncompatibleNoise(
             f"No finite scale of this {self.law} process is private: a person's coordinates fall like "
-            f"{_power(self.summary)} and the noise like {_power(self.noise)}, but they must fall {more} the noise. "
-            f"{way_out}"
+            f"{self._power(self.summary)} and the noise like {self._power(self.noise)}, but they must fall {more} the "
+            f"noise. {way_out}"
         )
+
+    def _power(self, exponent: float) -> str:
+        power = f"lambda_j^{exponent:g}" if self.of_eigenvalues else f"j^-{exponent:g}"
+        return power if exponent > 0 else f"{power} (not at all)"
 
 
 def penalised(law: Law, *, eta: float, penalty: float, decay: float, published: bool = False) -> Compatibility:
@@ -68,15 +77,8 @@ def penalised(law: Law, *, eta: float, penalty: float, decay: float, published: 
     >>> penalised("laplace", eta=0.5, penalty=0.1, decay=4.0).possible
     False
     """
-    falls = eta * decay if penalty > 0 and eta > 0 else 0.0
-    if math.isinf(decay) and falls:
-        # Eigenvalues fall faster than any power, and so does lambda^(eta - 1/2) for eta above one half.
-        enough = eta > 0.5 or (law == "gaussian" and eta == 0.5)
-        return Compatibility(law, math.inf if enough else 0.0, math.inf, published)
-    return Compatibility(law, falls, decay / 2, published)
-
-
-def _power(exponent: float) -> str:
-    if exponent == 0:
-        return "j^-0 (not at all)"
-    return "any power of 1/j" if math.isinf(exponent) else f"j^-{exponent:g}"
+    falls = eta if penalty > 0 else 0.0
+    if math.isinf(decay):
+        # lambda^(eta - 1/2) falls faster than any power of j for eta above one half.
+        return Compatibility(law, falls, 0.5, published, of_eigenvalues=True)
+    return Compatibility(law, falls * decay, decay / 2, published)

@@ -12,6 +12,7 @@ from dpfda.bases import Basis
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.kernels import Kernel, Matern, Tensor
 from dpfda.mechanisms import Gaussian, Laplace, Mechanism, SoftThreshold
+from dpfda.mechanisms.randomness import LARGEST_SCALE
 from dpfda.norms import L2, Sensitivity, up
 from dpfda.planner.compatibility import Law, penalised
 from dpfda.planner.design import Design
@@ -24,6 +25,7 @@ from dpfda.records import RADIUS
 TERMS = 100  # of a noise process, as in the papers' studies; fewer where the grid is coarser
 WIDEST = 2.0**20  # beyond this ratio of noise scales a coordinate carries nothing, and is left out
 COUNT_SHARE = 0.5  # of the private count, in units of the bound
+SMALLEST = 1e-300
 
 
 def gp(request: Request) -> Design:
@@ -39,27 +41,17 @@ def iclp_qr(request: Request) -> Design:
 def _process(request: Request, name: str, law: Law) -> Design:
     kernel, why_kernel = noise_kernel(request)
     chosen, why_penalty = _parameters(request, name, kernel)
-    published = request.calibration == "published"
-    pair = penalised(
-        law,
-        eta=chosen.eta,
-        penalty=chosen.penalty,
-        decay=kernel.decay(request.domain.dimension),
-        published=published,
-    )
-    cut = request.size is not None or isinstance(request.basis, Basis)
-    if not cut:
-        pair.check(_way_out(law, kernel.decay(request.domain.dimension), published=published))
+    possible = _compatible(request, law, chosen, kernel.decay(request.domain.dimension))
     basis, weights = _penalised_basis(request, kernel, chosen)
     roots = np.sqrt(_eigenvalues(basis))
     shape = roots / weights
-    kept = int(np.sum(shape <= WIDEST * shape.min()))  # weights over roots fall, but for the very first ones
+    kept = _within_reach(request, shape)
     basis, weights, shape = _cut(request, kernel, basis, kept), weights[:kept], shape[:kept] / shape[:kept].min()
     least = published_scale(request, name, shape, weights=weights, roots=roots[:kept], parameters=chosen)
     truncated = (
-        f"truncated to {basis.size} functions; in infinitely many no finite scale would be private"
-        if not pair.possible
-        else f"the {basis.size} leading eigenfunctions of the noise"
+        f"the {basis.size} leading eigenfunctions of the noise"
+        if possible
+        else f"truncated to {basis.size} functions; in infinitely many no finite scale is known to be private"
     )
     return _design(
         request,
@@ -76,10 +68,15 @@ def iclp_ar(request: Request) -> Design:
     """The Laplace process of Lin and Reimherr around a mean with absolute penalty: a soft threshold."""
     kernel, why_kernel = noise_kernel(request)
     chosen, why_penalty = _parameters(request, "iclp-ar", kernel)
+    if 0 in (chosen.eta, chosen.penalty) and not _stated(request):
+        # Else the threshold leaves finitely many coordinates, and any noise can protect these.
+        penalised("laplace", eta=0.0, penalty=0.0, decay=kernel.decay(request.domain.dimension)).check(
+            "Take eta and penalty above 0, or state size to release finitely many coordinates."
+        )
     basis = noise_basis(request, kernel, _terms(request))
     eigenvalues = _eigenvalues(basis)
     # Curves are measured in units of the bound, so the threshold is too. Where it exceeds one nothing would be left.
-    thresholds = chosen.penalty / (2 * eigenvalues ** (chosen.eta / 2))
+    thresholds = chosen.penalty / np.maximum(2 * eigenvalues ** (chosen.eta / 2), SMALLEST)
     kept = max(1, int(np.sum(thresholds < 1)))
     basis, shape = _cut(request, kernel, basis, kept), np.sqrt(eigenvalues[:kept] / eigenvalues[:kept].min())
     steps = [int(t * request.n * RADIUS) for t in np.minimum(thresholds[:kept], 1.0)]
@@ -102,7 +99,7 @@ def iclp_ar(request: Request) -> Design:
 def frl(request: Request) -> Design:
     """Independent Laplace noise on a few coordinates: the finite-dimensional representation of Lin and Reimherr."""
     safe = privacy_safe("frl", n=request.n, epsilon=request.budget.epsilon, decay=1.0)
-    size = int(min(request.size or safe.terms or 1, request.grid_size or TERMS))
+    size = int(request.size or min(safe.terms or 1, request.grid_size or TERMS))
     if request.basis is not None:
         basis, why = basis_of(request, size, "cosine")
         reasons: tuple[tuple[str, str], ...] = (("basis", why),)
@@ -128,6 +125,8 @@ def bernstein(request: Request) -> Design:
 
     Its published sensitivity, (K+1)^d times the supremum's, is already exact where values are bounded.
     """
+    if request.calibration == "simple":
+        published_scale(request, "bernstein", np.ones(1))  # refuses
     dimension = request.domain.dimension
     degree = 20 if dimension == 1 else 8
     size = int(request.size) if request.size is not None else (degree + 1) ** dimension
@@ -193,7 +192,7 @@ def published_scale(
         if request.budget.epsilon > 1:
             raise CannotMeetBudget(
                 f"The published scale of the Gaussian process is proven for epsilon up to 1, got "
-                f"{request.budget.epsilon:g}. Use calibration='exact', which holds for every epsilon."
+                f"{request.budget.epsilon!r}. Use calibration='exact', which holds for every epsilon."
             )
         return up(math.sqrt(2 * math.log(2 / request.budget.delta)) * longest / request.budget.epsilon, 4)
     return up(
@@ -217,8 +216,11 @@ def _design(
     reasons: tuple[tuple[str, str], ...],
     thresholds: tuple[float, ...] = (),
 ) -> Design:
-    how = {"exact": (), "published": (("calibration", "as published, more noise than privacy needs"),)}
-    extra = how.get(request.calibration, (("calibration", "the simpler bound of Theorem 4.1"),))
+    how = {
+        "exact": "",
+        "simple": "the simpler bound of Theorem 4.1",
+        "published": "as published, more noise than privacy needs" if least_scale else "as published, which is exact",
+    }[request.calibration]
     return Design(
         name=name,
         basis=basis,
@@ -226,7 +228,7 @@ def _design(
         weights=weights,
         least_scale=least_scale,
         count_weight=round(COUNT_SHARE * RADIUS) if request.counted else 0,
-        reasons=(*reasons, *extra),
+        reasons=(*reasons, *((("calibration", how),) if how else ())),
         smoothing=False,
         thresholds=thresholds,
     )
@@ -234,6 +236,11 @@ def _design(
 
 def _parameters(request: Request, name: str, kernel: Kernel) -> tuple[Parameters, str]:
     decay = kernel.decay(request.domain.dimension)
+    if math.isnan(decay) and (request.eta is None or request.penalty is None or not _stated(request)):
+        raise UsageError(
+            f"How fast the eigenvalues of {kernel} fall is not known. Give the kernel a smoothness, or state eta, "
+            "penalty and size."
+        )
     safe = privacy_safe(name, n=request.n, epsilon=request.budget.epsilon, decay=decay)
     eta = safe.eta if request.eta is None else float(request.eta)
     penalty = safe.penalty if request.penalty is None else float(request.penalty)
@@ -261,15 +268,43 @@ def noise_basis(request: Request, kernel: Kernel, size: int) -> Basis:
 
 def _eigenvalues(basis: Basis) -> Array:
     eigenvalues = basis.eigenvalues
-    assert eigenvalues is not None  # _mercer made sure
+    assert eigenvalues is not None  # noise_basis made sure
     positive = eigenvalues[: int(np.sum(eigenvalues > 0))]
     return np.asarray(positive, dtype=np.float64)
 
 
 def _penalised_basis(request: Request, kernel: Kernel, chosen: Parameters) -> tuple[Basis, Array]:
     basis = noise_basis(request, kernel, _terms(request))
-    powers = _eigenvalues(basis) ** chosen.eta
+    powers = np.maximum(_eigenvalues(basis) ** chosen.eta, SMALLEST)  # a high power may vanish in doubles
     return basis, powers / (powers + chosen.penalty)
+
+
+def _stated(request: Request) -> bool:
+    """Whether the user asked for finitely many coordinates."""
+    return request.size is not None or isinstance(request.basis, Basis)
+
+
+def _compatible(request: Request, law: Law, chosen: Parameters, decay: float) -> bool:
+    """Whether a finite scale is private in infinitely many coordinates; refused if not, and these are asked for."""
+    if math.isnan(decay):
+        return False
+    published = request.calibration == "published"
+    pair = penalised(law, eta=chosen.eta, penalty=chosen.penalty, decay=decay, published=published)
+    if not _stated(request):
+        pair.check(_way_out(law, decay, published=published))
+    return pair.possible
+
+
+def _within_reach(request: Request, shape: Array) -> int:
+    """How many leading coordinates have noise that can be drawn and leaves anything of them.
+
+    Shapes fall while the penalty is small against the eigenvalues, and rise without end from there on.
+    """
+    # An upper bound on every scale below, so that none of them is too large to be drawn.
+    scale = longest_change(request) * max(len(shape), 64) / request.budget.epsilon
+    least = int(np.argmin(shape))
+    beyond = np.flatnonzero(shape[least:] > max(1.0, min(WIDEST, LARGEST_SCALE / scale)) * shape[least])
+    return least + int(beyond[0]) if len(beyond) else len(shape)
 
 
 def _cut(request: Request, kernel: Kernel, basis: Basis, size: int) -> Basis:
@@ -291,7 +326,7 @@ def _with_count(request: Request, shape: Array) -> tuple[float, ...]:
 
 def _way_out(law: Law, decay: float, *, published: bool) -> str:
     if math.isinf(decay):
-        return "Take eta = 1, or state size to release finitely many coordinates."
+        return "Take eta = 1 with a penalty above 0, or state size to release finitely many coordinates."
     least = 0.5 if law == "gaussian" else 0.5 + (1.0 if published else 0.5) / decay
     enough = math.ceil(least * 20 + 1) / 20
     return (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpfda.arrays import Array
+from dpfda.errors import DpfdaError
 from dpfda.privacy import Budget
 from dpfda.releases.bands import multiplier
 
@@ -40,7 +41,11 @@ def _at(plan: Plan, *, epsilon: float | None = None, n: int | None = None) -> di
 
     budget = plan.budget if epsilon is None else Budget(epsilon, plan.budget.delta)
     request = replace(plan.request, budget=budget, n=plan.n if n is None else n)
-    ranking = make_plan(request).table()
+    try:
+        ranking = make_plan(request).table()
+    except DpfdaError:
+        # What was stated does not go with every epsilon and every n; the others do.
+        ranking = make_plan(replace(request, mechanism="auto", calibration="exact", basis=None, size=None)).table()
     return {
         f"{row.mechanism}{'' if row.calibration == 'exact' else ', published'}": plan.bound
         * float(np.sqrt(row.prediction.total))

@@ -12,7 +12,7 @@ from dpfda.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class SmoothnessClass:
-    """Mean curves with `sum f_j^(2 order) x_j^2 <= (radius bound)^2`, f_j the frequency of a function in half-waves.
+    """Means within the bound that have `sum f_j^(2 order) x_j^2 <= (radius bound)^2`, f_j frequencies in half-waves.
 
     Of order 1: the root mean square of the slope, times the length of the domain, is at most pi times radius and bound;
     a single half-wave of the largest size has radius 1. The default suits curves as rough as daily loads or scans.
@@ -49,17 +49,30 @@ class Prediction:
 
 
 def worst_bias(weights: Array, frequencies: Array, edge: float, within: SmoothnessClass) -> float:
-    """The largest squared bias of fixed weights: `radius^2 max ((1 - a_j) / f_j^order)^2`, and of what was cut off.
+    """The largest squared bias of fixed weights over the class, and of what was cut off from the frequency `edge` on.
 
-    `edge` is the first frequency that is not in the basis. Coordinates of frequency zero are bounded by one.
+    In squares `p_j = x_j^2` it is a linear programme: `sum (1 - a_j)^2 p_j` with `sum p_j <= 1` and `sum c_j p_j <=
+    radius^2`, where `c_j = f_j^(2 order)`. Two coordinates at most are in use, one on each side of the radius.
     """
-    rough = np.maximum(frequencies, 1e-300) ** within.order
-    inside = np.minimum(within.radius / rough, 1.0) * (1 - weights)
-    return float(max(np.max(inside**2, initial=0.0), min(within.radius / edge**within.order, 1.0) ** 2))
+    costs = np.append(frequencies, edge) ** (2 * within.order)
+    gains = np.append((1 - weights) ** 2, 1.0)
+    square = within.radius**2
+    cheap = costs <= square
+    best = float(np.max(gains[cheap], initial=0.0))
+    # Each costly coordinate alone, as large as it can be, then with each cheap one for the rest of the bound.
+    dear, worth = costs[~cheap], gains[~cheap]
+    best = max(best, float(np.max(worth * square / dear, initial=0.0)))
+    for cost, gain in zip(costs[cheap], gains[cheap], strict=True):
+        share = (square - cost) / (dear - cost)
+        best = max(best, float(np.max(share * worth + (1 - share) * gain, initial=0.0)))
+    return best
 
 
 def worst_thresholding(thresholds: Array, frequencies: Array, edge: float, within: SmoothnessClass) -> float:
-    """The largest squared bias of a soft threshold: coordinates as large as their threshold, smoothest ones first."""
+    """The largest squared bias of a soft threshold: coordinates as large as their threshold, smoothest ones first.
+
+    What is left of the radius lies beyond `edge`; together they are no longer than the bound.
+    """
     left, lost = within.radius**2, 0.0
     for place in np.argsort(frequencies, kind="stable"):
         cost = frequencies[place] ** (2 * within.order)
@@ -67,7 +80,7 @@ def worst_thresholding(thresholds: Array, frequencies: Array, edge: float, withi
         taken = square if cost * square <= left else left / cost
         left -= cost * taken
         lost += taken
-    return float(lost + left / edge ** (2 * within.order))
+    return float(min(lost + left / edge ** (2 * within.order), 1.0))
 
 
 def linear_minimax(noise: Array, frequencies: Array, edge: float, within: SmoothnessClass) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,8 @@ class Request:
         if not (self.kernel is None or isinstance(self.kernel, Kernel)):
             raise UsageError(f"kernel must be a kernel such as dpfda.kernels.Matern(1.5, 0.1), got {self.kernel!r}.")
         for name, value, least in (("eta", self.eta, 0.0), ("penalty", self.penalty, 0.0)):
-            if value is not None and not (isinstance(value, int | float) and least <= value < np.inf):
+            real = isinstance(value, Real) and not isinstance(value, bool)
+            if value is not None and not (real and least <= float(value) < np.inf):
                 raise UsageError(f"{name} must be a finite number, 0 or more, got {value!r}.")
         if self.size is not None and (
             isinstance(self.size, bool) or not isinstance(self.size, int | np.integer) or self.size < 1

@@ -72,11 +72,17 @@ def _coordinates(request: Request, basis: Basis) -> tuple[Array, Array]:
     """Coordinates of the candidates, (m, size), and the norms of what the basis leaves out, (m,)."""
     points, weights = basis.nodes()
     flat = points[:, 0] if points.shape[1] == 1 else points
+    most = min(1e3, 2.0**62 / request.n / RADIUS)  # so that sums of n units stay within 64 bits
     rows = []
     for candidate in request.candidates or ():
-        values = np.asarray(candidate(flat), dtype=np.float64) * np.ones(len(points))
-        if not (np.abs(values) <= 1e3 * request.bound).all():
-            raise UsageError("A candidate must be finite everywhere, and within a thousand bounds of the centre.")
+        try:
+            values = np.broadcast_to(np.asarray(candidate(flat), dtype=np.float64), len(points))
+        except (TypeError, ValueError):
+            values = np.full(len(points), np.nan)
+        if not (np.abs(values) <= most * request.bound).all():
+            raise UsageError(
+                f"A candidate must give a finite number for each point, within {most:g} bounds of the centre."
+            )
         rows.append(values)
     values = np.array(rows)
     table = (values * weights) @ basis.matrix(points)
