@@ -138,7 +138,7 @@ class Curator:
             raise UsageError("A choice is made for pure epsilon and a public number of units: delta=0, 'replace-one'.")
         if not 1 <= self.public.n <= MOST_UNITS:
             raise DataError(f"A choice needs between 1 and 2^38 {self.public.unit.name}s, got {self.public.n}.")
-        rate = rate_of(budget.epsilon, selection.sensitivity)
+        rate = rate_of(budget.epsilon, selection.spread)
         encode = selection.encode(self.public)
         # The whole way once, on an empty curve and on no curve at all: what fails, fails before the charge.
         encode(np.full((1, len(self.public.grid)), np.nan))
@@ -258,7 +258,13 @@ class Curator:
             recorded=self._recorded(),
             software=_software(),
             warnings=_warnings(terms.budget, public, randomness),
+            shrunk_by=_shrunk_by(terms),
         )
+
+
+def _shrunk_by(terms: Terms) -> str:
+    """What made the mean smaller before the noise, in words; empty for a summary and a mechanism that say nothing."""
+    return " and ".join(filter(None, (getattr(part, "shrinks", "") for part in (terms.summary, terms.mechanism))))
 
 
 @cache

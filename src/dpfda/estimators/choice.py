@@ -60,7 +60,7 @@ def private_choice(
     Settings are estimators that share bound, domain, centre and family of basis, e.g. of "gp" or "iclp-qr" with
     several penalties, or of "frl" with several sizes. The root mean square of what the penalty takes from the exact
     mean moves by at most `2 bound / n` if one unit is replaced, and the noise is public: one is drawn with probability
-    proportional to `exp(-epsilon n (left out + noise) / (4 bound))`. This costs pure epsilon, on top of the epsilon of
+    proportional to `exp(-epsilon n (left out + noise) / (sqrt(8) bound))`. This costs pure epsilon, on top of that of
     the release that follows. Settings that are smoothed after the noise adapt by themselves and need no choice.
     """
     budget = Budget(epsilon, 0.0)
@@ -74,7 +74,7 @@ def private_choice(
     curves = as_curves(X, grid=grid, units=units)
     public = _shared(listed, curves)
     selection = residuals([candidate.plan_for(curves) for candidate in listed])
-    off = 2 * math.log(len(listed) / 0.05) / budget.epsilon * 2 * public.lattice.bound / public.planned
+    off = math.log(len(listed) / 0.05) / budget.epsilon * math.sqrt(8) * public.lattice.bound / public.planned
     curator = Curator(
         curves,
         public,

@@ -75,13 +75,14 @@ def choose(scores: Scores, rate: float, *, randomness: Randomness) -> int:
             return int(proposed[accepted[0]])
 
 
-def rate_of(epsilon: float, sensitivity: float) -> float:
-    """The rate `epsilon / (2 sensitivity)` at which a choice costs epsilon, from below.
+def rate_of(epsilon: float, spread: float) -> float:
+    """The rate `epsilon / spread` at which a choice costs epsilon, from below.
 
-    Each score moves by at most the sensitivity, so log likelihood ratios lie in an interval of length
-    `2 rate sensitivity`. A few steps more reach below the decimal epsilon that was typed.
+    For any two neighbours the changes of all scores must lie in an interval of this length: twice the sensitivity does,
+    and sometimes less. Then log likelihood ratios lie in one of length epsilon. A few steps more reach below the
+    decimal epsilon that was typed.
     """
-    rate = epsilon / (2 * sensitivity)
+    rate = epsilon / spread
     for _ in range(4):
         rate = math.nextafter(rate, 0.0)
     return rate

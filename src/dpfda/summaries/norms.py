@@ -38,7 +38,7 @@ class Within:
 class NormQuantile:
     """The candidate within which a stated share of the units lies: its score is by how many units it misses that.
 
-    Replacing one unit moves each count by at most one, and so each score.
+    Replacing one unit moves each count by at most one, and so each score; one may rise as another falls.
     """
 
     candidates: tuple[float, ...]  # increasing
@@ -47,7 +47,7 @@ class NormQuantile:
     width: int  # values of a curve
 
     name: ClassVar[str] = "bound"
-    sensitivity: ClassVar[float] = 1.0
+    spread: ClassVar[float] = 2.0
 
     @property
     def size(self) -> int:

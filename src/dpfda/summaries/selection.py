@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
@@ -11,6 +12,7 @@ from dpfda.arrays import Array, Integers
 from dpfda.bases import Basis
 from dpfda.errors import UsageError
 from dpfda.mechanisms.choice import Scores
+from dpfda.norms import up
 from dpfda.records import RADIUS, Lattice
 from dpfda.records.sums import Clipping, Encode
 from dpfda.summaries.base import Public
@@ -22,13 +24,13 @@ SHARES = 2**24  # weights are rounded down to this many parts of one
 class Selection(Protocol):
     """A choice among candidates by their scores, the lower the better.
 
-    Replacing one unit moves every score by at most `sensitivity`.
+    If one unit is replaced, the changes of all scores lie in an interval of length `spread`.
     """
 
     @property
     def name(self) -> str: ...
     @property
-    def sensitivity(self) -> float: ...
+    def spread(self) -> float: ...
     @property
     def size(self) -> int:
         """The length of a unit's vector."""
@@ -51,8 +53,10 @@ class Residuals:
     """What each of several settings would leave out of the mean, plus its own error: the norm of a residual.
 
     Setting i keeps the share `weights[i, j]` of coordinate j, or all but `thresholds[i, j]` of it, and is off by
-    `errors[i]` anyway, all in the units of the curve. As a function of the sum S in lattice steps its score
-    `|min((1 - a) |S|, n threshold)|_2 + n error` moves by at most as much as S does, that is two radii.
+    `errors[i]` anyway, all in the units of the curve. Its score is `|min((1 - a) |S|, n threshold)|_2 + n error`, S the
+    sum in lattice steps. Along the way from S to a neighbour, two radii at most, the gradients of two scores are no
+    longer than 1 and have the signs of S, so they are at most a right angle and the root of two apart: so much of the
+    way two scores can move against each other.
     """
 
     basis: Basis
@@ -63,7 +67,7 @@ class Residuals:
     left: Integers = field(init=False)
 
     name: ClassVar[str] = "choice among settings"
-    sensitivity: ClassVar[float] = 2.0 * RADIUS * SHARES
+    spread: ClassVar[float] = up(2 * math.sqrt(2) * RADIUS * SHARES)
 
     def __post_init__(self) -> None:
         shapes = {np.shape(self.weights), (len(self.errors), self.basis.size)}
