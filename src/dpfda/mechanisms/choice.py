@@ -48,7 +48,8 @@ def choose(scores: Scores, rate: float, *, randomness: Randomness) -> int:
 
     Candidates are proposed at random and accepted with probability `exp(-rate (score_i - base))`; any base below all
     scores gives the same law, and this one makes the best candidate all but certain to be accepted. A batch holds so
-    many proposals that one is enough but for a chance of e^-60: the time does not tell how the scores lie.
+    many proposals that one is enough but for a chance of e^-60, or e^-16 beyond 2^14 candidates: the time does not tell
+    how the scores lie.
     """
     if not 0 < rate <= LARGEST_RATE:
         raise UsageError(f"The rate of a choice must be positive and at most {LARGEST_RATE:g}, got {rate!r}.")
