@@ -125,7 +125,7 @@ def _shrinkage(plan: Plan) -> tuple[Array, Array]:
     """The shares of the coordinates that a setting keeps, and the thresholds by which it cuts them instead."""
     if plan.design.thresholds:
         return np.zeros(plan.basis.size), np.array(plan.design.thresholds)
-    return np.clip(plan._shrinkage(), 0.0, 1.0), np.full(plan.basis.size, np.inf)
+    return np.clip(plan.weights, 0.0, 1.0), np.full(plan.basis.size, np.inf)
 
 
 def _kind(basis: Basis) -> dict[str, Any]:

@@ -109,11 +109,13 @@ class Plan:
         elif self.design.smoothing and self.basis.orthonormal and frequencies.any():
             bias, privacy = linear_minimax(noise, frequencies, edge, within)
         else:
-            bias = worst_bias(self._shrinkage(), frequencies, edge, within)
+            bias = worst_bias(self.weights, frequencies, edge, within)
             privacy = float(np.trace(self.basis.gram() * noise))
         return Prediction(bias, 1 / self.n, privacy)
 
-    def _shrinkage(self) -> Array:
+    @property
+    def weights(self) -> Array:
+        """What the mechanism leaves of every coordinate of the mean before the noise, (size,); no threshold counted."""
         if self.design.weights is not None:
             return np.array(self.design.weights)
         weights = getattr(self.mechanism, "weights", None)  # the exponential mechanism shrinks by its base measure
