@@ -39,6 +39,7 @@ class Exponential:
     name: ClassVar[str] = "exponential"
     norm: ClassVar[Norm] = L2()
     pure: ClassVar[bool] = True
+    shrinks: ClassVar[str] = "the base measure and the cut to the ball"  # for the card: no band knows about it
 
     def __post_init__(self) -> None:
         whole = all(isinstance(number, int) for number in (self.n, self.radius))

@@ -35,6 +35,11 @@ class SoftThreshold:
         return f"{self.inner.name} after a soft threshold"
 
     @property
+    def shrinks(self) -> str:
+        """For the card: what the noise band knows nothing about."""
+        return " and ".join(("the soft threshold", *filter(None, [getattr(self.inner, "shrinks", "")])))
+
+    @property
     def norm(self) -> Norm:
         return self.inner.norm
 

@@ -27,7 +27,8 @@ def check_level(level: float) -> None:
 class Band:
     """A simultaneous band: it holds the exact clipped summary at all points at once, with probability `level`.
 
-    It does not cover what clipping, the finite basis or the sampling of people did.
+    It does not cover what clipping, the finite basis or the sampling of people did, nor a penalty or threshold before
+    the noise: then it holds what that left of the clipped summary, and the card says so.
     """
 
     points: Array  # (m,) or (m, p)

@@ -46,6 +46,7 @@ class Certificate:
     recorded: str
     software: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
+    shrunk_by: str = ""  # what shrank the mean before the noise, and so is in no band; empty: nothing did
 
     def to_dict(self) -> dict[str, Any]:
         """The card as plain data."""
@@ -93,6 +94,16 @@ class Certificate:
             f"{otherwise}{exception}."
         )
 
+    @property
+    def not_covered(self) -> str:
+        """What the noise band says nothing about."""
+        more = f", {self.shrunk_by}" if self.shrunk_by else ""
+        return f"The noise band does not cover what clipping, the finite basis{more} or the sampling of people did."
+
+    def _mechanism(self) -> str:
+        noise = "" if self.noise == self.mechanism else f", {self.noise}"
+        return self.mechanism + noise + (f"; the mean is shrunk by {self.shrunk_by}" if self.shrunk_by else "")
+
     def _sensitivity(self) -> str:
         if self.neighbours == REPLACE:
             moves = f"moves the mean by at most {2 * self.bound / self.n:.4g} root mean square"
@@ -119,7 +130,7 @@ class Certificate:
             ("units", count),
             ("domain", " x ".join(f"[{low:g}, {high:g}]" for low, high in self.domain)),
             ("bound", f"{plain(self.bound)}, on the root mean square around the centre: {self.centre}"),
-            ("mechanism", self.mechanism + ("" if self.noise == self.mechanism else f", {self.noise}")),
+            ("mechanism", self._mechanism()),
             (
                 "noise",
                 f"{self.noise_rms:.4g} root mean square before smoothing, {self.noise_rms / self.bound:.2g} of the "
@@ -148,8 +159,6 @@ class Certificate:
             *(entry(label, said) for label, said in (*most, *chosen, software)),
             "",
             wrapped("  ", self.sentence),
-            wrapped(
-                "  ", "The noise band does not cover what clipping, the finite basis or the sampling of people did."
-            ),
+            wrapped("  ", self.not_covered),
         ]
         return "\n".join(lines)

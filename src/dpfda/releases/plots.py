@@ -33,7 +33,10 @@ def plot(release: Release, ax: Any, level: float) -> Any:
 def _name(release: Release, what: str) -> str:
     if release.noise.law == "choice":
         return f"{what}, chosen among public candidates"
-    return f"{what} (smoothing: {release.smoothing.name}), error about {release.estimated_error:.2g} root mean square"
+    # What shrank the mean first is an error too, and nobody knows how large.
+    counted = "noise" if release.certificate.shrunk_by else "error"
+    about = f"{counted} about {release.estimated_error:.2g} root mean square"
+    return f"{what} (smoothing: {release.smoothing.name}), {about}"
 
 
 def _interval(release: Release, ax: Any, level: float) -> None:

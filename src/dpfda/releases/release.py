@@ -88,7 +88,8 @@ class Release:
         """Estimated root mean square distance of the smoothed curve from the exact clipped mean.
 
         It counts what noise and smoothing did, by Stein's estimate: unbiased in square for Gaussian noise, some percent
-        too low for radial noise. Never below what is left of the noise. Not counted: clipping, basis, sampling.
+        too low for radial noise. Never below what is left of the noise. Not counted: clipping, basis, sampling, and a
+        penalty or threshold before the noise, which the card names.
         """
         self._check_noise("error estimate")
         variances = self.noise.variances

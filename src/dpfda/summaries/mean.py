@@ -31,6 +31,11 @@ class Mean:
     def name(self) -> str:
         return "mean function" if self.weights is None else "penalised mean function"
 
+    @property
+    def shrinks(self) -> str:
+        """For the card: what the noise band knows nothing about."""
+        return "" if self.weights is None else "the penalty"
+
     def encode(self, public: Public, basis: Basis) -> Encode:
         # Gaps are filled along the line; on a box along the order of the grid.
         positions = public.grid[:, 0] if public.grid.shape[1] == 1 else np.arange(len(public.grid), dtype=np.float64)

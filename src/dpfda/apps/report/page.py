@@ -12,9 +12,7 @@ from dpfda.apps.report.markup import number, place, row, table, text
 from dpfda.apps.report.picture import curve, describe, surface
 from dpfda.apps.report.use import downloads, examples
 from dpfda.apps.report.values import Values, sizes, values_of
-from dpfda.releases import Release
-
-NOT_COVERED = "The noise band does not cover what clipping, the finite basis or the sampling of people did."
+from dpfda.releases import Certificate, Release
 
 
 def page(release: Release, *, file: str = "release.json", level: float = 0.95) -> str:
@@ -36,7 +34,7 @@ def page(release: Release, *, file: str = "release.json", level: float = 0.95) -
     )
     body = [
         _header(release, title),
-        _figure(values, drawing),
+        _figure(values, drawing, card),
         _values_section(values, places[::step]),
         card_section(card),
         downloads(release, values, file),
@@ -76,27 +74,28 @@ def _header(release: Release, title: str) -> str:
     )
 
 
-def _figure(values: Values, drawing: str) -> str:
+def _figure(values: Values, drawing: str, card: Certificate) -> str:
     if not drawing:
         sides = values.points.shape[1]
         return f"<p>A function of {sides} variables has no picture here. {text(describe(values))}</p>"
     surface_of = values.points.shape[1] == 2
+    held = f"what {card.shrunk_by} left of the exact clipped" if card.shrunk_by else "the exact clipped"
     said = ["Colours show the released surface." if surface_of else "The line is the released curve."]
     if values.drawable is not None and surface_of:
         said.append(
-            f"The {100 * values.level:g} % noise band stands in the table: with this probability it holds the exact "
-            f"clipped surface everywhere at once. It reaches {values.reach()}."
+            f"The {100 * values.level:g} % noise band stands in the table: with this probability it holds {held} "
+            f"surface everywhere at once. It reaches {values.reach()}."
         )
     elif values.drawable is not None:
         said.append(
-            f"The shaded band is the {100 * values.level:g} % noise band: with this probability it holds the exact "
-            "clipped curve everywhere at once. It stands around the curve as it was before smoothing."
+            f"The shaded band is the {100 * values.level:g} % noise band: with this probability it holds {held} "
+            "curve everywhere at once. It stands around the curve as it was before smoothing."
         )
     elif values.without_band:
         said.append(f"No noise band is shown. {values.without_band}")
     else:
         said.append("The noise band is infinite: the noisy number of units could be zero.")
-    notes = " ".join((*said, NOT_COVERED) if not values.without_band else said)
+    notes = " ".join((*said, card.not_covered) if not values.without_band else said)
     sliders = "\n".join(
         f'<label for="slider-{axis}">Read off at {name}</label>\n'
         f'<input type="range" id="slider-{axis}" min="0" max="{count - 1}" step="1" value="{count // 2}">'
