@@ -244,10 +244,9 @@ def _parameters(request: Request, name: str, kernel: Kernel) -> tuple[Parameters
     safe = privacy_safe(name, n=request.n, epsilon=request.budget.epsilon, decay=decay)
     eta = safe.eta if request.eta is None else float(request.eta)
     penalty = safe.penalty if request.penalty is None else float(request.penalty)
-    if request.eta is not None and request.penalty is not None:
-        how = "stated by the user"
-    else:
-        how = "privacy-safe: by a rule of n, epsilon and the kernel"
+    rule = "privacy-safe: by a rule of n, epsilon and the kernel"
+    stated = [parameter for parameter in ("eta", "penalty") if getattr(request, parameter) is not None]
+    how = {0: rule, 2: "stated by the user"}.get(len(stated), f"{''.join(stated)} stated by the user, the other {rule}")
     return Parameters(eta, penalty), f"eta = {eta:g}, penalty = {penalty:.4g}; {how}"
 
 
