@@ -17,7 +17,7 @@ from dpfda.mechanisms import Gaussian as GaussianNoise
 from dpfda.mechanisms import SeededRandomness, SoftThreshold
 from dpfda.norms import L2, Sensitivity
 from dpfda.planner import DESIGNS, Parameters, Request, make_plan, privacy_safe
-from dpfda.planner.papers import simple_bound
+from dpfda.planner.published import simple_bound
 from dpfda.privacy import ADD_REMOVE, REPLACE, Budget, calibrate
 from dpfda.records import RADIUS
 

@@ -9,22 +9,20 @@ import numpy as np
 from dpfda import bases
 from dpfda.arrays import Array
 from dpfda.bases import Basis
-from dpfda.errors import CannotMeetBudget, UsageError
+from dpfda.errors import UsageError
 from dpfda.kernels import Kernel, Matern, Tensor
 from dpfda.mechanisms import Gaussian, Laplace, Mechanism, SoftThreshold
 from dpfda.mechanisms.randomness import LARGEST_SCALE
-from dpfda.norms import L2, Sensitivity, up
 from dpfda.planner.compatibility import Law, penalised
 from dpfda.planner.design import Design
 from dpfda.planner.own import basis_of, check_domain
 from dpfda.planner.parameters import Parameters, privacy_safe
+from dpfda.planner.published import COUNT_SHARE, longest_change, published_scale, with_count
 from dpfda.planner.request import Request
-from dpfda.privacy import calibrate
 from dpfda.records import RADIUS
 
 TERMS = 100  # of a noise process, as in the papers' studies; fewer where the grid is coarser
 WIDEST = 2.0**20  # beyond this ratio of noise scales a coordinate carries nothing, and is left out
-COUNT_SHARE = 0.5  # of the private count, in units of the bound
 SMALLEST = 1e-300
 
 
@@ -57,7 +55,7 @@ def _process(request: Request, name: str, law: Law) -> Design:
         request,
         name,
         basis,
-        (Gaussian if law == "gaussian" else Laplace)(_with_count(request, shape)),
+        (Gaussian if law == "gaussian" else Laplace)(with_count(request, shape)),
         weights=tuple(weights.tolist()),
         least_scale=least,
         reasons=(("basis", truncated), ("kernel", why_kernel), ("penalty", why_penalty)),
@@ -84,7 +82,7 @@ def iclp_ar(request: Request) -> Design:
         request,
         "iclp-ar",
         basis,
-        SoftThreshold(Laplace(_with_count(request, shape)), (*((0,) * request.counted), *steps)),
+        SoftThreshold(Laplace(with_count(request, shape)), (*((0,) * request.counted), *steps)),
         weights=None,
         least_scale=published_scale(request, "iclp-ar", shape),
         reasons=(
@@ -151,58 +149,6 @@ def noise_kernel(request: Request) -> tuple[Kernel, str]:
         return request.kernel, f"{request.kernel}, stated by the user"
     sides = tuple(Matern(1.5, 0.1 * length) for length in request.domain.lengths)
     return (sides[0] if len(sides) == 1 else Tensor(sides)), "Matern 3/2, range a tenth of the domain: a rule"
-
-
-def simple_bound(eta: float, penalty: float) -> float:
-    """The simpler bound of Mirshani et al., Theorem 4.1, on `max a_j / sqrt(lambda_j)`, for eta above one half."""
-    square = (2 * eta - 1) ** (2 - 1 / eta) / (4 * eta**2 * penalty ** (1 / eta))
-    return math.sqrt(square)
-
-
-def published_scale(
-    request: Request,
-    name: str,
-    shape: Array,
-    *,
-    weights: Array | None = None,
-    roots: Array | None = None,
-    parameters: Parameters | None = None,
-) -> float:
-    """The noise scale that the papers ask for, in lattice steps: never below the exact one, which is checked anyway.
-
-    Mirshani et al.: `sqrt(2 log(2/delta)) / epsilon` for epsilon up to 1. Lin and Reimherr, Theorem 12: the sum of
-    `1 / shape` where Cauchy-Schwarz needs the root of the sum of squares; with the right scale of a Laplace variable.
-    """
-    if request.calibration == "exact":
-        return 0.0
-    longest = longest_change(request)
-    if request.calibration == "simple":
-        if name != "gp" or weights is None or roots is None or parameters is None:
-            raise UsageError("calibration='simple' is the simpler bound of mechanism='gp'.")
-        if parameters.penalty == 0 or parameters.eta <= 0.5:
-            raise UsageError(
-                f"The simpler bound needs a penalty above 0 and eta above 0.5, got {parameters.penalty:g} and "
-                f"{parameters.eta:g}. Use calibration='exact'."
-            )
-        ratio = simple_bound(parameters.eta, parameters.penalty) / float(np.max(weights / roots))
-        return calibrate(Gaussian(), Sensitivity(longest * max(ratio, 1.0), L2(), "simple"), request.budget)
-    if name == "gp":
-        if request.budget.pure:
-            raise CannotMeetBudget(f"A Gaussian process cannot meet {request.budget}: it needs delta > 0.")
-        if request.budget.epsilon > 1:
-            raise CannotMeetBudget(
-                f"The published scale of the Gaussian process is proven for epsilon up to 1, got "
-                f"{request.budget.epsilon!r}. Use calibration='exact', which holds for every epsilon."
-            )
-        return up(math.sqrt(2 * math.log(2 / request.budget.delta)) * longest / request.budget.epsilon, 4)
-    return up(
-        float(np.sum(1 / np.array(_with_count(request, shape)))) * (1 + 1e-12) * longest / request.budget.epsilon, 4
-    )
-
-
-def longest_change(request: Request) -> float:
-    """How far one unit can move the integer sum, with the count where that is private, in the Euclidean norm."""
-    return up(math.hypot(RADIUS, round(COUNT_SHARE * RADIUS)), 2) if request.counted else 2.0 * RADIUS
 
 
 def _design(
@@ -316,11 +262,6 @@ def _cut(request: Request, kernel: Kernel, basis: Basis, size: int) -> Basis:
             "all scales. Take a smaller basis."
         )
     return bases.mercer(kernel, request.domain, size)
-
-
-def _with_count(request: Request, shape: Array) -> tuple[float, ...]:
-    """The shape, led by that of a private count: as little noise as any coordinate has."""
-    return (*((1.0,) * request.counted), *shape.tolist())
 
 
 def _way_out(law: Law, decay: float, *, published: bool) -> str:
