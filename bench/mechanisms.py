@@ -1,4 +1,4 @@
-"""Every named mechanism on S-1 to S-4: the planner's choice should have the least error, and beat the published ones."""
+"""Every named mechanism on S-1 to S-4: the planner's choice should have the least error, and beat published ones."""
 
 from __future__ import annotations
 

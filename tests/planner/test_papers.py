@@ -365,7 +365,7 @@ def test_coordinates_whose_noise_is_beyond_all_scales_are_left_out_and_no_others
     ("given", "how"),
     [
         ({}, "eta = 1, penalty = 0.0025; privacy-safe: by a rule of n, epsilon and the kernel"),
-        ({"eta": 0.75, "penalty": 0.01}, "eta = 0.75, penalty = 0.01; eta and penalty stated by the user"),
+        ({"eta": 0.75, "penalty": 0.01}, "eta = 0.75, penalty = 0.01; stated by the user"),
         (
             {"eta": 0.75},
             "eta = 0.75, penalty = 0.0025; eta stated by the user, the other privacy-safe: by a rule of n, epsilon and "
