@@ -307,6 +307,44 @@ def test_the_card_says_what_was_done():
     assert alone.warnings == ()
 
 
+def test_more_noise_than_needed_can_be_asked_for_and_never_less():
+    """In lattice steps; the guarantee that was charged stays, and what an attacker can do goes down."""
+    plain = curator().release(Mean(), **RELEASE)
+    needed = plain.noise.scales[0] * 5 / Lattice(1.0).step
+    for factor in (0.0, 0.5, 1.0, 1.5, 4.0):
+        release = curator().release(Mean(), **RELEASE, least_scale=factor * needed)
+        assert release.noise.scales[0] == pytest.approx(max(factor, 1.0) * plain.noise.scales[0], rel=1e-9)
+        assert release.certificate.epsilon == 1.0
+        assert release.certificate.rho == pytest.approx(plain.certificate.rho / max(factor, 1.0) ** 2, rel=1e-9)
+        assert release.certificate.attacker_power <= plain.certificate.attacker_power
+
+
+def test_the_card_and_the_ledger_take_the_name_that_is_given():
+    events = []
+    release = curator(events).release(Mean((0.5, 0.25, 0.125)), **RELEASE, name="gp")
+    assert release.certificate.mechanism == "gp"
+    assert release.certificate.what == "penalised mean function"
+    assert "charge scans penalised mean function, gp 1.0" in events
+    plain = curator().release(Mean(), **RELEASE)
+    assert plain.certificate.mechanism == "gaussian"
+    np.testing.assert_allclose(release.noise.scales, plain.noise.scales[0] * np.array([0.5, 0.25, 0.125]), rtol=1e-12)
+
+
+def test_weights_multiply_sums_and_noise_alike():
+    """The same seed with and without them: every noisy coordinate is its weight times the plain one, bit for bit."""
+    weights = (0.5, 0.3, 0.125)
+    one, other = (curator(randomness=SeededRandomness(4)).release(Mean(w), **RELEASE) for w in (weights, None))
+    np.testing.assert_array_equal(one.noisy, np.array(weights) * other.noisy)
+    np.testing.assert_allclose(one.noise.variances, np.array(weights) ** 2 * other.noise.variances, rtol=1e-12)
+
+
+def test_weights_for_blocks_that_share_their_noise_are_refused_before_the_charge():
+    events = []
+    with pytest.raises(UsageError, match=r"^Coordinates that share a block of 3 cannot be weighted one by one\.$"):
+        curator(events).release(Mean((0.5, 0.5, 0.5)), **RELEASE | {"mechanism": KNorm((3,), (1.0,))})
+    assert events == []
+
+
 @pytest.mark.parametrize(
     ("centre", "name"), [(0.0, "zero"), (2.5, "the constant 2.5"), (np.linspace(0, 1, WIDTH), "a public curve")]
 )

@@ -123,6 +123,32 @@ def test_the_first_coordinate_is_split_off_where_it_is_independent() -> None:
         np.testing.assert_array_equal(np.concatenate([first.variances, rest.variances]), noise.variances)
 
 
+@every
+def test_weights_multiply_every_coordinate_of_independent_noise(noise: Noise) -> None:
+    weights = np.linspace(0.1, 2.0, noise.size)
+    if noise.law == "radial" and max(noise.sizes) > 1:
+        text = f"Coordinates that share a block of {max(noise.sizes)} cannot be weighted one by one."
+        with pytest.raises(UsageError, match=f"^{re.escape(text)}$"):
+            noise.weighted(weights)
+        return
+    weighted = noise.weighted(weights)
+    assert weighted.law == noise.law
+    assert weighted.sizes == (1,) * noise.size
+    np.testing.assert_allclose(weighted.variances, weights**2 * noise.variances, rtol=1e-14)
+    # The same points of the cube give the same noise, weighted; blocks of one share their points with these.
+    blocks = noise.size if noise.law == "radial" else 0
+    uniforms = np.random.default_rng(5).random((20, noise.size + blocks))
+    np.testing.assert_allclose(weighted.quantiles(uniforms), weights * noise.quantiles(uniforms), rtol=1e-13)
+
+
+def test_a_choice_adds_nothing() -> None:
+    choice = Noise("choice", (5,), (3.0,))
+    assert choice.variances.tolist() == [0.0] * 5
+    assert choice.text == "none added: a choice among public candidates"
+    assert Noise.from_dict(json.loads(json.dumps(choice.describe()))) == choice
+    assert choice.scaled(2.0) == Noise("choice", (5,), (6.0,))
+
+
 ERRORS: list[tuple[Callable[[], object], str]] = [
     (lambda: Noise("cauchy", (1,), (1.0,)), "A noise law is 'gaussian', 'radial' or 'choice', got 'cauchy'."),  # type: ignore[arg-type]
     (lambda: Noise("radial", (1, 2), (1.0,)), "Noise needs one scale for each block, got 2 and 1."),
@@ -156,3 +182,5 @@ def test_blocks_without_coordinates_and_scales_that_are_no_scales_are_refused(si
 def test_the_law_is_said_in_words() -> None:
     assert Noise("radial", (1, 8, 8, 5), (1.0,) * 4).text == "radial in 1 block of 1, 2 blocks of 8, 1 block of 5"
     assert Noise("gaussian", (5,), (1.0,)).text == "independent normal noise in every coordinate"
+    assert Noise("gaussian", (1, 1), (1.0, 2.0)).text == "independent normal noise in every coordinate"
+    assert Noise("radial", (1, 1), (1.0, 2.0)).text == "independent Laplace noise in every coordinate"
