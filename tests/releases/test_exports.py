@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,7 +17,7 @@ import pytest
 from dpfda.bases import Basis, cosine, legendre, tensor
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.privacy import Noise
-from dpfda.releases import NOT_PRIVATE, Count, Release
+from dpfda.releases import NOT_PRIVATE, Count, Release, load, smooth
 
 mpl.use("Agg")
 
@@ -69,6 +71,47 @@ def test_a_frame_of_a_surface_has_a_column_for_each_side(surface: Release) -> No
     frame = surface.to_frame()
     assert list(frame.columns) == ["t1", "t2", "value", "lower", "upper"]
     np.testing.assert_array_equal(frame["value"], surface(frame[["t1", "t2"]].to_numpy()))
+
+
+@pytest.fixture
+def chosen(make_release: MakeRelease) -> Release:
+    """A function chosen among candidates: exact coordinates, no noise."""
+    release = release_on(INTERVAL, make_release)
+    return replace(
+        release,
+        noise=Noise("choice", (6,), (1.0,)),
+        smoothing=smooth("none", release.noisy, np.zeros(6), np.arange(6.0)),
+    )
+
+
+def test_a_frame_of_a_chosen_function_has_no_band(chosen: Release) -> None:
+    frame = chosen.to_frame([0.0, 6.0, 23.5])
+    assert list(frame.columns) == ["t", "value"]
+    np.testing.assert_array_equal(frame["value"], chosen([0.0, 6.0, 23.5]))
+
+
+def test_a_picture_of_a_chosen_function_has_no_band(chosen: Release, ax: Any) -> None:
+    chosen.plot(ax)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "private curve, chosen among public candidates"
+    ]
+    assert not ax.collections
+    (line,) = ax.get_lines()
+    np.testing.assert_array_equal(line.get_ydata(), chosen(chosen.points(401)))
+
+
+@pytest.mark.parametrize("name", ["auto", "sobolev-2", "james-stein", "none"])
+def test_without_noise_there_is_nothing_to_smooth(name: str) -> None:
+    noisy = np.array([3.0, -1.0, 0.5])
+    found = smooth(name, noisy, np.zeros(3), np.arange(3.0))
+    assert found.weights.tolist() == [1.0] * 3
+    assert found.risk == 0
+
+
+def test_a_chosen_function_comes_back_from_its_file(chosen: Release, tmp_path: Path) -> None:
+    other = load(chosen.save(tmp_path / "chosen.json"))
+    assert other.noise == chosen.noise
+    np.testing.assert_array_equal(other.coordinates, chosen.coordinates)
 
 
 def test_a_frame_without_pandas_names_what_to_install(curve: Release, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,16 +144,18 @@ class Release:
         return self.basis.domain.grid(size or (101 if self.basis.domain.dimension == 1 else 41))
 
     def to_frame(self, points: ArrayLike | None = None, *, level: float = 0.95) -> Any:
-        """A pandas DataFrame with points, values and the noise band."""
+        """A pandas DataFrame with points, values and the noise band; a chosen function has none."""
         try:
             import pandas as pd
         except ImportError:
             raise MissingExtra("to_frame() needs pandas: pip install pandas.") from None
-        band = self.band(level, points)
-        rows = band.points.reshape(len(band.lower), -1)
+        rows = self.points() if points is None else self.basis.domain.points(points)
         names = ["t"] if rows.shape[1] == 1 else [f"t{axis + 1}" for axis in range(rows.shape[1])]
-        columns = dict(zip(names, rows.T, strict=True))
-        return pd.DataFrame(columns | {"value": self(rows), "lower": band.lower, "upper": band.upper})
+        columns = dict(zip(names, rows.T, strict=True)) | {"value": self(rows)}
+        if self.noise.law != "choice":
+            band = self.band(level, rows)
+            columns |= {"lower": band.lower, "upper": band.upper}
+        return pd.DataFrame(columns)
 
     def to_fdatagrid(self, points: ArrayLike | None = None) -> Any:
         """A scikit-fda FDataGrid with one curve."""
