@@ -113,6 +113,8 @@ def test_heavy_errors_are_larger() -> None:
         for errors in ("gaussian", "heavy")
     )
     assert heavy.sampling > 10 * plain.sampling
+    assert heavy.title.startswith("S-1 with heavy errors, n = 100, ")
+    assert (plain.to_dict()["errors"], heavy.to_dict()["errors"]) == ("gaussian", "heavy")
 
 
 def test_the_table_holds_every_row(found: Comparison, tmp_path: Path) -> None:

@@ -214,6 +214,13 @@ def test_the_pictures_show_every_line(outcomes):
         assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
 
 
+def test_the_sizes_can_be_read_off_the_axis(outcomes):
+    for name in ("lin-figure-1", "lin-figure-2"):
+        ax = outcomes[name].figures[0].axes[-1]
+        shown = dict(zip(ax.get_xticks(), (label.get_text() for label in ax.get_xticklabels()), strict=True))
+        assert shown == {size: f"{size:g}" for size in ax.lines[0].get_xdata()}
+
+
 def test_it_writes_numbered_tables_and_pictures(small, tmp_path):
     _, paths = lin_figures.REPRODUCTIONS[0].write(small, tmp_path)
     assert [path.name for path in paths] == ["lin-figure-1.csv", "lin-figure-1.png"]

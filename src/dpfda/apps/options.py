@@ -78,9 +78,13 @@ PUBLIC = [
     click.option(
         "--kernel",
         metavar="NAME,RANGE",
-        help=f"Noise kernel of gp, iclp-qr, iclp-ar and frl: {', '.join(KERNELS)}, e.g. matern-3/2,0.1.",
+        help=f"Noise kernel of gp, iclp-qr, iclp-ar, frl and exponential: {', '.join(KERNELS)}, e.g. matern-3/2,0.1.",
     ),
-    click.option("--eta", type=float, help="Power of the noise kernel that penalises the mean.  [default: by a rule]"),
+    click.option(
+        "--eta",
+        type=float,
+        help="Of gp, iclp-qr and iclp-ar: power of the kernel that penalises the mean.  [default: by a rule]",
+    ),
     click.option("--penalty", type=float, help="How much it does.  [default: by a rule of n and epsilon]"),
     click.option(
         "--basis", type=click.Choice(BASES), help="Functions that carry the curve.  [default: the planner's choice]"
@@ -104,7 +108,7 @@ OUTPUT = [
     ),
     click.option("--plot", "picture", type=click.Path(path_type=Path), help="Also write a picture (png, pdf, svg)."),
     click.option("--overwrite", is_flag=True, help="Replace files that exist."),
-    click.option("--dry-run", is_flag=True, help="Say what would be done; read the layout only, charge nothing."),
+    click.option("--dry-run", is_flag=True, help="Say what would be done: no values are read, nothing is charged."),
     click.option("--force", is_flag=True, help="Go on although the noise is larger than the bound."),
     click.option("--json", "as_json", is_flag=True, help="Print JSON."),
     click.option(

@@ -64,10 +64,12 @@ class Comparison:
     sampling: float  # error of the sample mean, which no mechanism can avoid
     sampling_standard_error: float
     rows: tuple[Row, ...]
+    errors: Errors = "gaussian"
 
     @property
     def title(self) -> str:
-        return f"{self.scenario}, n = {self.n}, {self.budget}, {self.repetitions} repetitions"
+        curves = self.scenario if self.errors == "gaussian" else f"{self.scenario} with {self.errors} errors"
+        return f"{curves}, n = {self.n}, {self.budget}, {self.repetitions} repetitions"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -119,7 +121,7 @@ class Comparison:
         ax.set_xscale("log", nonpositive="clip")
         ax.grid(alpha=0.25)
         ax.margins(y=0.15)
-        ax.set_xlabel("mean squared L2 distance to the true mean")
+        ax.set_xlabel("mean squared L2 distance to the true mean, with two standard errors to each side")
         ax.set_title(f"{self.title}  -  NOT PRIVATE", fontsize=10)
         return ax
 
@@ -159,7 +161,7 @@ def compare(
     least = min(row.total for row in rows if row.total is not None)
     ranked = [row if row.total is None else replace(row, ratio=row.total / least) for row in rows]
     ranked.sort(key=lambda row: np.inf if row.ratio is None else row.ratio)
-    return Comparison(scenario, n, budget, bound, repetitions, seed, *_mean(sampling), tuple(ranked))
+    return Comparison(scenario, n, budget, bound, repetitions, seed, *_mean(sampling), tuple(ranked), errors)
 
 
 @dataclass(slots=True)

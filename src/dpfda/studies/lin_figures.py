@@ -122,8 +122,12 @@ def draw_comparison(table: Table) -> Any:
 
 
 def _dress(ax: Any, name: str) -> None:
+    from matplotlib.ticker import NullLocator
+
+    sizes = sorted({float(size) for line in ax.get_lines() for size in line.get_xdata()})
     ax.set_xscale("log")
-    ax.xaxis.set_minor_formatter("")  # between powers of ten they would overlap
+    ax.set_xticks(sizes, [f"{size:g}" for size in sizes], rotation=45, fontsize=8)
+    ax.xaxis.set_minor_locator(NullLocator())
     ax.set_yscale("log")
     ax.set_title(name, fontsize=10)
     ax.grid(alpha=0.25)

@@ -30,7 +30,7 @@ ROOM_FOR_STAMP = (0.0, 0.03, 1.0, 0.97)  # of a figure
 NOISE_NOTE = (
     "Noise is the root of its expected squared L2 norm. Their program takes eigenvectors of Euclidean norm one for "
     "eigenfunctions, which makes the noise too small by the root of the number of grid points, and a sum in place of "
-    "the supremum, which makes up for a part of it; the third column is what remains."
+    "the supremum, which makes up for a part of it; the column 'too small by' says what remains."
 )
 DISTANCE_NOTE = (
     "Distances are roots of expected squared L2 distances to the sample mean and hold noise and smoothing together: in "
