@@ -92,6 +92,31 @@ def test_an_odd_curve_cannot_be_told_from_outside(oddity, relation):
     assert seen(np.tile(people(ODDITIES[oddity])[-1], (PEOPLE, 1)), relation) == expected
 
 
+NAMED = ["gp", "iclp-qr", "iclp-ar", "frl", "bernstein", "exponential", "dictionary"]
+CANDIDATES = {"candidates": [np.sin, np.cos]}
+
+
+@RELATIONS
+@pytest.mark.parametrize("mechanism", NAMED)
+def test_an_odd_curve_cannot_be_told_from_outside_whatever_the_mechanism(mechanism, relation):
+    """Where a choice needs a public number of units both are refused alike."""
+    chosen = {"mechanism": mechanism} | (CANDIDATES if mechanism == "dictionary" else {})
+    expected = seen(ORDINARY, relation, **chosen)
+    if relation is REPLACE or mechanism not in ("exponential", "dictionary"):
+        assert (expected["error"], expected["warnings"], expected["out"], expected["err"]) == (None, [], "", "")
+    for oddity in ODDITIES.values():
+        assert seen(people(oddity), relation, **chosen) == expected
+        assert seen(np.tile(oddity, (PEOPLE, 1)), relation, **chosen) == expected
+
+
+@pytest.mark.parametrize("mechanism", ["gp", "iclp-qr", "iclp-ar", "frl", "bernstein"])
+def test_nothing_visible_of_a_named_mechanism_depends_on_how_many_there_are(mechanism):
+    expected = seen(ORDINARY, ADD, mechanism=mechanism)
+    assert expected["error"] is None
+    for n in (0, 1, 4, 50):
+        assert seen(np.resize(ORDINARY, (n, WIDTH)), ADD, mechanism=mechanism) == expected
+
+
 @RELATIONS
 @settings(max_examples=40, deadline=None)
 @given(curve=arrays(np.float64, WIDTH, elements=st.floats(width=64)))

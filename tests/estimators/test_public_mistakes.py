@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpfda
-from dpfda.errors import CannotMeetBudget, DataError, DpfdaError, UsageError
+from dpfda.errors import CannotMeetBudget, DataError, DpfdaError, IncompatibleNoise, UsageError
 from dpfda.mechanisms import Gaussian, KNorm
 from dpfda.records import Curves
 
@@ -147,6 +147,73 @@ MISTAKES = {
         UsageError,
         "Unknown mechanism 'noise'. Known are 'auto', 'gaussian', 'k-norm', 'laplace'",
     ),
+    "calibration unknown": (
+        {"calibration": "loose", "mechanism": "gp"},
+        {},
+        UsageError,
+        "calibration must be one of 'exact', 'published', 'simple', got 'loose'",
+    ),
+    "calibration of our own": (
+        {"calibration": "published"},
+        {},
+        UsageError,
+        "calibration='published' is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; '(gaussian|k-norm)' is always",
+    ),
+    "published beyond its proof": (
+        {"calibration": "published", "mechanism": "gp", "epsilon": 3.0},
+        {},
+        CannotMeetBudget,
+        r"proven for epsilon up to 1, got 3\.0\. Use calibration='exact', which holds for every epsilon",
+    ),
+    "kernel a word": ({"kernel": "matern", "mechanism": "gp"}, {}, UsageError, "kernel must be a kernel such as"),
+    "eta negative": (
+        {"eta": -1.0, "mechanism": "gp"},
+        {},
+        UsageError,
+        "eta must be a finite number, 0 or more, got -1",
+    ),
+    "penalty a word": ({"penalty": "1", "mechanism": "gp"}, {}, UsageError, "penalty must be a finite .*, got '1'"),
+    "size zero": ({"size": 0}, {}, UsageError, "size must be a whole number of functions, at least 1, got 0"),
+    "size broken": ({"size": 2.5}, {}, UsageError, "size must be a whole number of functions, at least 1, got 2.5"),
+    "size against basis": (
+        {"size": 3, "basis": dpfda.bases.cosine((0, 1), 4)},
+        {},
+        UsageError,
+        r"The basis has 4 functions, but size=3\. Leave size out",
+    ),
+    "noise too smooth": (
+        {"mechanism": "iclp-qr", "eta": 0.6, "delta": 0.0},
+        {},
+        IncompatibleNoise,
+        r"fall like j\^-2\.4 and the noise like j\^-2, .* Take eta above 0\.625",
+    ),
+    "noise without penalty": (
+        {"mechanism": "gp", "penalty": 0.0},
+        {},
+        IncompatibleNoise,
+        r"fall like j\^-0 \(not at all\) and the noise like j\^-2",
+    ),
+    "basis for a process": (
+        {"mechanism": "gp", "basis": "cosine"},
+        {},
+        UsageError,
+        "A noise process brings its kernel's own basis: leave basis='cosine' out",
+    ),
+    "basis for bernstein": ({"mechanism": "bernstein", "basis": "cosine"}, {}, UsageError, "brings its own basis"),
+    "no candidates": ({"mechanism": "dictionary"}, {}, UsageError, "chooses among candidates: pass candidates="),
+    "candidates of numbers": (
+        {"mechanism": "dictionary", "candidates": [1.0]},
+        {},
+        UsageError,
+        "candidates must be a list of functions of the points",
+    ),
+    "choice without a number": (
+        {"mechanism": "dictionary", "candidates": [np.sin], **ADD},
+        {},
+        UsageError,
+        "mechanism='dictionary' needs the number of units to be public",
+    ),
+    "gp without delta": ({"mechanism": "gp", "delta": 0.0}, {}, CannotMeetBudget, "it needs delta > 0"),
     "mechanism a number": ({"mechanism": 5}, {}, UsageError, r"mechanism must be a name, .*Laplace\(\), got 5\."),
     "mechanism a class": ({"mechanism": []}, {}, UsageError, r"mechanism must be a name, .*, got \[\]\."),
     "unknown basis": ({"basis": "wave"}, {}, UsageError, "A basis is one of beam, .*, got 'wave'"),
@@ -276,7 +343,7 @@ def test_several_mistakes_together_are_still_one_error_of_our_own(chosen):
     with pytest.raises(DpfdaError) as caught:
         fit(parameters, **arguments)
     assert str(caught.value)
-    assert isinstance(caught.value, UsageError | DataError | CannotMeetBudget)
+    assert isinstance(caught.value, UsageError | DataError | CannotMeetBudget | IncompatibleNoise)
 
 
 @pytest.mark.parametrize("n", [1, 0, -3, 2.5, True, "9", None])
