@@ -304,17 +304,4 @@ def _name_of(centre: Array) -> str:
 
 
 def _warnings(budget: Budget, public: Public, randomness: Randomness) -> tuple[str, ...]:
-    warnings = []
-    if not is_private(randomness):
-        warnings.append(NOT_PRIVATE)
-    if budget.epsilon > 10:
-        warnings.append(
-            f"epsilon = {budget.epsilon:g} promises next to nothing: an attacker may become e^{budget.epsilon:g} times "
-            "more certain. Use at most 10."
-        )
-    if budget.delta * public.planned >= 1:
-        warnings.append(
-            f"delta = {budget.delta:g} is not below one over the number of units: it would allow one of them to be "
-            "exposed outright. Use at most 1e-5."
-        )
-    return tuple(warnings)
+    return (*(() if is_private(randomness) else (NOT_PRIVATE,)), *budget.warnings(public.planned))

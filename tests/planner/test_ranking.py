@@ -74,7 +74,7 @@ def test_what_cannot_be_used_says_why_and_stands_last():
     assert rows["gp", "published"].note.startswith("A Gaussian process cannot meet")
     assert rows["dictionary", "exact"].note.startswith("mechanism='dictionary' chooses among candidates")
     assert [row.prediction is None for row in plan(budget=PURE).table().entries][-4:] == [True] * 4
-    given = plan(candidates=CANDIDATES).table()
+    given = plan(mechanism="dictionary", candidates=CANDIDATES).table()
     assert {row.mechanism: row.note for row in given.entries}["dictionary"] == "depends on its candidates"
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -69,6 +71,23 @@ def main() -> None:
         _leave(f"Something unforeseen happened ({type(error).__name__}). Please report it, without your data.", 1)
     else:
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def run() -> None:
+    """The command as a process of its own: it ends as soon as all is said.
+
+    Threads that libraries keep for reading files can abort a process that ends while they start, which would turn an
+    exit code into another one.
+    """
+    code = 0
+    try:
+        main()
+    except SystemExit as leaving:
+        code = leaving.code if isinstance(leaving.code, int) else 0 if leaving.code is None else 1
+    with suppress(OSError):  # whoever read the output may be gone
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
 
 
 def _leave_usage(error: click.ClickException) -> None:

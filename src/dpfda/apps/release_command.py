@@ -98,10 +98,10 @@ def release_mean(
     plan = est.plan_for(curves)
     target = out or Path(f"{file.stem}-mean.json")
     _check_outputs(file, target, picture, overwrite=overwrite or dry_run)
-    if plan.noise_rms > plan.bound and not force:
+    if plan.hidden and not force:
         raise UsageError(
-            f"With n = {plan.n} and epsilon {epsilon:g} the noise would be {plan.noise_rms / plan.bound:.0%} of the "
-            "bound: nothing could be seen. Raise --epsilon, or say --force to go on. Nothing was charged."
+            f"With n = {plan.n} and epsilon {epsilon:g} {plan.hidden}: nothing could be seen. Raise --epsilon, or say "
+            "--force to go on. Nothing was charged."
         )
     if dry_run:
         about = (("protects", f"one {curves.unit or 'row'}, {neighbours}"), ("values", curves.columns))

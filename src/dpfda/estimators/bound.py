@@ -36,6 +36,9 @@ class BoundChoice:
     candidates: tuple[float, ...]
     card: ChoiceCard
 
+    def __repr__(self) -> str:
+        return f"BoundChoice(value={self.value!r}, epsilon={self.epsilon!r}, quantile={self.quantile!r})"
+
     def __float__(self) -> float:
         return self.value
 

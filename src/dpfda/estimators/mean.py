@@ -152,7 +152,7 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
         identifiers or a column's name; without it every row is taken for another person, and the card says so. `grid`
         holds the points of the values, evenly spaced by default; "header" reads them from a table's column names.
         """
-        budget, domain, reading = self._public_arguments()
+        domain, reading = self._public_arguments()
         lattice, middle, limited = self._clipping()
         curves = as_curves(X, grid=grid, units=units)
         points = self._grid(curves, domain)
@@ -188,7 +188,7 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
             Mean(design.weights),
             basis=design.basis,
             mechanism=design.mechanism,
-            budget=budget,
+            budget=plan.spends,
             smoothing="none" if self.smoothing == "auto" and not design.smoothing else self.smoothing,
             least_scale=design.least_scale,
             name=design.name,
@@ -197,7 +197,7 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = len(points)
         return self
 
-    def _public_arguments(self) -> tuple[Budget, Domain, Reading]:
+    def _public_arguments(self) -> tuple[Domain, Reading]:
         reading = Reading(batch_rows=self.batch_rows, workers=self.workers, progress=self.progress)
         if not isinstance(self.smoothing, str):
             raise UsageError(f"smoothing is chosen by its name, e.g. 'auto' or 'none', got {self.smoothing!r}.")
@@ -211,7 +211,8 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
                 f"basis must be None, a name, e.g. 'cosine', or an object such as dpfda.bases.cosine((0, 1), 9), got "
                 f"{self.basis!r}."
             )
-        return Budget(self.epsilon, self.delta), as_domain(self.domain), reading
+        Budget(self.epsilon, self.delta)  # refuses what is none
+        return as_domain(self.domain), reading
 
     def _clipping(self) -> tuple[Lattice, float, bool]:
         """The lattice, the middle of the limits, and whether limits were given."""

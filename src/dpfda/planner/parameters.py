@@ -27,6 +27,11 @@ def privacy_safe(mechanism: str, *, n: int, epsilon: float, decay: float) -> Par
     >>> privacy_safe("iclp-qr", n=1000, epsilon=1.0, decay=4.0)
     Parameters(eta=1.5, penalty=0.001, terms=None)
     """
+    if not (n >= 1 and 0 < epsilon < math.inf and not decay <= 0):  # an unknown decay is no number
+        raise UsageError(
+            f"Parameters are chosen for at least one unit, a positive epsilon and a positive decay, got n={n!r}, "
+            f"epsilon={epsilon!r}, decay={decay!r}."
+        )
     inverse = 0.0 if math.isinf(decay) else 1 / decay
     # (n epsilon^2)^(-eta b / (b + 2)) with eta = 1 + 2/b is 1 / (n epsilon^2); more penalty than 1/n only where needed.
     penalty = max(1 / n, 1 / (n * epsilon * epsilon))

@@ -68,7 +68,7 @@ def _errors(ax: Any, found: list[tuple[float, dict[str, float]]], label: str, no
     ax.set_xticks(shown, [f"{x:g}" for x in shown])
     ax.set_xticks([], minor=True)
     ax.set_xlabel(label)
-    ax.set_ylabel("expected error, root mean square, at most")
+    ax.set_ylabel("expected error, root mean square")
     ax.grid(alpha=0.25)
 
 

@@ -21,6 +21,7 @@ from dpfda.planner.prediction import (
     DEFAULT_CLASS,
     Prediction,
     SmoothnessClass,
+    bernstein_bias,
     linear_minimax,
     worst_bias,
     worst_thresholding,
@@ -45,6 +46,15 @@ DESIGNS: dict[str, Callable[[Request], Design]] = {
 }
 # Those of the papers whose published noise is larger than privacy needs.
 CALIBRATED = ("gp", "iclp-qr", "iclp-ar", "frl")
+# What each can be told beside its basis; the others would ignore it, and so refuse it.
+PARAMETERS = {
+    "gp": ("kernel", "eta", "penalty"),
+    "iclp-qr": ("kernel", "eta", "penalty"),
+    "iclp-ar": ("kernel", "eta", "penalty"),
+    "frl": ("kernel",),
+    "exponential": ("kernel",),
+    "dictionary": ("candidates",),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +64,7 @@ class Plan:
     request: Request
     design: Design
     noise: Noise  # of the coordinates as they are decoded, in the units of the curve, before smoothing
+    spends: Budget  # what the release costs: the budget, or less
     reasons: tuple[tuple[str, str], ...]
 
     @property
@@ -97,11 +108,7 @@ class Plan:
         dimension = self.basis.domain.dimension
         edge = float(frequencies.max()) + 1 if frequencies.any() else self.basis.size ** (1 / dimension)
         if self.design.name == "bernstein":
-            degree = round(self.basis.size ** (1 / dimension)) - 1
-            # The Bernstein operator keeps the share prod (1 - i/K) of its eigenfunction of degree k (Kelisky, Rivlin).
-            frequencies = np.arange(degree + 1.0)
-            kept = np.concatenate([[1.0], np.cumprod(1 - np.arange(degree) / max(degree, 1))])
-            bias = worst_bias(kept, frequencies, degree + 1.0, within)
+            bias = bernstein_bias(round(self.basis.size ** (1 / dimension)) - 1, within)
             privacy = float(np.trace(self.basis.gram() * noise))
         elif self.design.thresholds:
             bias = worst_thresholding(np.array(self.design.thresholds), frequencies, edge, within)
@@ -119,7 +126,11 @@ class Plan:
         if self.design.weights is not None:
             return np.array(self.design.weights)
         weights = getattr(self.mechanism, "weights", None)  # the exponential mechanism shrinks by its base measure
-        return np.ones(self.basis.size) if weights is None else np.asarray(weights(_scale(self.request, self.design)))
+        return (
+            np.ones(self.basis.size)
+            if weights is None
+            else np.asarray(weights(_scale(self.request, self.design, self.spends)))
+        )
 
     def table(self, within: SmoothnessClass = DEFAULT_CLASS) -> Ranking:
         """All mechanisms for the same request, ranked by their predicted error; reads no data."""
@@ -135,12 +146,17 @@ class Plan:
     def _row(self, name: str, calibration: str, within: SmoothnessClass) -> Row:
         chosen = name == self.design.name and calibration == self.request.calibration
         # What was stated for one mechanism does not suit the others; what all share is the public facts.
-        request = (
-            self.request
-            if chosen
-            else replace(
-                self.request, mechanism=name, calibration=calibration, basis=None, size=None, eta=None, penalty=None
-            )
+        known = PARAMETERS.get(name, ())
+        request = replace(
+            self.request,
+            mechanism=name,
+            calibration=calibration,
+            basis=None,
+            size=None,
+            kernel=self.request.kernel if "kernel" in known else None,
+            eta=None,
+            penalty=None,
+            candidates=self.request.candidates if "candidates" in known else None,
         )
         try:
             plan = self if chosen else make_plan(request)
@@ -149,6 +165,20 @@ class Plan:
             return Row(name, calibration, None, chosen, note=str(error))
         note = "" if prediction is not None else "depends on its candidates"
         return Row(name, calibration, prediction, chosen, note=note)
+
+    @property
+    def hidden(self) -> str:
+        """Why nothing could be seen in the release, or nothing: noise beyond the bound, or next to nothing left."""
+        if self.noise_rms > self.bound:
+            return f"the noise would be {self.noise_rms / self.bound:.0%} of the bound"
+        left = float(np.max(self.weights)) * max((1 - t for t in self.design.thresholds), default=1.0)
+        return f"the penalty would leave {left:.1%} of the mean" if left < 0.25 else ""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What should be known before anything is spent."""
+        seen = (f"Nothing could be seen: {self.hidden}.",) if self.hidden else ()
+        return (*self.budget.warnings(self.n), *seen)
 
     def plot(self, figure: Any = None) -> Any:
         """Error against epsilon and against n for every mechanism, and the noise band around a simulated curve."""
@@ -169,7 +199,9 @@ class Plan:
             "noise": self.noise.describe(),
             "noise_rms": self.noise_rms,
             "predicted_rms": None if prediction is None else self.bound * math.sqrt(prediction.total),
+            "spends": {"epsilon": self.spends.epsilon, "delta": self.spends.delta},
             "reasons": dict(self.reasons),
+            "warnings": list(self.warnings),
         }
 
     def text(self, *more: tuple[str, str]) -> str:
@@ -179,12 +211,13 @@ class Plan:
             []
             if prediction is None
             else [
-                f"  error       at most {self.bound * math.sqrt(prediction.total):.4g} root mean square expected"
-                f"{' after smoothing' if self.design.smoothing else ''}, over {DEFAULT_CLASS.text}"
+                f"  error       about {self.bound * math.sqrt(prediction.total):.4g} root mean square expected"
+                f"{' after the best smoothing' if self.design.smoothing else ''}, the worst over {DEFAULT_CLASS.text}"
             ]
         )
         lines = [
             f"Plan for {self.n} units at {self.budget}; no values read, nothing charged",
+            *(f"Warning: {warning}" for warning in self.warnings),
             "",
             f"  mechanism   {self.design.name}, {self.noise.text}",
             f"  basis       {self.basis.describe()['family']}, {self.basis.size} function{'s' * (self.basis.size > 1)}",
@@ -204,23 +237,30 @@ def make_plan(request: Request) -> Plan:
     """The design that was asked for, or the one with the least predicted error, by public facts alone."""
     if request.mechanism != "auto":
         return _planned(request, "stated by the user")
+    _check_parameters(request, "auto")
     names = ("k-norm",) if request.budget.pure else ("gaussian", "k-norm")
-    plans = [_planned(replace(request, mechanism=name), "") for name in names]
+    pure = Budget(request.budget.epsilon, 0.0)
+    # K-norm noise gains next to nothing from delta: it spends none, and the guarantee is pure.
+    plans = [
+        _planned(replace(request, mechanism=name), "", spends=pure if name == "k-norm" else None) for name in names
+    ]
     best = min(plans, key=lambda plan: _total(plan))
-    law = {"k-norm": "K-norm", "gaussian": "Gaussian"}[best.design.name]
-    why = (
-        "pure epsilon asks for K-norm noise"
-        if request.budget.pure
-        else f"delta > 0 allows Gaussian noise, and {law} noise has the least predicted error"
-    )
+    why = {
+        "gaussian": "delta > 0 allows Gaussian noise, and it has the least predicted error",
+        "k-norm": "K-norm noise has the least predicted error, and needs no delta: pure epsilon",
+    }[best.design.name]
+    if request.budget.pure:
+        why = "pure epsilon asks for K-norm noise"
     return replace(best, reasons=(*best.design.reasons, ("mechanism", why)))
 
 
-def _planned(request: Request, why: str) -> Plan:
+def _planned(request: Request, why: str, *, spends: Budget | None = None) -> Plan:
+    spends = spends or request.budget
     if isinstance(request.mechanism, str):
         if request.mechanism not in DESIGNS:
             known = ", ".join(repr(known) for known in ("auto", *DESIGNS))
             raise UsageError(f"Unknown mechanism {request.mechanism!r}. Known are {known}.")
+        _check_parameters(request, request.mechanism)
         design = DESIGNS[request.mechanism](request)
     else:
         design = own_design(request, request.mechanism)
@@ -229,19 +269,27 @@ def _planned(request: Request, why: str) -> Plan:
             f"calibration={request.calibration!r} is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; "
             f"{design.name!r} is always calibrated exactly."
         )
-    noise = design.mechanism.noise(_scale(request, design), design.basis.size + request.counted)
+    noise = design.mechanism.noise(_scale(request, design, spends), design.basis.size + request.counted)
     if request.counted:
         noise = noise.split_first()[1]
     noise = noise.scaled(request.bound / RADIUS / request.n)
     if design.weights is not None:
         noise = noise.weighted(np.array(design.weights))
-    return Plan(request, design, noise, (*design.reasons, ("mechanism", why)))
+    return Plan(request, design, noise, spends, (*design.reasons, ("mechanism", why)))
 
 
-def _scale(request: Request, design: Design) -> float:
+def _check_parameters(request: Request, name: str) -> None:
+    """Refuse what the mechanism would ignore."""
+    for parameter in ("kernel", "eta", "penalty", "candidates"):
+        if getattr(request, parameter) is not None and parameter not in PARAMETERS.get(name, ()):
+            able = ", ".join(repr(other) for other, known in PARAMETERS.items() if parameter in known)
+            raise UsageError(f"{parameter} is for mechanism {able}; {name!r} does not use it. Leave it out.")
+
+
+def _scale(request: Request, design: Design, spends: Budget) -> float:
     longest = math.hypot(RADIUS, design.count_weight) if request.counted else 2.0 * RADIUS
     size = design.basis.size + request.counted
-    needed = calibrate(design.mechanism, Sensitivity(longest, L2(), "the planned one"), request.budget, size=size)
+    needed = calibrate(design.mechanism, Sensitivity(longest, L2(), "the planned one"), spends, size=size)
     return max(needed, design.least_scale)
 
 

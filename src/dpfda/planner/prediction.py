@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from dpfda.arrays import Array
+from dpfda.bases import bernstein
 from dpfda.errors import UsageError
 
 
@@ -29,7 +32,8 @@ class SmoothnessClass:
 
     @property
     def text(self) -> str:
-        return f"means whose derivative of order {self.order:g} is at most {self.radius:g} bound(s), in half-waves"
+        what = "slope" if self.order == 1 else f"derivative of order {self.order:g}"
+        return f"means whose {what} is at most {self.radius:g} times that of a half-wave as large as the bound"
 
 
 DEFAULT_CLASS = SmoothnessClass()
@@ -95,3 +99,19 @@ def linear_minimax(noise: Array, frequencies: Array, edge: float, within: Smooth
     bias = (within.radius / cuts) ** 2
     best = int(np.argmin(kept + bias))
     return float(bias[best]), float(kept[best])
+
+
+@lru_cache(maxsize=64)
+def bernstein_bias(degree: int, within: SmoothnessClass) -> float:
+    """The largest squared bias of Bernstein polynomials over the class in cosines: the norm of a matrix.
+
+    What the operator does to a cosine is a mean of its values at the lattice, so the bias of every one is known.
+    """
+    waves = np.arange(1.0, 4 * degree + 9)
+    basis = bernstein((0.0, 1.0), degree + 1)
+    points, weights = basis.nodes()
+    lattice = np.linspace(0.0, 1.0, degree + 1) if degree else np.array([0.5])
+    cosines = math.sqrt(2) * np.cos(np.pi * points * waves)
+    taken = basis.matrix(points) @ np.cos(np.pi * lattice[:, None] * waves) * math.sqrt(2 / (degree + 1))
+    lost = np.sqrt(weights)[:, None] * (cosines - taken) * np.minimum(within.radius / waves**within.order, 1.0)
+    return min(float(np.linalg.norm(lost, ord=2)) ** 2, 1.0)

@@ -42,6 +42,21 @@ class Budget:
     def __str__(self) -> str:
         return f"(epsilon = {self.epsilon:g}, delta = {self.delta:g})"
 
+    def warnings(self, units: int) -> tuple[str, ...]:
+        """What should be said before anything is spent on this many units."""
+        found = []
+        if self.epsilon > 10:
+            found.append(
+                f"epsilon = {self.epsilon:g} promises next to nothing: an attacker may become e^{self.epsilon:g} times "
+                "more certain. Use at most 10."
+            )
+        if self.delta * units >= 1:
+            found.append(
+                f"delta = {self.delta:g} is not below one over the number of units: it would allow one of them to be "
+                "exposed outright. Use at most 1e-5."
+            )
+        return tuple(found)
+
 
 def _plain(value: object) -> float:
     """A number as a double; what is none, or too large, becomes NaN, which no rule accepts."""
