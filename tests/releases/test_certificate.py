@@ -146,3 +146,9 @@ def test_no_line_is_longer_than_a_screen(card: Card) -> None:
 def test_a_word_that_is_longer_than_a_line_is_not_broken(card: Card) -> None:
     name = "file-" * 40
     assert name in card(dataset=name).text()
+
+
+def test_a_card_of_a_choice_speaks_of_no_noise_and_no_band(card: Card) -> None:
+    one = card(noise="none added: a choice among public candidates", noise_rms=0.0, scale=0.0)
+    assert dict(one.entries)["noise"] == "none"
+    assert one.text().endswith("A function chosen among public candidates has no noise band: no noise was added to it.")

@@ -63,7 +63,10 @@ def dictionary(request: Request) -> Design:
         weights=None,
         least_scale=0.0,
         count_weight=0,
-        reasons=(("basis", why), ("candidates", f"{len(table)} public functions, stated by the user")),
+        reasons=(
+            ("basis", why),
+            ("candidates", f"{len(table)} public function{'s' * (len(table) > 1)}, stated by the user"),
+        ),
         smoothing=False,
     )
 

@@ -97,12 +97,22 @@ class Certificate:
     @property
     def not_covered(self) -> str:
         """What the noise band says nothing about."""
+        if self.noise_rms == 0:
+            return "A function chosen among public candidates has no noise band: no noise was added to it."
         more = f", {self.shrunk_by}" if self.shrunk_by else ""
         return f"The noise band does not cover what clipping, the finite basis{more} or the sampling of people did."
 
     def _mechanism(self) -> str:
         noise = "" if self.noise == self.mechanism else f", {self.noise}"
         return self.mechanism + noise + (f"; the mean is shrunk by {self.shrunk_by}" if self.shrunk_by else "")
+
+    def _noise(self) -> str:
+        if self.noise_rms == 0:
+            return "none"
+        return (
+            f"{self.noise_rms:.4g} root mean square before smoothing, {self.noise_rms / self.bound:.2g} of the bound; "
+            f"scale {self.scale:.4g}, the largest standard deviation of a coordinate"
+        )
 
     def _sensitivity(self) -> str:
         if self.neighbours == REPLACE:
@@ -131,11 +141,7 @@ class Certificate:
             ("domain", " x ".join(f"[{low:g}, {high:g}]" for low, high in self.domain)),
             ("bound", f"{plain(self.bound)}, on the root mean square around the centre: {self.centre}"),
             ("mechanism", self._mechanism()),
-            (
-                "noise",
-                f"{self.noise_rms:.4g} root mean square before smoothing, {self.noise_rms / self.bound:.2g} of the "
-                f"bound; scale {self.scale:.4g}, the largest standard deviation of a coordinate",
-            ),
+            ("noise", self._noise()),
             ("sensitivity", self._sensitivity()),
             ("basis", f"{self.basis}, {self.size} function{'s' if self.size > 1 else ''}"),
             ("missing data", self.missing),
