@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize_scalar
+from scipy.stats import binom
 
 from dpfda.errors import UsageError
 from dpfda.planner import SmoothnessClass
 from dpfda.planner.blocks import best_shape, optimal_blocks, shape_weights, variances
-from dpfda.planner.prediction import DEFAULT_CLASS, linear_minimax, worst_bias, worst_thresholding
+from dpfda.planner.prediction import DEFAULT_CLASS, bernstein_bias, linear_minimax, worst_bias, worst_thresholding
 
 SEARCH = settings(derandomize=True, deadline=None, max_examples=150)
 CLASSES = st.builds(SmoothnessClass, order=st.sampled_from([0.5, 1.0, 2.0]), radius=st.floats(0.05, 6.0))
@@ -147,6 +148,40 @@ def test_the_two_parts_of_the_minimax_error_are_those_of_its_weights():
     weights = np.maximum(1 - half_waves(30) / cut, 0.0)
     assert privacy == pytest.approx(float(weights**2 @ noise), rel=1e-9)
     assert 1 < cut < 30
+
+
+def bernstein_error(coordinates, degree):
+    """Mean squares of `B f - f` for cosine series (waves 1, 2, ...), by the binomial law; rows are series."""
+    x, w = np.polynomial.legendre.leggauss(24)
+    t, weights = ((np.arange(40)[:, None] + (x + 1) / 2) / 40).ravel(), np.tile(w / 80, 40)
+    lattice = np.arange(degree + 1) / max(degree, 1) if degree else np.array([0.5])
+
+    def values(points):
+        return np.sqrt(2) * coordinates @ np.cos(np.pi * np.arange(1, coordinates.shape[1] + 1)[:, None] * points)
+
+    shares = binom.pmf(np.arange(degree + 1), degree, t[:, None])
+    return (values(lattice) @ shares.T - values(t)) ** 2 @ weights
+
+
+@pytest.mark.parametrize("degree", [0, 1, 3, 8, 20])
+@pytest.mark.parametrize("within", [SmoothnessClass(1.0, 0.9), SmoothnessClass(2.0, 0.5), SmoothnessClass(1.0, 3.0)])
+def test_no_cosine_series_of_the_class_has_a_larger_bias_under_bernstein_polynomials(degree, within):
+    """Random series within the bound; for radii up to one also the worst of all, from the form of the error."""
+    rng = np.random.default_rng(degree)
+    size = 2 * degree + 60
+    rough = np.arange(1.0, size + 1) ** within.order / within.radius
+    worst = bernstein_bias(degree, within)
+    series = rng.normal(size=(400, size)) * np.exp(rng.normal(0, 2, (400, size))) / rough
+    series /= np.maximum(np.linalg.norm(series, axis=1), np.linalg.norm(series * rough, axis=1))[:, None]
+    assert bernstein_error(series, degree).max() <= worst * (1 + 1e-9)
+    if within.radius > 1:
+        return
+    # The form from its values at sums of two series; what has more waves still adds less than two percent.
+    axes = np.diag(1 / rough)
+    alone = bernstein_error(axes, degree)
+    form = np.array([bernstein_error(axes + axes[k], degree) - alone - alone[k] for k in range(size)]) / 2
+    form[np.diag_indices(size)] = alone
+    assert np.linalg.eigvalsh(form)[-1] == pytest.approx(worst, rel=0.02)
 
 
 # The planner's choice for pure epsilon.

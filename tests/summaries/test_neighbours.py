@@ -23,7 +23,6 @@ from dpfda.kernels import Matern
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, SoftThreshold
 from dpfda.norms import L1, L2, BlockNorm, Sensitivity, WeightedL1, WeightedL2
 from dpfda.planner import Request, make_plan
-from dpfda.planner.plan import _scale
 from dpfda.privacy import ADD_REMOVE, REPLACE, Budget, Unit, calibrate
 from dpfda.records import RADIUS, Curves, Lattice, exact_sum, smallest_cap
 from dpfda.summaries import Mean, Public
@@ -280,7 +279,9 @@ def test_what_is_released_moves_by_the_budget_in_units_of_its_own_noise(name):
     """
     case = named(name, REPLACE)
     plan, summary = case.plan, Mean(case.plan.design.weights)
-    noise = plan.mechanism.noise(_scale(plan.request, plan.design), case.basis.size)
+    (stated,) = summary.bounds(case.public, case.basis)
+    scale = calibrate(plan.mechanism, stated, plan.budget, size=case.basis.size)
+    noise = plan.mechanism.noise(scale, case.basis.size)
 
     def price(one, other):
         decoded = [
