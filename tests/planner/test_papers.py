@@ -415,6 +415,19 @@ def test_parameters_for_other_mechanisms_are_refused():
         privacy_safe("k-norm", n=10, epsilon=1.0, decay=2.0)
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"n": 0}, {"epsilon": 0.0}, {"epsilon": math.inf}, {"epsilon": math.nan}, {"decay": 0.0}], ids=str
+)
+def test_parameters_need_units_a_budget_and_a_decay(wrong):
+    facts = {"n": 10, "epsilon": 1.0, "decay": 2.0} | wrong
+    with pytest.raises(UsageError) as caught:
+        privacy_safe("gp", **facts)
+    assert str(caught.value) == (
+        "Parameters are chosen for at least one unit, a positive epsilon and a positive decay, got "
+        f"n={facts['n']!r}, epsilon={facts['epsilon']!r}, decay={facts['decay']!r}."
+    )
+
+
 # Refusals.
 
 
