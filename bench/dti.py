@@ -27,7 +27,13 @@ def run(console: Console, *, data: Path, repetitions: int) -> None:
     truth, grid = means.mean(axis=0), np.linspace(0, 1, means.shape[1])
     curves = dpfda.read_curves(file, values="t*", unit="ID")
     table = Table(
-        "public facts", "guarantee", "people", "relative L2 error", "worst", title=f"DTI, {repetitions} releases each"
+        "public facts",
+        "asked",
+        "guarantee",
+        "people",
+        "relative L2 error",
+        "worst",
+        title=f"DTI, {repetitions} releases each",
     )
     for facts in ({"bound": 1.0}, {"limits": (0.2, 0.9)}):
         for delta in (1e-6, 0.0):
@@ -37,6 +43,7 @@ def run(console: Console, *, data: Path, repetitions: int) -> None:
                 errors.append(np.linalg.norm(release(grid) - truth) / np.linalg.norm(truth))
             table.add_row(
                 str(facts),
+                f"(1, {delta:g})",
                 release.certificate.guarantee,
                 f"{release.certificate.n:.0f}",
                 f"{np.sqrt(np.mean(np.square(errors))):.4f}",
