@@ -21,7 +21,6 @@ from dpfda.bases import legendre
 from dpfda.curator import Curator
 from dpfda.estimators.bound import private_bound
 from dpfda.estimators.choice import private_choice
-from dpfda.estimators.facts import public_facts
 from dpfda.kernels import Matern
 from dpfda.mechanisms import Dictionary, Exponential
 from dpfda.mechanisms.choice import rate_of
@@ -126,7 +125,7 @@ SETTINGS: Pair = (with_person((0.7, -0.7)), with_person((-0.7, 0.7)))
 
 def first_setting(table: np.ndarray) -> float:
     curves = as_curves(table, grid=GRID, units=UNITS)
-    public = public_facts(dpfda.MeanFunction(epsilon=EPSILON, delta=0.0, bound=1.0), curves)
+    public = dpfda.MeanFunction(epsilon=EPSILON, delta=0.0, bound=1.0).facts(curves)
     selection = Residuals(BASIS, np.eye(2), np.zeros(2))
     return 1.0 if Curator(curves, public, dataset="").choose(selection, budget=Budget(EPSILON, 0.0))[0] == 0 else -1.0
 

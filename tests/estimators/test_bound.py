@@ -15,7 +15,6 @@ import dpfda
 from dpfda.bases import as_domain
 from dpfda.errors import BudgetExceeded, DataError, ReleaseFailed, UsageError
 from dpfda.estimators.bound import GRID, BoundChoice, private_bound
-from dpfda.estimators.facts import public_facts
 from dpfda.mechanisms import SeededRandomness
 from dpfda.privacy import Budget, SessionLedger
 from dpfda.records import Curves, as_curves, exact_sum
@@ -31,7 +30,7 @@ def counts(table, *, units=None, candidates=BOUNDS, grid=POINTS, domain=(0, 1), 
     """How many units lie within each candidate, as the pipeline counts them."""
     curves = as_curves(table, grid=grid, units=units)
     facts = dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=candidates[-1], domain=domain, centre=centre)
-    public = public_facts(facts, curves)
+    public = facts.facts(curves)
     selection = NormQuantile(tuple(candidates), 0.5, as_domain(domain), len(public.grid))
     return exact_sum(
         curves,

@@ -19,7 +19,6 @@ from dpfda.bases import bernstein, cosine
 from dpfda.curator import Curator
 from dpfda.errors import DataError, ReleaseFailed, UsageError
 from dpfda.estimators.choice import private_choice, residuals
-from dpfda.estimators.facts import public_facts
 from dpfda.kernels import Matern
 from dpfda.mechanisms import SeededRandomness
 from dpfda.privacy import ADD_REMOVE, Budget, SessionLedger, Unit
@@ -48,7 +47,7 @@ def sample(n=N, seed=0):
 
 def facts(n=N, bound=2.0):
     table = np.zeros((n, WIDTH))
-    return public_facts(dpfda.MeanFunction(**{**KNOWN, "bound": bound}), as_curves(table, grid=GRID, units=None))
+    return dpfda.MeanFunction(**{**KNOWN, "bound": bound}).facts(as_curves(table, grid=GRID, units=None))
 
 
 # The scores ----------------------------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from dpfda.arrays import ArrayLike
 from dpfda.bases import Domain, as_domain
 from dpfda.curator import Curator, Reading
 from dpfda.errors import UsageError
-from dpfda.estimators.facts import public_facts
 from dpfda.estimators.mean import Centre, MeanFunction
 from dpfda.mechanisms import Randomness
 from dpfda.mechanisms.choice import MOST_CANDIDATES
@@ -82,8 +81,8 @@ def private_bound(
         raise UsageError(f"quantile must lie in (0, 1], e.g. 0.95, got {quantile!r}.")
     reading = Reading(batch_rows=batch_rows, workers=workers, progress=progress)
     curves = as_curves(X, grid=grid, units=units)
-    facts = MeanFunction(epsilon=epsilon, delta=0.0, bound=listed[-1], domain=domain, centre=centre)
-    public = public_facts(facts, curves)
+    estimator = MeanFunction(epsilon=epsilon, delta=0.0, bound=listed[-1], domain=domain, centre=centre)
+    public = estimator.facts(curves)
     selection = NormQuantile(listed, float(quantile), as_domain(domain), len(public.grid))
     curator = Curator(
         curves,

@@ -13,11 +13,10 @@ from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis
 from dpfda.curator import Curator, Reading
 from dpfda.errors import UsageError
-from dpfda.estimators.facts import public_facts
 from dpfda.estimators.mean import MeanFunction
 from dpfda.mechanisms import Randomness
 from dpfda.planner import Plan
-from dpfda.privacy import Budget, Ledger
+from dpfda.privacy import REPLACE, Budget, Ledger
 from dpfda.records import Curves, as_curves
 from dpfda.releases.choices import ChoiceCard
 from dpfda.summaries import Public
@@ -95,7 +94,13 @@ def private_choice(
 
 def _shared(candidates: list[MeanFunction], curves: Curves) -> Public:
     """The public facts, which must be the same for all candidates."""
-    facts = [public_facts(candidate, curves) for candidate in candidates]
+    for candidate in candidates:
+        if candidate.neighbours != REPLACE:
+            raise UsageError(
+                f"A private choice needs neighbours='replace-one', where the number of units is public, got "
+                f"{candidate.neighbours!r}."
+            )
+    facts = [candidate.facts(curves) for candidate in candidates]
     first = facts[0]
     for other in facts[1:]:
         same = other.lattice == first.lattice and other.cap == first.cap

@@ -145,21 +145,13 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
         planned, _ = self._sizes(curves, Unit(curves.unit or "row", self.neighbours))
         return self.plan(planned, grid_size=len(points))
 
-    def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> MeanFunction:
-        """Release the mean of these curves; everything public is checked before the ledger is charged.
-
-        X: matrix (n, q), FDataGrid, data frame or `dpfda.Curves`. `units` says whose curve each row is: a vector of
-        identifiers or a column's name; without it every row is taken for another person, and the card says so. `grid`
-        holds the points of the values, evenly spaced by default; "header" reads them from a table's column names.
-        """
-        domain, reading = self._public_arguments()
+    def facts(self, curves: Curves, *, count_weight: int = 0) -> Public:
+        """The public facts about these curves: what was stated, their layout, and their number where it is public."""
         lattice, middle, limited = self._clipping()
-        curves = as_curves(X, grid=grid, units=units)
-        points = self._grid(curves, domain)
+        points = self._grid(curves, as_domain(self.domain))
         unit = Unit(curves.unit or "row", self.neighbours)
         planned, n = self._sizes(curves, unit)
-        plan = self.plan_for(curves)
-        public = Public(
+        return Public(
             unit=unit,
             n=n,
             planned=planned,
@@ -167,8 +159,21 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
             centre=self._centre(points, middle),
             cap=lattice.bound if limited else smallest_cap(lattice.bound, len(points)),
             lattice=lattice,
-            count_weight=0 if unit.size_is_public else plan.count_weight,
+            count_weight=count_weight,
         )
+
+    def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> MeanFunction:
+        """Release the mean of these curves; everything public is checked before the ledger is charged.
+
+        X: matrix (n, q), FDataGrid, data frame or `dpfda.Curves`. `units` says whose curve each row is: a vector of
+        identifiers or a column's name; without it every row is taken for another person, and the card says so. `grid`
+        holds the points of the values, evenly spaced by default; "header" reads them from a table's column names.
+        """
+        reading = self._public_arguments()
+        self._clipping()  # refuses, before the curves are looked at
+        curves = as_curves(X, grid=grid, units=units)
+        plan = self.plan_for(curves)
+        public = self.facts(curves, count_weight=plan.count_weight)
         curator = Curator(
             curves,
             public,
@@ -177,8 +182,8 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
             randomness=self.randomness,
             reading=reading,
             chosen=(
-                ("bound", "limits of values" if limited else "stated by the user"),
-                ("grid", f"{len(points)} points, {'even' if curves.grid is None else 'stated by the user'}"),
+                ("bound", "stated by the user" if self.limits is None else "limits of values"),
+                ("grid", f"{len(public.grid)} points, {'even' if curves.grid is None else 'stated by the user'}"),
                 *((("values", curves.columns),) if curves.columns else ()),
                 *plan.reasons,
             ),
@@ -194,10 +199,10 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
             name=design.name,
         )
         self.plan_ = plan
-        self.n_features_in_ = len(points)
+        self.n_features_in_ = len(public.grid)
         return self
 
-    def _public_arguments(self) -> tuple[Domain, Reading]:
+    def _public_arguments(self) -> Reading:
         reading = Reading(batch_rows=self.batch_rows, workers=self.workers, progress=self.progress)
         if not isinstance(self.smoothing, str):
             raise UsageError(f"smoothing is chosen by its name, e.g. 'auto' or 'none', got {self.smoothing!r}.")
@@ -211,8 +216,9 @@ class MeanFunction(BaseEstimator):  # type: ignore[misc]
                 f"basis must be None, a name, e.g. 'cosine', or an object such as dpfda.bases.cosine((0, 1), 9), got "
                 f"{self.basis!r}."
             )
-        Budget(self.epsilon, self.delta)  # refuses what is none
-        return as_domain(self.domain), reading
+        Budget(self.epsilon, self.delta)  # refuses what is none, as the next line does
+        as_domain(self.domain)
+        return reading
 
     def _clipping(self) -> tuple[Lattice, float, bool]:
         """The lattice, the middle of the limits, and whether limits were given."""
