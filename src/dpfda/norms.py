@@ -10,6 +10,7 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import UsageError
+from dpfda.symmetric import multiplicities, side_of, unpack
 
 
 def up(value: float, steps: int = 1) -> float:
@@ -29,6 +30,11 @@ class Norm(ABC):
     @abstractmethod
     def over_l2(self, size: int) -> float:
         """The largest value of this norm on the Euclidean unit sphere in `size` dimensions, rounded up."""
+
+    def over_weighted_l2(self, weights: tuple[float, ...]) -> float:
+        """The largest value on the ellipsoid `sum_j (weights[j] v_j)^2 <= 1`, rounded up; never below the exact one."""
+        # It lies in a ball whose radius is its longest half-axis; norms that know better say so.
+        return up(self.over_l2(len(weights)) / min(weights))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,9 @@ class L1(Norm):
         root = math.isqrt(size)
         return float(root) if root * root == size else up(math.sqrt(size))
 
+    def over_weighted_l2(self, weights: tuple[float, ...]) -> float:
+        return root_sum_of_squares(tuple(up(1 / w) for w in weights))
+
 
 @dataclass(frozen=True, slots=True)
 class WeightedL2(Norm):
@@ -73,6 +82,10 @@ class WeightedL2(Norm):
         _check_same(self.weights, size)
         return max(self.weights)  # attained at one coordinate: the exact supremum of Mirshani et al., Theorem 4.1
 
+    def over_weighted_l2(self, weights: tuple[float, ...]) -> float:
+        _check_same(self.weights, len(weights))
+        return max(_ratios(self.weights, weights))
+
 
 @dataclass(frozen=True, slots=True)
 class WeightedL1(Norm):
@@ -89,6 +102,14 @@ class WeightedL1(Norm):
     def over_l2(self, size: int) -> float:
         _check_same(self.weights, size)
         return root_sum_of_squares(self.weights)
+
+    def over_weighted_l2(self, weights: tuple[float, ...]) -> float:
+        _check_same(self.weights, len(weights))
+        return root_sum_of_squares(_ratios(self.weights, weights))
+
+
+def _ratios(weights: tuple[float, ...], others: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(w if other == 1.0 else up(w / other) for w, other in zip(weights, others, strict=True))
 
 
 def root_sum_of_squares(numbers: tuple[float, ...]) -> float:
@@ -141,9 +162,33 @@ class BlockNorm(Norm):
         self._check_size(size)
         return root_sum_of_squares(self.weights)  # Cauchy-Schwarz, attained: shares add in squares
 
+    def over_weighted_l2(self, weights: tuple[float, ...]) -> float:
+        self._check_size(len(weights))
+        ends = np.cumsum(self.sizes).tolist()
+        # Within a block the longest half-axis counts.
+        least = tuple(min(weights[end - size : end]) for size, end in zip(self.sizes, ends, strict=True))
+        return root_sum_of_squares(_ratios(self.weights, least))
+
     def _check_size(self, size: int) -> None:
         if size != sum(self.sizes):
             raise UsageError(f"The blocks {self.sizes} hold {sum(self.sizes)} coordinates, not {size}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Nuclear(Norm):
+    """The sum of absolute eigenvalues of a symmetric matrix, given by its entries as `symmetric.pack` orders them."""
+
+    def __call__(self, vector: ArrayLike) -> float:
+        return float(np.abs(np.linalg.eigvalsh(unpack(np.asarray(vector, dtype=np.float64).ravel()))).sum())
+
+    def over_l2(self, size: int) -> float:
+        # At most sqrt(m) times the Frobenius norm, which counts entries off the diagonal twice.
+        return up(math.sqrt(2 * side_of(size)), 2)
+
+
+def frobenius(side: int) -> WeightedL2:
+    """The Euclidean norm of a whole symmetric matrix on its entries, each kept once: `sqrt 2` off the diagonal."""
+    return WeightedL2(tuple(1.0 if times == 1 else up(math.sqrt(2.0)) for times in multiplicities(side)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,14 +204,19 @@ class Sensitivity:
             raise UsageError(f"A sensitivity must be positive and finite, got {self.value!r}.")
 
     def to(self, norm: Norm, size: int) -> Sensitivity:
-        """The same statement in another norm; only a Euclidean one says enough to be converted."""
+        """The same statement in another norm; only a Euclidean one, weighted or not, says enough to be converted."""
         if norm == self.norm:
             return self
-        if self.norm != L2():
+        if isinstance(self.norm, WeightedL2):
+            _check_same(self.norm.weights, size)
+            factor = norm.over_weighted_l2(self.norm.weights)
+        elif self.norm == L2():
+            factor = norm.over_l2(size)
+        else:
             raise UsageError(
-                f"A sensitivity in {self.norm} cannot be converted to {norm} without loss. State it in L2()."
+                f"A sensitivity in {self.norm} cannot be converted to {norm} without loss. State it in L2() or "
+                "WeightedL2()."
             )
-        factor = norm.over_l2(size)
         value = self.value * factor if factor == 1.0 else up(self.value * factor)
         because = f"{self.because}; by Cauchy-Schwarz at most {factor:.6g} times that in {type(norm).__name__}"
         return replace(self, value=value, norm=norm, because=because)

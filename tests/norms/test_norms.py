@@ -250,9 +250,9 @@ ERRORS = [
         )
     ),
     (
-        lambda: Sensitivity(1.0, WeightedL2((1.0, 2.0)), "a reason").to(WeightedL1((1.0, 2.0)), 2),
-        "A sensitivity in WeightedL2(weights=(1.0, 2.0)) cannot be converted to WeightedL1(weights=(1.0, 2.0)) without "
-        "loss. State it in L2().",
+        lambda: Sensitivity(1.0, WeightedL1((1.0, 2.0)), "a reason").to(WeightedL2((1.0, 2.0)), 2),
+        "A sensitivity in WeightedL1(weights=(1.0, 2.0)) cannot be converted to WeightedL2(weights=(1.0, 2.0)) without "
+        "loss. State it in L2() or WeightedL2().",
     ),
     *(
         (
@@ -263,7 +263,7 @@ ERRORS = [
     ),
     (
         lambda: Sensitivity(1.0, L1(), "a reason").to(L2(), 3),
-        "A sensitivity in L1() cannot be converted to L2() without loss. State it in L2().",
+        "A sensitivity in L1() cannot be converted to L2() without loss. State it in L2() or WeightedL2().",
     ),
     (
         lambda: Sensitivity(1e300, L2(), "a reason").to(BlockNorm((1,), (1e300,)), 1),

@@ -13,6 +13,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "dpfda"
 LAYERS = [
     "errors",
     "arrays",
+    "symmetric",
     "norms",
     "kernels",
     "bases",

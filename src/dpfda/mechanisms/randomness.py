@@ -31,6 +31,12 @@ class Randomness(Protocol):
     def bits53(self, size: int) -> Integers:
         """Uniform integers below 2^53, (size,)."""
 
+    def uniform(self, shape: tuple[int, ...]) -> Array:
+        """Uniforms inside the unit interval, in doubles."""
+
+    def normal(self, shape: tuple[int, ...]) -> Array:
+        """Standard normals, in doubles."""
+
 
 class SystemRandomness:
     """Exact integer samplers from OpenDP, and bits from the operating system; nothing to seed, nothing to fork."""
@@ -46,6 +52,15 @@ class SystemRandomness:
     def bits53(self, size: int) -> Integers:
         words = np.frombuffer(os.urandom(8 * size), dtype=np.uint64)
         return (words >> np.uint64(11)).astype(np.int64)
+
+    def uniform(self, shape: tuple[int, ...]) -> Array:
+        # Half a step inside, so that neither end is ever drawn.
+        return (self.bits53(math.prod(shape)) + 0.5).reshape(shape) * 2.0**-53
+
+    def normal(self, shape: tuple[int, ...]) -> Array:
+        from scipy.special import ndtri
+
+        return np.asarray(ndtri(self.uniform(shape)))
 
 
 class SeededRandomness:
