@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from dpfda.norms import Sensitivity
 from dpfda.privacy import Budget, Charge, Ledger, Profile, RangeProfile, calibrate
 from dpfda.records import MOST_UNITS, Curves, exact_sum
 from dpfda.records.sums import Encode
-from dpfda.releases import NOT_PRIVATE, Certificate, Release, smoothed
+from dpfda.releases import NOT_PRIVATE, Certificate
 from dpfda.releases.choices import ChoiceCard
 from dpfda.summaries import Decoded, Public, Summary
 from dpfda.summaries.selection import Selection
@@ -74,10 +75,10 @@ class Curator:
                 f"randomness must be None or a source such as dpfda.mechanisms.SeededRandomness(1), got "
                 f"{self.randomness!r}. Seeds make a release not private."
             )
-        if len(self.public.grid) != self.curves.source.width:
+        if self.public.width != self.curves.source.width:
             raise UsageError(
-                f"The public grid has {len(self.public.grid)} points and a curve {self.curves.source.width} values: "
-                "they must agree."
+                f"The public grid has {len(self.public.grid)} points and a curve "
+                f"{self.curves.source.width - self.public.covariates} values: they must agree."
             )
 
     def release(
@@ -90,7 +91,7 @@ class Curator:
         smoothing: str = "auto",
         least_scale: float = 0.0,
         name: str | None = None,
-    ) -> Release:
+    ) -> Any:
         """A private summary; whatever can be refused is refused before the ledger is charged.
 
         `least_scale` asks for more noise than the budget needs, in lattice steps; it can never ask for less. `name` is
@@ -99,7 +100,7 @@ class Curator:
         randomness = SystemRandomness() if self.randomness is None else self.randomness
         if self.public.n is not None and not 1 <= self.public.n <= MOST_UNITS:
             raise DataError(f"A release needs between 1 and 2^38 {self.public.unit.name}s, got {self.public.n}.")
-        size = basis.size + (0 if self.public.unit.size_is_public else 1)
+        size = summary.size(self.public, basis)
         sensitivity, scale = _least_noise(summary.bounds(self.public, basis), mechanism, budget, size)
         scale = max(scale, least_scale)
         noise = mechanism.noise(scale, size)
@@ -107,25 +108,18 @@ class Curator:
         terms = Terms(summary, basis, mechanism, name or mechanism.name, budget, sensitivity, profile)
         encode = summary.encode(self.public, basis)
 
-        def finish(noisy: Integers) -> Release:
+        def finish(noisy: Integers) -> Any:
             decoded = summary.decode(noisy, noise, self.public, basis)
-            return Release(
-                basis=basis,
-                noisy=decoded.noisy,
-                centre=basis.projection(self.public.grid) @ self.public.centre,
-                noise=decoded.noise,
-                count=decoded.count,
-                smoothing=smoothed(smoothing, decoded.noisy, decoded.noise, basis),
-                certificate=self._card(terms, decoded, randomness),
-            )
+            card = self._card(terms, decoded, randomness)
+            return summary.publish(decoded, self.public, basis, card, smoothing=smoothing)
 
         # The whole way once, on an empty curve and on noise alone: a wrong name, a missing library or a basis that
         # cannot be written on a card fails here, before the charge.
-        encode(np.full((1, len(self.public.grid)), np.nan))
+        encode(np.full((1, self.public.width), np.nan))
         finish(mechanism.draw(np.zeros(size, dtype=np.int64), scale, randomness=SystemRandomness()))
         if self.ledger is not None:
             self.ledger.charge(Charge(self.dataset, f"{summary.name}, {terms.name}", budget))
-        noisy = self._noisy_sum(encode, mechanism, scale, randomness, size=basis.size)
+        noisy = self._noisy_sum(terms, encode, scale, randomness)
         if noisy is None:
             # Raised out here, with one constant text: a chained exception would carry private values in its frames.
             raise ReleaseFailed
@@ -189,32 +183,26 @@ class Curator:
     def _recorded(self) -> str:
         return "nothing was recorded: no ledger was given" if self.ledger is None else "charged before reading"
 
-    def _noisy_sum(
-        self, encode: Encode, mechanism: Mechanism, scale: float, randomness: Randomness, *, size: int
-    ) -> Integers | None:
+    def _noisy_sum(self, terms: Terms, encode: Encode, scale: float, randomness: Randomness) -> Integers | None:
         """Where records are read for a release; None if anything at all goes wrong."""
+        summary, public = terms.summary, self.public
         try:
             total = exact_sum(
                 self.curves,
                 encode,
-                self.public.lattice,
+                summary.clipping(public),
                 units=self.curves.units,
-                size=size,
+                size=summary.encoded_size(terms.basis),
+                sums=summary.sums(public, terms.basis),
                 batch_rows=self.reading.batch_rows,
                 workers=self.reading.threads,
                 # A bar shows how many rows there are.
-                progress=self.reading.progress if self.public.unit.size_is_public else False,
+                progress=self.reading.progress if public.unit.size_is_public else False,
             )
-            return mechanism.draw(self._with_count(total), scale, randomness=randomness)
+            collected = summary.collect(total, self.curves.size_under(public.unit), public)
+            return terms.mechanism.draw(collected, scale, randomness=randomness)
         except Exception:
             return None
-
-    def _with_count(self, total: Integers) -> Integers:
-        if self.public.unit.size_is_public:
-            return total
-        return np.concatenate([[self.curves.size_under(self.public.unit) * self.public.count_weight], total]).astype(
-            np.int64
-        )
 
     def _unknown(self) -> str:
         if self.curves.unit is None:
@@ -242,12 +230,14 @@ class Curator:
             rho=terms.profile.rho,
             mechanism=terms.name,
             noise=law.text,
-            noise_rms=float(np.sqrt(np.trace(basis.gram() * law.variances))),
+            noise_rms=terms.summary.noise_rms(decoded, basis),
             scale=float(np.sqrt(law.variances.max())),
             lattice_step=public.lattice.step,
             sensitivity=sensitivity.value,
             sensitivity_norm=type(sensitivity.norm).__name__,
             sensitivity_because=sensitivity.because,
+            moves=terms.summary.moves(public, units),
+            power=terms.summary.power,
             attacker_power=terms.profile.power(0.05),
             basis=str(basis.describe()["family"]),
             size=basis.size,

@@ -40,6 +40,7 @@ def make_card(**changes: Any) -> Certificate:
         "lattice_step": 0.0,
         "sensitivity": 33554432.0,
         "sensitivity_norm": "L2",
+        "moves": "moves the mean by at most 0.0048 root mean square",
         "sensitivity_because": "a unit's integer vector has norm at most 16777216 and replacing it moves two of them",
         "attacker_power": 0.0795123,
         "basis": "beam",

@@ -55,7 +55,8 @@ class SystemRandomness:
 
     def uniform(self, shape: tuple[int, ...]) -> Array:
         # Half a step inside, so that neither end is ever drawn.
-        return (self.bits53(math.prod(shape)) + 0.5).reshape(shape) * 2.0**-53
+        bits = self.bits53(math.prod(shape)).astype(np.float64)
+        return (bits.reshape(shape) + 0.5) * 2.0**-53
 
     def normal(self, shape: tuple[int, ...]) -> Array:
         from scipy.special import ndtri

@@ -9,19 +9,22 @@ from dpfda.errors import UsageError
 from dpfda.records.curves import Curves, as_grid, grid_of
 from dpfda.records.encoder import Encoder, smallest_cap
 from dpfda.records.files import read_curves, read_header
-from dpfda.records.lattice import MOST_UNITS, RADIUS, Lattice
+from dpfda.records.lattice import MOST_UNITS, RADIUS, Lattice, into_ball
 from dpfda.records.memory import from_array, from_fdatagrid, from_frame
-from dpfda.records.sums import exact_sum
+from dpfda.records.sums import Clipping, Encode, exact_sum
 
 __all__ = [
     "MOST_UNITS",
     "RADIUS",
+    "Clipping",
     "Curves",
+    "Encode",
     "Encoder",
     "Lattice",
     "as_curves",
     "exact_sum",
     "from_frame",
+    "into_ball",
     "read_curves",
     "read_header",
     "smallest_cap",

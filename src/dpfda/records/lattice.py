@@ -42,16 +42,21 @@ class Lattice:
         Columns are units, in steps but not yet whole, (size, m). The result holds integers as doubles, and every
         column's squared norm is at most `RADIUS**2` in exact arithmetic, which is what the sensitivity rests on.
         """
-        # A shade inside, so that rounding of the factor cannot push a vector out; maximum() rather than a mask.
-        inside = RADIUS * (1 - 1e-12)
-        factor = inside / np.maximum(np.sqrt(squared_norms(vectors)), inside)
-        clipped: Array = np.empty(vectors.shape) if out is None else out
-        for source, target in zip(vectors, clipped, strict=True):
-            np.trunc(np.multiply(source, factor, out=target), out=target)
-        # Integers below 2^25 squared and summed are exact in doubles. No column fails this; if one did, it would count
-        # as empty rather than break the bound.
-        clipped[:, ~(squared_norms(clipped) <= RADIUS**2)] = 0.0
-        return clipped
+        return into_ball(vectors, RADIUS, out)
+
+
+def into_ball(vectors: Array, radius: int, out: Array | None = None) -> Array:
+    """Columns scaled into a ball of whole steps and rounded towards zero: exactly inside it, (size, m)."""
+    # A shade inside, so that rounding of the factor cannot push a vector out; maximum() rather than a mask.
+    inside = radius * (1 - 1e-12)
+    factor = inside / np.maximum(np.sqrt(squared_norms(vectors)), inside)
+    clipped: Array = np.empty(vectors.shape) if out is None else out
+    for source, target in zip(vectors, clipped, strict=True):
+        np.trunc(np.multiply(source, factor, out=target), out=target)
+    # Integers below 2^25 squared and summed are exact in doubles. No column fails this; if one did, it would count as
+    # empty rather than break the bound.
+    clipped[:, ~(squared_norms(clipped) <= radius**2)] = 0.0
+    return clipped
 
 
 def squared_norms(vectors: Array) -> Array:

@@ -46,6 +46,8 @@ class Certificate:
     recorded: str
     software: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
+    moves: str = "moves the sum"  # how far one unit moves the summary, in words
+    power: int = 1  # of the bound, in whose units the noise is measured: 2 for second moments
     shrunk_by: str = ""  # what shrank the mean before the noise, and so is in no band; empty: nothing did
 
     def to_dict(self) -> dict[str, Any]:
@@ -98,7 +100,7 @@ class Certificate:
     def not_covered(self) -> str:
         """What the noise band says nothing about."""
         if self.noise_rms == 0:
-            return "A function chosen among public candidates has no noise band: no noise was added to it."
+            return "There is no noise band: no noise was added, the release was drawn as a whole."
         more = f", {self.shrunk_by}" if self.shrunk_by else ""
         return f"The noise band does not cover what clipping, the finite basis{more} or the sampling of people did."
 
@@ -110,18 +112,15 @@ class Certificate:
         if self.noise_rms == 0:
             return "none"
         return (
-            f"{self.noise_rms:.4g} root mean square before smoothing, {self.noise_rms / self.bound:.2g} of the bound; "
+            f"{self.noise_rms:.4g} root mean square before smoothing, {self.noise_rms / self.bound**self.power:.2g} of "
+            f"the bound{' squared' if self.power == 2 else ''}; "
             f"scale {self.scale:.4g}, the largest standard deviation of a coordinate"
         )
 
     def _sensitivity(self) -> str:
-        if self.neighbours == REPLACE:
-            moves = f"moves the mean by at most {2 * self.bound / self.n:.4g} root mean square"
-        else:
-            moves = f"adds at most {plain(self.bound)} root mean square to the sum, and itself to the count"
         return (
-            f"one {self.unit} {moves}. In the integers that are summed: {plain(self.sensitivity)} lattice steps of "
-            f"{self.lattice_step:.4g} in {self.sensitivity_norm}, because {self.sensitivity_because}"
+            f"one {self.unit} {self.moves}. In the integers that are summed: {plain(self.sensitivity)} lattice steps "
+            f"of {self.lattice_step:.4g} in {self.sensitivity_norm}, because {self.sensitivity_because}"
         )
 
     @property

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, ClassVar
+
+import numpy as np
 
 from dpfda.arrays import Array, Integers
 from dpfda.bases import Basis
 from dpfda.norms import Sensitivity
 from dpfda.privacy import Noise, Unit
 from dpfda.records import Lattice
-from dpfda.records.sums import Encode
-from dpfda.releases import Count
+from dpfda.records.sums import Clipping, Encode
+from dpfda.releases import Certificate, Count, Release, smoothed
+from dpfda.releases.wording import plain
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +30,12 @@ class Public:
     cap: float  # values further than this from the centre are moved to it
     lattice: Lattice
     count_weight: int  # lattice steps that one unit adds to the count; 0 where the number of units is public
+    covariates: int = 0  # leading values of a record that belong to no curve
+
+    @property
+    def width(self) -> int:
+        """How many values a record has."""
+        return self.covariates + len(self.grid)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,17 +47,76 @@ class Decoded:
     count: Count | None
 
 
-class Summary(Protocol):
-    """A mean of bounded vectors, one for each unit."""
+class Summary(ABC):
+    """A sum of bounded integer vectors, one for each unit, and what is made of it once noise has been added.
+
+    Duties of a subclass: `name`, `encode`, `bounds` and `decode`. The rest suits vectors that are coordinates of
+    curves, with the count in front where it is private; a summary of another kind says more.
+    """
+
+    __slots__ = ()
+
+    power: ClassVar[int] = 1  # of the bound, in whose units the noise is measured
 
     @property
+    @abstractmethod
     def name(self) -> str: ...
 
+    @abstractmethod
     def encode(self, public: Public, basis: Basis) -> Encode:
         """The map from a batch of records to vectors, each a function of its own record alone."""
 
+    @abstractmethod
     def bounds(self, public: Public, basis: Basis) -> tuple[Sensitivity, ...]:
         """Every sensitivity of the integer sum that it can prove, in lattice steps; it never sees a record."""
 
+    @abstractmethod
     def decode(self, sums: Integers, noise: Noise, public: Public, basis: Basis) -> Decoded:
         """From noisy integer sums, led by the count if that is private, to the summary."""
+
+    def clipping(self, public: Public) -> Clipping:
+        """What makes a unit's contribution of its average vector."""
+        return public.lattice
+
+    def encoded_size(self, basis: Basis) -> int:
+        """How many numbers a record becomes."""
+        return basis.size
+
+    def sums(self, public: Public, basis: Basis) -> int:
+        """How many integers are summed over units."""
+        return basis.size
+
+    def size(self, public: Public, basis: Basis) -> int:
+        """How many integers are handed to the mechanism."""
+        return self.sums(public, basis) + (0 if public.unit.size_is_public else 1)
+
+    def collect(self, total: Integers, units: int, public: Public) -> Integers:
+        """What is handed to the mechanism: the sum over units, and their number where that is private."""
+        if public.unit.size_is_public:
+            return total
+        return np.concatenate([[units * public.count_weight], total]).astype(np.int64)
+
+    def moves(self, public: Public, card_n: float) -> str:
+        """How far one unit moves the summary, for the card; after "one person ..."."""
+        bound = public.lattice.bound
+        if public.unit.size_is_public:
+            return f"moves the mean by at most {2 * bound / card_n:.4g} root mean square"
+        return f"adds at most {plain(bound)} root mean square to the sum, and itself to the count"
+
+    def noise_rms(self, decoded: Decoded, basis: Basis) -> float:
+        """The root mean square of the noise over the domain, before any smoothing."""
+        return float(np.sqrt(np.trace(basis.gram() * decoded.noise.variances)))
+
+    def publish(
+        self, decoded: Decoded, public: Public, basis: Basis, certificate: Certificate, *, smoothing: str
+    ) -> Any:
+        """The release, with its card."""
+        return Release(
+            basis=basis,
+            noisy=decoded.noisy,
+            centre=basis.projection(public.grid) @ public.centre,
+            noise=decoded.noise,
+            count=decoded.count,
+            smoothing=smoothed(smoothing, decoded.noisy, decoded.noise, basis),
+            certificate=certificate,
+        )

@@ -14,11 +14,11 @@ from dpfda.privacy import Noise
 from dpfda.records import RADIUS, Encoder
 from dpfda.records.sums import Encode
 from dpfda.releases import Count
-from dpfda.summaries.base import Decoded, Public
+from dpfda.summaries.base import Decoded, Public, Summary
 
 
 @dataclass(frozen=True, slots=True)
-class Mean:
+class Mean(Summary):
     """A unit's vector is the average of its curves' coordinates; the summary is the mean of these vectors.
 
     With weights `a_j` it is the penalised mean of the papers: coordinates and their noise are multiplied after the

@@ -1,0 +1,115 @@
+"""Come here for private principal components: functions that can be evaluated anywhere, and scores of public curves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpfda.arrays import Array, ArrayLike
+from dpfda.bases import Basis
+from dpfda.errors import UsageError
+from dpfda.releases.calculus import Function
+from dpfda.releases.certificate import Certificate
+
+
+@dataclass(frozen=True, eq=False)
+class ComponentsRelease:
+    """Private principal components: orthonormal functions around a mean, and their card.
+
+    Nothing in it knows a record; every method is post-processing and costs nothing.
+    """
+
+    basis: Basis
+    frame: Array  # (size, k) coordinates of the components, orthonormal columns with fixed signs
+    variances: Array | None  # (k,) variance along each component, None where it was not paid for
+    total: float | None  # variance of whole curves, None where it was not paid for
+    centre: Array  # (size,) coordinates of what is subtracted before scores are taken
+    certificate: Certificate
+
+    @property
+    def components(self) -> tuple[Function, ...]:
+        """The components, each callable anywhere in the domain."""
+        order = (0,) * self.basis.domain.dimension
+        return tuple(Function(self.basis, column, order) for column in self.frame.T)
+
+    @property
+    def mean(self) -> Function:
+        """What is subtracted before scores are taken: the private mean, or the public centre."""
+        return Function(self.basis, self.centre, (0,) * self.basis.domain.dimension)
+
+    def __call__(self, points: ArrayLike) -> Array:
+        """Values of all components at points of the domain, (k, m)."""
+        return np.stack([component(points) for component in self.components])
+
+    @property
+    def explained_variance(self) -> Array:
+        """The variance along each component, (k,)."""
+        if self.variances is None:
+            raise UsageError(
+                "The explained variance was not released: it costs budget. Ask for it with explained_variance=0.2, the "
+                "share of epsilon that it may take, or use mechanism='covariance', which has it for nothing."
+            )
+        return self.variances
+
+    @property
+    def explained_ratio(self) -> Array:
+        """The share of the variance of whole curves that each component explains, (k,)."""
+        variances = self.explained_variance
+        return variances / max(self.total or 0.0, float(variances.sum()), 1e-300)
+
+    def scores(self, values: ArrayLike, grid: ArrayLike) -> Array:
+        """Scores of public curves, given by their values on a grid: curves of the data would not stay private.
+
+        (..., q) -> (..., k)
+        """
+        return (self.basis.coordinates(values, grid) - self.centre) @ self.frame
+
+    def curves(self, scores: ArrayLike, points: ArrayLike) -> Array:
+        """The curves that have these scores, (..., k) -> (..., m)."""
+        table = np.asarray(scores, dtype=np.float64)
+        if table.shape[-1:] != (self.frame.shape[1],):
+            raise UsageError(f"There are {self.frame.shape[1]} components, got scores of shape {table.shape}.")
+        return self.basis.evaluate(self.centre + table @ self.frame.T, points)
+
+    def plot(self, ax: Any = None) -> Any:
+        """A picture of the components; returns the axes."""
+        from dpfda.releases.surfaces import plot_components
+
+        return plot_components(self, ax)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the release as JSON; `dpfda.load` reads it back with identical values."""
+        from dpfda.releases.files import save
+
+        return save(self, path)
+
+    def __repr__(self) -> str:
+        card = self.certificate
+        return f"ComponentsRelease({self.frame.shape[1]} of {card.dataset!r}, {card.guarantee})"
+
+
+def with_signs(frame: Array) -> Array:
+    """Columns turned so that the coordinate of largest size is positive: a sign is no property of a component."""
+    largest = np.abs(frame).argmax(axis=0)
+    turned: Array = frame * np.where(frame[largest, np.arange(frame.shape[1])] < 0, -1.0, 1.0)
+    return turned
+
+
+def smoothest_first(frame: Array, frequencies: Array) -> Array:
+    """The frame of the same span whose columns are ordered from smooth to rough: a function of the span alone."""
+    weights = 1 / (1 + frequencies**2)
+    _, turn = np.linalg.eigh((frame.T * weights) @ frame)
+    return with_signs(frame @ turn[:, ::-1])
+
+
+def principal(matrix: Array, frequencies: Array, noise: float, k: int) -> Array:
+    """The first k eigenvectors of a noisy covariance, (size, size) -> (size, k).
+
+    Where noise hides what the data say, smooth functions go first: a public multiple of the noise's deviation, falling
+    off with the frequency, is added to the diagonal. It loses its weight as the number of units grows.
+    """
+    _, vectors = np.linalg.eigh(matrix + np.diag(noise / (1 + frequencies**2)))
+    return with_signs(vectors[:, ::-1][:, :k])
