@@ -1,0 +1,7 @@
+"""Come here for frames: exact draws of principal components, and the exponential mechanism that releases them."""
+
+from __future__ import annotations
+
+from dpfda.mechanisms.frames.stiefel import draw_frames
+
+__all__ = ["draw_frames"]

@@ -1,0 +1,100 @@
+"""Come here for one principal component: exact draws of a unit vector with density `exp(-sum excess x^2)`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpfda.arrays import Array, Integers
+from dpfda.mechanisms.frames.envelopes import Central, central_volume, least_tilt
+from dpfda.mechanisms.randomness import Randomness
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    """Proposals on the whole sphere from an angular central Gaussian law (Kent, Ganeiber and Mardia 2018)."""
+
+    central: Central
+
+    def propose(self, size: int, randomness: Randomness) -> Array:
+        """What is accepted of so many proposals, (at most size, 1 + n)."""
+        normals = randomness.normal((size, len(self.central.excess))) / np.sqrt(self.central.precision)
+        first, others, accept = self.central.place(normals, randomness)
+        kept = accepted(accept, randomness)
+        return np.concatenate([first[kept, None], others[kept]], axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A point on the circle of the two leading coordinates, then normals for all others, kept inside the ball.
+
+    A unit vector is `(sqrt(1 - |x|^2) (cos t, sin t), x)` with uniform measure `dt dx`. Given the angle, x has
+    exponent `-sum (excess - s) x^2`, `s = second sin(t)^2`: normals of precision `2 (excess - s + tilt)`. The angle has
+    density `exp(-s) prod (excess - s + tilt)^(-1/2)` then, and since a logarithm is concave this lies below
+    `exp(-slope sin(t)^2)`, touching at the two axes. Large excesses are its strength.
+    """
+
+    second: float
+    excess: Array  # (n - 1,)
+    tilt: float
+
+    @property
+    def slope(self) -> float:
+        return self.second + 0.5 * float(np.sum(np.log1p(-self.second / (self.excess + self.tilt))))
+
+    @property
+    def volume(self) -> float:
+        """The logarithm of the integral of the envelope, comparable with `central_volume`."""
+        from scipy.special import i0e
+
+        spread = math.log(float(i0e(abs(self.slope) / 2))) + max(-self.slope, 0.0) + 0.5 * math.log(math.pi)
+        return self.tilt + spread - 0.5 * float(np.log(self.excess + self.tilt).sum())
+
+    def propose(self, size: int, randomness: Randomness) -> Array:
+        """What is accepted of so many proposals, (at most size, 1 + n)."""
+        circle = _on_circle(self.slope, size, randomness)
+        squares = circle[:, 1] ** 2
+        widths = self.excess + self.tilt - self.second * squares[:, None]
+        # Jensen's price: the chord of the concave logarithm against the logarithm itself.
+        chord = np.outer(squares, np.log1p(-self.second / (self.excess + self.tilt))).sum(axis=1)
+        price = 0.5 * (chord - np.log(widths / (self.excess + self.tilt)).sum(axis=1))
+        others = randomness.normal(widths.shape) / np.sqrt(2 * widths)
+        rest = 1 - np.einsum("ni,ni->n", others, others)
+        kept = accepted(np.where(rest > 0, price - self.tilt * rest, -np.inf), randomness)
+        return np.concatenate([circle[kept] * np.sqrt(rest[kept, None]), others[kept]], axis=1)
+
+
+def fit_single(excess: Array) -> Single | Pair:
+    """The law with the smaller envelope for one unit vector `(a, x)`, excesses of x ascending."""
+    central = Central(excess, 1, len(excess) + 1, least_tilt(excess, 1))
+    if len(excess) == 1:
+        return Single(central)
+    second, others = float(excess[0]), excess[1:]
+    least = least_tilt(others, 0) / 2
+    gap = float(others[0]) - second
+    # The best tilt has no closed form where the two leading coordinates mix; any with positive widths will do.
+    tilts = [least, *(least + step for step in (0.25, 0.5, 1.0, 2.0))]
+    pairs = [Pair(second, others, tilt) for tilt in tilts if gap + tilt > 1e-9 * (second + 1)]
+    best = min(pairs, key=lambda pair: pair.volume, default=None)
+    if best is None or central_volume(central, excess) <= best.volume:
+        return Single(central)
+    return best
+
+
+def accepted(log_probability: Array, randomness: Randomness) -> Integers:
+    """The rows that a uniform number lets pass."""
+    return np.flatnonzero(np.log(randomness.uniform((len(log_probability),))) < log_probability).astype(np.int64)
+
+
+def _on_circle(slope: float, size: int, randomness: Randomness) -> Array:
+    """Points of the circle with density `exp(-slope sin(t)^2)`, (size, 2)."""
+    excess = np.array([abs(slope)])
+    central = Central(excess, 1, 2, least_tilt(excess, 1))
+    single, found, missing = Single(central), [], size
+    while missing > 0:
+        found.append(single.propose(math.ceil(1.7 * missing) + 4, randomness)[:missing])
+        missing -= len(found[-1])
+    circle: Array = np.concatenate(found)
+    return circle if slope >= 0 else circle[:, ::-1]
