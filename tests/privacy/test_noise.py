@@ -6,16 +6,19 @@ import json
 import math
 import re
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import pytest
-from scipy.stats import gamma, kstest, norm
+from scipy.stats import gamma, kstest, laplace, norm
 
 from dpfda.errors import UsageError
 from dpfda.privacy import Noise
+from dpfda.privacy import noise as laws
+from dpfda.symmetric import multiplicities, pack, unpack
 
-# The single list of laws: each passes every test below.
-MEMBERS = [
+# Noise in blocks of coordinates, and noise on symmetric matrices; together the single list of laws that add noise.
+BLOCKS = [
     Noise("gaussian", (1,), (2.0,)),
     Noise("gaussian", (5,), (0.3,)),
     Noise("gaussian", (1, 2, 3), (1.0, 2.0, 0.5)),
@@ -25,15 +28,18 @@ MEMBERS = [
     Noise("radial", (1, 8, 3), (1.0, 2.0, 0.5)),
     Noise("radial", (16,), (1.0,)),
 ]
+MATRICES = [Noise("wishart", (size,), (scale,)) for size, scale in ((1, 2.0), (3, 0.3), (6, 1.0), (15, 40.0))]
+MEMBERS = BLOCKS + MATRICES
 every = pytest.mark.parametrize("noise", MEMBERS, ids=str)
+in_blocks = pytest.mark.parametrize("noise", BLOCKS, ids=str)
+on_matrices = pytest.mark.parametrize("noise", MATRICES, ids=str)
 
 
 def drawn(noise: Noise, draws: int, seed: int) -> np.ndarray:
-    uniforms = np.random.default_rng(seed).random((draws, noise.size + len(noise.sizes)))
-    return noise.quantiles(uniforms)
+    return noise.quantiles(np.random.default_rng(seed).random((draws, noise.dimension)))
 
 
-@every
+@in_blocks
 def test_the_variances_follow_the_formula_of_each_block(noise: Noise) -> None:
     expected = []
     for size, scale in zip(noise.sizes, noise.scales, strict=True):
@@ -52,7 +58,7 @@ def test_a_radial_block_of_one_coordinate_is_laplace_noise() -> None:
 @every
 def test_scaling_the_law_scales_every_coordinate(noise: Noise) -> None:
     np.testing.assert_allclose(noise.scaled(3.0).variances, 9 * noise.variances, rtol=1e-14)
-    uniforms = np.random.default_rng(0).random((10, noise.size + len(noise.sizes)))
+    uniforms = np.random.default_rng(0).random((10, noise.dimension))
     np.testing.assert_allclose(noise.scaled(3.0).quantiles(uniforms), 3 * noise.quantiles(uniforms), rtol=1e-14)
 
 
@@ -68,7 +74,7 @@ def test_quantiles_have_the_moments_of_the_law(noise: Noise) -> None:
     assert np.all(np.abs(squares.mean(axis=0) - 1) < reach * squares.std(axis=0))
 
 
-@every
+@in_blocks
 def test_quantiles_of_a_block_have_its_radius_and_no_preferred_direction(noise: Noise) -> None:
     """Kolmogorov-Smirnov tests at level 1e-6 each; the seed is fixed."""
     z = drawn(noise, 20_000, 2)
@@ -87,7 +93,7 @@ def test_quantiles_of_a_block_have_its_radius_and_no_preferred_direction(noise: 
             assert kstest((1 + along) / 2, "beta", args=(half, half)).pvalue > 1e-6
 
 
-@every
+@in_blocks
 def test_blocks_are_uncorrelated(noise: Noise) -> None:
     """Squares too, so that no mixing weight is shared between blocks: level 1e-6 a pair; the seed is fixed."""
     z = drawn(noise, 20_000, 3)
@@ -100,9 +106,9 @@ def test_blocks_are_uncorrelated(noise: Noise) -> None:
 
 def test_quantiles_are_a_map_and_not_a_generator() -> None:
     for noise in MEMBERS:
-        middle = np.full((3, noise.size + len(noise.sizes)), 0.5)
+        middle = np.full((3, noise.dimension), 0.5)
         assert np.all(noise.quantiles(middle) == 0)
-        uniforms = np.random.default_rng(4).random((5, noise.size + len(noise.sizes)))
+        uniforms = np.random.default_rng(4).random((5, noise.dimension))
         before = uniforms.copy()
         assert np.array_equal(noise.quantiles(uniforms), noise.quantiles(uniforms))
         assert np.array_equal(uniforms, before)
@@ -123,7 +129,7 @@ def test_the_first_coordinate_is_split_off_where_it_is_independent() -> None:
         np.testing.assert_array_equal(np.concatenate([first.variances, rest.variances]), noise.variances)
 
 
-@every
+@in_blocks
 def test_weights_multiply_every_coordinate_of_independent_noise(noise: Noise) -> None:
     weights = np.linspace(0.1, 2.0, noise.size)
     if noise.law == "radial" and max(noise.sizes) > 1:
@@ -136,21 +142,142 @@ def test_weights_multiply_every_coordinate_of_independent_noise(noise: Noise) ->
     assert weighted.sizes == (1,) * noise.size
     np.testing.assert_allclose(weighted.variances, weights**2 * noise.variances, rtol=1e-14)
     # The same points of the cube give the same noise, weighted; blocks of one share their points with these.
-    blocks = noise.size if noise.law == "radial" else 0
-    uniforms = np.random.default_rng(5).random((20, noise.size + blocks))
+    uniforms = np.random.default_rng(5).random((20, weighted.dimension))
     np.testing.assert_allclose(weighted.quantiles(uniforms), weights * noise.quantiles(uniforms), rtol=1e-13)
 
 
-def test_a_choice_adds_nothing() -> None:
-    choice = Noise("choice", (5,), (3.0,))
+@pytest.mark.parametrize(
+    ("law", "text"),
+    [
+        ("choice", "none added: a choice among public candidates"),
+        ("frame", "none added: a frame drawn by the exponential mechanism"),
+    ],
+)
+def test_a_choice_or_a_frame_adds_nothing(law: Literal["choice", "frame"], text: str) -> None:
+    choice = Noise(law, (5,), (3.0,))
     assert choice.variances.tolist() == [0.0] * 5
-    assert choice.text == "none added: a choice among public candidates"
+    assert choice.dimension == 0
+    assert choice.quantiles(np.zeros((3, 0))).tolist() == [[0.0] * 5] * 3
+    assert choice.text == text
     assert Noise.from_dict(json.loads(json.dumps(choice.describe()))) == choice
-    assert choice.scaled(2.0) == Noise("choice", (5,), (6.0,))
+    assert choice.scaled(2.0) == Noise(law, (5,), (6.0,))
 
 
+def test_the_number_of_uniforms_is_known_beforehand() -> None:
+    """One for each normal variable and for each radius; each of two Wishart matrices has as many as it has entries."""
+    assert [noise.dimension for noise in BLOCKS] == [1, 5, 6, 1 + 1, 3 + 3, 4 + 1, 12 + 3, 16 + 1]
+    assert [noise.dimension for noise in MATRICES] == [2, 6, 12, 30]
+
+
+# Symmetric matrices --------------------------------------------------------------------------------------------------
+
+
+def difference(shape: float) -> Callable[[np.ndarray], np.ndarray]:
+    """The distribution function of the difference of two independent Gamma(shape) variables, to four digits, by quadrature."""
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    points = gamma(shape).ppf((nodes + 1) / 2)
+    grid = np.linspace(-12, 12, 2001) * math.sqrt(2 * shape)
+    values = gamma(shape).cdf(grid[:, None] + points) @ weights / 2
+    return lambda x: np.interp(x, grid, values)
+
+
+def test_noise_on_a_matrix_of_one_entry_is_laplace_noise() -> None:
+    """Kolmogorov-Smirnov at level 1e-6; the seed is fixed. A chi-square of 2 degrees of freedom is exponential."""
+    assert MATRICES[0].variances.tolist() == Noise("radial", (1,), (2.0,)).variances.tolist()
+    assert kstest(drawn(MATRICES[0], 40_000, 6)[:, 0] / 2.0, laplace.cdf).pvalue > 1e-6
+    assert difference(1.0)(np.linspace(-3, 3, 9)) == pytest.approx(laplace.cdf(np.linspace(-3, 3, 9)), abs=3e-5)
+
+
+@on_matrices
+def test_the_variances_of_a_matrix_add_up_to_the_formula(noise: Noise) -> None:
+    """`m (m+1)^2 scale^2 / 2`; with scale = 2 tau^2 / epsilon this is `2 m (m+1)^2 tau^4 / epsilon^2`, Wishart noise's
+    expected squared Frobenius norm for second moments of curves of norm tau."""
+    side, tau, epsilon = len(unpack(np.zeros(noise.size))), 3.0, 0.7
+    whole = multiplicities(side) @ noise.variances
+    assert whole == pytest.approx(side * (side + 1) ** 2 * noise.scales[0] ** 2 / 2, rel=1e-14)
+    calibrated = Noise("wishart", noise.sizes, (2 * tau**2 / epsilon,))
+    expected = 2 * side * (side + 1) ** 2 * tau**4 / epsilon**2
+    assert multiplicities(side) @ calibrated.variances == pytest.approx(expected, rel=1e-14)
+    # Off the diagonal half of that on it.
+    on, off = noise.variances[:side], noise.variances[side:]
+    assert on.tolist() == [noise.scales[0] ** 2 * (side + 1)] * side
+    assert off.tolist() == [on[0] / 2] * (noise.size - side)
+
+
+@on_matrices
+def test_entries_of_a_matrix_are_uncorrelated(noise: Noise) -> None:
+    """Level 1e-6 a pair by the normal approximation with empirical fourth moments; the seed is fixed."""
+    z = drawn(noise, 40_000, 7) / np.sqrt(noise.variances)
+    for i in range(noise.size):
+        for j in range(i):
+            products = z[:, i] * z[:, j]
+            assert abs(products.mean()) < norm.isf(5e-7) * products.std() / math.sqrt(len(z))
+
+
+@on_matrices
+def test_a_matrix_has_the_same_law_in_every_direction_and_the_right_trace(noise: Noise) -> None:
+    """Kolmogorov-Smirnov at 1e-6 each: v'Wv is Gamma((m+1)/2) times the scale for unit v, and tr W Gamma(m(m+1)/2)."""
+    matrices = unpack(drawn(noise, 20_000, 8)) / noise.scales[0]
+    side = matrices.shape[-1]
+    rest = np.arange(1.0, side + 1) * (-1.0) ** np.arange(side)
+    for direction in (np.eye(side)[0], np.eye(side)[-1], np.full(side, side**-0.5), rest / np.linalg.norm(rest)):
+        along = np.einsum("i,nij,j->n", direction, matrices, direction)
+        assert kstest(along, difference((side + 1) / 2)).pvalue > 1e-6
+    assert kstest(np.trace(matrices, axis1=1, axis2=2), difference(side * (side + 1) / 2)).pvalue > 1e-6
+
+
+def test_one_row_less_or_one_matrix_only_is_caught_by_the_same_statistics() -> None:
+    """m degrees of freedom instead of m+1, and W without its counterpart: each fails at level 1e-6."""
+    normals = np.random.default_rng(9).standard_normal((2, 20_000, 4, 3))
+    squares = normals.transpose(0, 1, 3, 2) @ normals / 2
+    fewer = normals[:, :, 1:].transpose(0, 1, 3, 2) @ normals[:, :, 1:] / 2
+    assert kstest((squares[0] - squares[1])[:, 0, 0], difference(2.0)).pvalue > 1e-6
+    assert kstest((fewer[0] - fewer[1])[:, 0, 0], difference(2.0)).pvalue < 1e-6
+    assert kstest(squares[0][:, 0, 0] - 2.0, difference(2.0)).pvalue < 1e-6
+
+
+def test_large_samples_of_matrices_are_made_in_parts_and_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    noise = MATRICES[2]
+    whole = drawn(noise, 1_000, 10)
+    monkeypatch.setattr(laws, "LARGEST_BATCH", 700)
+    np.testing.assert_allclose(drawn(noise, 1_000, 10), whole, rtol=1e-12)
+    assert drawn(noise, 0, 10).shape == (0, 6)
+
+
+def test_the_entries_stand_where_packing_puts_them() -> None:
+    """Two factors by hand, A A' - B B', from uniforms that give chosen normals and chi-squares; m = 2."""
+    below, above = 0.3, -1.2
+    roots = np.array([[1.0, 2.0], [0.5, 1.5]])
+    uniforms = np.concatenate(
+        [[*gamma((1.5, 1.0)).cdf(roots[k] ** 2 / 2), norm.cdf(b)] for k, b in enumerate((below, above))]
+    )
+    first, second = (np.array([[r[0], 0.0], [b, r[1]]]) for r, b in zip(roots, (below, above), strict=True))
+    expected = pack(first @ first.T - second @ second.T) * 0.3 / 2
+    np.testing.assert_allclose(MATRICES[1].quantiles(uniforms[None]), expected[None], rtol=1e-12)
+
+
+ONE_OF = "A noise law is one of 'gaussian', 'radial', 'wishart', 'choice', 'frame', got"
 ERRORS: list[tuple[Callable[[], object], str]] = [
-    (lambda: Noise("cauchy", (1,), (1.0,)), "A noise law is 'gaussian', 'radial' or 'choice', got 'cauchy'."),  # type: ignore[arg-type]
+    (lambda: Noise("cauchy", (1,), (1.0,)), f"{ONE_OF} 'cauchy'."),  # type: ignore[arg-type]
+    (lambda: Noise("wishart", (3, 3), (1.0, 1.0)), "Wishart noise is that of one symmetric matrix, not of 2 blocks."),
+    (
+        lambda: Noise("wishart", (5,), (1.0,)),
+        "No symmetric matrix has 5 different entries: sizes are 1, 3, 6, 10, 15, ...",
+    ),
+    *(
+        (
+            lambda noise=noise: noise.weighted(np.ones(noise.size)),
+            "Wishart noise on a symmetric matrix cannot be weighted entry by entry.",
+        )
+        for noise in MATRICES
+    ),
+    *(
+        (
+            lambda noise=noise: noise.split_first(),
+            "The first entry of a symmetric matrix with Wishart noise cannot be split off.",
+        )
+        for noise in MATRICES
+    ),
     (lambda: Noise("radial", (1, 2), (1.0,)), "Noise needs one scale for each block, got 2 and 1."),
     (lambda: Noise("gaussian", (), ()), "Noise needs one scale for each block, got 0 and 0."),
     (lambda: Noise("gaussian", (1,), (1.0,)).split_first(), "Noise needs one scale for each block, got 0 and 0."),
@@ -160,7 +287,7 @@ ERRORS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: Noise.from_dict({"law": "uniform", "sizes": [1], "scales": [1.0]}),
-        "A noise law is 'gaussian', 'radial' or 'choice', got 'uniform'.",
+        f"{ONE_OF} 'uniform'.",
     ),
 ]
 
@@ -184,3 +311,5 @@ def test_the_law_is_said_in_words() -> None:
     assert Noise("gaussian", (5,), (1.0,)).text == "independent normal noise in every coordinate"
     assert Noise("gaussian", (1, 1), (1.0, 2.0)).text == "independent normal noise in every coordinate"
     assert Noise("radial", (1, 1), (1.0, 2.0)).text == "independent Laplace noise in every coordinate"
+    assert MATRICES[0].text == "two-sided Wishart noise on a symmetric matrix, 1 by 1"
+    assert MATRICES[3].text == "two-sided Wishart noise on a symmetric matrix, 5 by 5"

@@ -99,8 +99,8 @@ def draw_normals(size: int, randomness: Randomness) -> Reals:
     Rejection from a staircase (after von Neumann, and Karney 2016): k with chance `2^-(k+1)`, x uniform, either sign;
     k + x is accepted with probability `exp(-a)`, `a = (k+x)^2/2 - (k-1) log 2 - 1/2`, so what is accepted has density
     proportional to `2^-k exp(-a)`, that is `exp(-(k+x)^2/2)`. a is nowhere negative: it grows with x, and at x = 0 its
-    least value over the integers is 0, at k = 1. Half of all are accepted, whatever their value, so the time tells
-    nothing of what is drawn.
+    least value over the integers is 0, at k = 1. Half of all proposals are accepted; how many were not says nothing of
+    those that were.
 
     A proposal is decided by finitely many bits of x; all others have not been looked at and are uniform still. This is
     why no quantile function has to be inverted: to know a number more closely is to draw more bits of it.
