@@ -10,9 +10,10 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis
-from dpfda.errors import UsageError
+from dpfda.errors import MissingExtra, UsageError
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import Certificate
+from dpfda.releases.plain import finite, finite_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +75,21 @@ class ComponentsRelease:
             raise UsageError(f"There are {self.frame.shape[1]} components, got scores of shape {table.shape}.")
         return self.basis.evaluate(self.centre + table @ self.frame.T, points)
 
+    def points(self, size: int | None = None) -> Array:
+        """Equally spaced points of the domain, (size^p, p); by default 101 on an interval, 41 on each side of a box."""
+        return self.basis.domain.grid(size or (101 if self.basis.domain.dimension == 1 else 41))
+
+    def to_frame(self, points: ArrayLike | None = None) -> Any:
+        """A pandas DataFrame with points and the values of each component there."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtra("to_frame() needs pandas: pip install pandas.") from None
+        rows = self.points() if points is None else self.basis.domain.points(points)
+        names = ["t"] if rows.shape[1] == 1 else [f"t{axis + 1}" for axis in range(rows.shape[1])]
+        values = {f"component_{index + 1}": column for index, column in enumerate(self(rows))}
+        return pd.DataFrame(dict(zip(names, rows.T, strict=True)) | values)
+
     def plot(self, ax: Any = None) -> Any:
         """A picture of the components; returns the axes."""
         from dpfda.releases.surfaces import plot_components
@@ -85,6 +101,31 @@ class ComponentsRelease:
         from dpfda.releases.files import save
 
         return save(self, path)
+
+    def to_plain(self) -> dict[str, Any]:
+        """What makes this release, but for its card and basis, as plain data."""
+        return {
+            "frame": self.frame.tolist(),
+            "variances": None if self.variances is None else self.variances.tolist(),
+            "total": self.total,
+            "centre": self.centre.tolist(),
+        }
+
+    @staticmethod
+    def from_plain(data: dict[str, Any], basis: Basis, certificate: Certificate) -> ComponentsRelease:
+        """The release that `to_plain` wrote; an error where a part is missing or does not fit."""
+        k = len(data["frame"][0])
+        frame = finite(data["frame"], basis.size, k)
+        if not 1 <= k <= basis.size or np.abs(frame.T @ frame - np.eye(k)).max() > 1e-6 or not basis.orthonormal:
+            raise ValueError
+        return ComponentsRelease(
+            basis=basis,
+            frame=frame,
+            variances=None if data["variances"] is None else finite(data["variances"], k),
+            total=None if data["total"] is None else finite_number(data["total"]),
+            centre=finite(data["centre"], basis.size),
+            certificate=certificate,
+        )
 
     def __repr__(self) -> str:
         card = self.certificate

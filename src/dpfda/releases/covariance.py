@@ -1,4 +1,4 @@
-"""Come here for a private covariance function: values anywhere, eigenfunctions, scores, and its picture."""
+"""Come here for a private covariance function: values anywhere, eigenfunctions, scores, errors, and its picture."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis
-from dpfda.errors import UsageError
+from dpfda.errors import MissingExtra, UsageError
 from dpfda.privacy import Noise
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.components import ComponentsRelease, principal, with_signs
+from dpfda.releases.plain import finite, finite_number, noise_law, read_count, write_count
 from dpfda.releases.release import Count
 from dpfda.releases.smoothing import CARE, Smoothing, smooth
-from dpfda.symmetric import multiplicities, pack, unpack
+from dpfda.symmetric import multiplicities, pack, packed_size, unpack
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,14 +88,36 @@ class CovarianceRelease:
     @cached_property
     def coordinates(self) -> Array:
         """Coordinates of the nearest positive semidefinite function to the smoothed one, (size, size)."""
+        return self._root @ self._root.T
+
+    @cached_property
+    def _root(self) -> Array:
+        """A matrix whose product with its transpose is the covariance, (size, size)."""
+        # Nearest in Frobenius norm, which is the L2 norm of functions on the square: the basis is orthonormal.
         values, vectors = np.linalg.eigh(unpack(self.smoothing.weights * pack(self.raw)))
-        nearest: Array = (vectors * np.maximum(values, 0.0)) @ vectors.T
-        return nearest
+        root: Array = vectors * np.sqrt(np.maximum(values, 0.0))
+        return root
 
     def __call__(self, s: ArrayLike, t: ArrayLike) -> Array:
         """The covariance at all pairs of points of the domain, (m, n); two single numbers give a single number."""
-        values = self._at(s) @ self.coordinates @ self._at(t).T
-        return values[0, 0] if np.ndim(s) == 0 and np.ndim(t) == 0 else values
+        return _pairs((self._at(s) @ self._root) @ (self._at(t) @ self._root).T, s, t)
+
+    def variance(self, points: ArrayLike) -> Array:
+        """The variance at points of the domain, the diagonal of the covariance, (m,)."""
+        values: Array = np.sum((self._at(points) @ self._root) ** 2, axis=1)
+        return values[0] if np.ndim(points) == 0 else values
+
+    def correlation(self, s: ArrayLike, t: ArrayLike) -> Array:
+        """The correlation at all pairs of points, (m, n); not a number where the variance is zero."""
+        first, second = self._at(s) @ self._root, self._at(t) @ self._root
+        lengths = [np.linalg.norm(rows, axis=1, keepdims=True) for rows in (first, second)]
+        # Below the rounding of what is left of the total variance there is no direction.
+        least = 1e-12 * float(np.linalg.norm(self._root))
+        first, second = (
+            rows / np.where(length > least, length, np.nan)
+            for rows, length in zip((first, second), lengths, strict=True)
+        )
+        return _pairs(np.clip(first @ second.T, -1.0, 1.0), s, t)
 
     def _at(self, points: ArrayLike) -> Array:
         return self.basis.matrix(np.atleast_1d(np.asarray(points, dtype=np.float64)))
@@ -107,7 +130,8 @@ class CovarianceRelease:
     @property
     def eigenvalues(self) -> Array:
         """Variances along the eigenfunctions, largest first, none below zero, (size,)."""
-        return np.maximum(np.linalg.eigvalsh(self.coordinates)[::-1], 0.0)
+        found: Array = np.maximum(np.linalg.eigvalsh(self.coordinates)[::-1], 0.0)
+        return found
 
     @property
     def eigenfunctions(self) -> tuple[Function, ...]:
@@ -138,19 +162,61 @@ class CovarianceRelease:
 
     def smooth(self, name: str = "auto") -> CovarianceRelease:
         """The same release with another smoothing: "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"."""
-        smooth(name, np.ones(1), np.ones(1), np.zeros(1))  # refuses an unknown name
+        _check_name(name)
         return replace(self, smoothing_name=name)
 
     def noise_deviation(self, s: ArrayLike, t: ArrayLike) -> Array:
         """The standard deviation of the noise in the second moment at all pairs of points, before smoothing, (m, n)."""
-        # A noisy entry (i, j) stands in two places: (f_i g_j + f_j g_i)^2 v_ij / 2 over all ordered pairs, and once on
-        # the diagonal.
+        # The noise in entry (i, j), i < j, counts f_i g_j + f_j g_i times, on the diagonal f_i g_i times. Entries are
+        # uncorrelated under every law, so squares of these add up, here over all ordered pairs: f_i^2 g_j^2 +
+        # f_i g_i f_j g_j, half of it on the diagonal.
         first, second = self._at(s), self._at(t)
-        both = np.einsum("ai,bj->abij", first, second)
-        summed = both + np.swapaxes(both, 2, 3)
-        weights = self.variances * np.where(np.eye(self.basis.size, dtype=bool), 0.25, 0.5)
-        deviations: Array = np.sqrt(np.einsum("abij,ij->ab", summed**2, weights))
-        return deviations[0, 0] if np.ndim(s) == 0 and np.ndim(t) == 0 else deviations
+        halves = self.variances * np.where(np.eye(self.basis.size, dtype=bool), 0.5, 1.0)
+        squares = first**2 @ halves @ (second**2).T
+        for row, functions in enumerate(first):  # one at a time: pairs of points times pairs of functions are many
+            products = functions * second
+            squares[row] += np.einsum("bi,bi->b", products @ halves, products)
+        return _pairs(np.sqrt(np.maximum(squares, 0.0)), s, t)
+
+    @property
+    def estimated_error(self) -> float:
+        """Estimated root mean square distance over the square from the exact clipped covariance.
+
+        It counts what noise and smoothing did, as for a mean, and what the error of the mean adds. The projection to
+        positive functions can only lower it, and does so where noise prevails. Not counted: clipping, basis, sampling.
+        """
+        times, size = multiplicities(self.basis.size), self.basis.size
+        left = float(self.smoothing.weights**2 @ (times * pack(self.variances)))
+        risk = max(self.smoothing.risk, left)
+        if self.lead:
+            # (m + e)(m + e)' - m m' has the squared norm 2 |m|^2 |e|^2 + 2 (m'e)^2 + |e|^4 and terms of odd order.
+            mean, spread = self._mean_coordinates, unpack(self.noise.variances)[0, 1:] / self.lead**2
+            kept = self._mean.weights**2 * spread
+            square = max(self._mean.risk, float(kept.sum()))
+            risk += 2 * float(mean @ mean) * square + 2 * float(mean**2 @ kept) + square**2 * (1 + 2 / size)
+        if self.count is not None:
+            # Second moments are divided by the noisy count, and the square of the mean by it twice.
+            moved = self.coordinates - np.outer(self._mean_coordinates, self._mean_coordinates)
+            risk += float(np.sum(moved**2)) / self.count.value**2 * float(self.count.noise.variances[0])
+        return float(np.sqrt(risk))
+
+    def points(self, size: int | None = None) -> Array:
+        """Equally spaced points of the domain, (size^p, p); by default 41 on an interval, 9 on each side of a box."""
+        return self.basis.domain.grid(size or (41 if self.basis.domain.dimension == 1 else 9))
+
+    def to_frame(self, points: ArrayLike | None = None) -> Any:
+        """A pandas DataFrame with all pairs of points, the covariance there, and the deviation of its noise."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtra("to_frame() needs pandas: pip install pandas.") from None
+        rows = self.points() if points is None else self.basis.domain.points(points)
+        ends = [""] if rows.shape[1] == 1 else [str(axis + 1) for axis in range(rows.shape[1])]
+        first, second = np.repeat(rows, len(rows), axis=0), np.tile(rows, (len(rows), 1))
+        columns = {f"s{end}": column for end, column in zip(ends, first.T, strict=True)}
+        columns |= {f"t{end}": column for end, column in zip(ends, second.T, strict=True)}
+        deviation = self.noise_deviation(rows, rows)
+        return pd.DataFrame(columns | {"value": self(rows, rows).ravel(), "noise_deviation": deviation.ravel()})
 
     def plot(self, ax: Any = None) -> Any:
         """A contour plot of the covariance; returns the axes."""
@@ -164,6 +230,46 @@ class CovarianceRelease:
 
         return save(self, path)
 
+    def to_plain(self) -> dict[str, Any]:
+        """What makes this release, but for its card and basis, as plain data."""
+        return {
+            "noisy": self.noisy.tolist(),
+            "noise": self.noise.describe(),
+            "lead": self.lead,
+            "count": write_count(self.count),
+            "centre": self.centre.tolist(),
+            "smoothing": self.smoothing_name,
+        }
+
+    @staticmethod
+    def from_plain(data: dict[str, Any], basis: Basis, certificate: Certificate) -> CovarianceRelease:
+        """The release that `to_plain` wrote; an error where a part is missing or does not fit."""
+        lead = finite_number(data["lead"])
+        size = packed_size(basis.size + (1 if lead else 0))
+        if lead < 0 or not basis.orthonormal:
+            raise ValueError
+        _check_name(data["smoothing"])
+        return CovarianceRelease(
+            basis=basis,
+            noisy=finite(data["noisy"], size),
+            noise=noise_law(data["noise"], size),
+            lead=lead,
+            count=read_count(data["count"]),
+            centre=finite(data["centre"], basis.size),
+            smoothing_name=data["smoothing"],
+            certificate=certificate,
+        )
+
     def __repr__(self) -> str:
         card = self.certificate
         return f"CovarianceRelease({card.what} of {card.dataset!r}, {card.guarantee}, {self.basis.size} coordinates)"
+
+
+def _pairs(values: Array, s: ArrayLike, t: ArrayLike) -> Array:
+    """Values at all pairs of points, or the one value at two single numbers."""
+    return values[0, 0] if np.ndim(s) == 0 and np.ndim(t) == 0 else values
+
+
+def _check_name(smoothing: str) -> None:
+    """Refuses a smoothing that nobody knows."""
+    smooth(smoothing, np.ones(1), np.ones(1), np.zeros(1))

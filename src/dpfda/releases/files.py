@@ -3,34 +3,46 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from dpfda.bases import Basis
 from dpfda.bases import from_dict as basis_from_dict
-from dpfda.errors import DataError
-from dpfda.privacy import Noise
+from dpfda.errors import DataError, UsageError
 from dpfda.releases.certificate import Certificate
-from dpfda.releases.release import Count, Release
+from dpfda.releases.components import ComponentsRelease
+from dpfda.releases.covariance import CovarianceRelease
+from dpfda.releases.plain import finite, finite_number, noise_law, read_count, write_count
+from dpfda.releases.release import Release
 from dpfda.releases.smoothing import Smoothing
 
 FORMAT = "dpfda-release-1"
 
+Read = Callable[[dict[str, Any], Basis, Certificate], Any]
 
-def to_dict(release: Release) -> dict[str, Any]:
-    """A release as plain data; doubles are written in full, so nothing is lost."""
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How one kind of release becomes plain data and comes back; card and basis are the same for all kinds.
+
+    `read` raises any ordinary exception where a part is missing or does not fit: the file is then damaged.
+    """
+
+    release: type
+    write: Callable[[Any], dict[str, Any]]
+    read: Read
+
+
+def write_mean(release: Release) -> dict[str, Any]:
+    """What makes a private function, but for its card and basis."""
     return {
-        "format": FORMAT,
-        "certificate": release.certificate.to_dict(),
-        "basis": release.basis.describe(),
         "noisy": release.noisy.tolist(),
         "centre": release.centre.tolist(),
         "noise": release.noise.describe(),
-        "count": None
-        if release.count is None
-        else {"value": release.count.value, "noise": release.count.noise.describe()},
+        "count": write_count(release.count),
         "smoothing": {
             "name": release.smoothing.name,
             "weights": release.smoothing.weights.tolist(),
@@ -39,36 +51,62 @@ def to_dict(release: Release) -> dict[str, Any]:
     }
 
 
-def from_dict(data: dict[str, Any]) -> Release:
-    """The release that `to_dict` wrote."""
-    count, smoothing = data["count"], data["smoothing"]
+def read_mean(data: dict[str, Any], basis: Basis, certificate: Certificate) -> Release:
+    """The release that `write_mean` wrote."""
+    smoothing = data["smoothing"]
     return Release(
-        basis=basis_from_dict(data["basis"]),
-        noisy=np.array(data["noisy"], dtype=np.float64),
-        centre=np.array(data["centre"], dtype=np.float64),
-        noise=Noise.from_dict(data["noise"]),
-        count=None if count is None else Count(count["value"], Noise.from_dict(count["noise"])),
-        smoothing=Smoothing(smoothing["name"], np.array(smoothing["weights"], dtype=np.float64), smoothing["risk"]),
-        certificate=Certificate.from_dict(data["certificate"]),
+        basis=basis,
+        noisy=finite(data["noisy"], basis.size),
+        centre=finite(data["centre"], basis.size),
+        noise=noise_law(data["noise"], basis.size),
+        count=read_count(data["count"]),
+        smoothing=Smoothing(
+            smoothing["name"], finite(smoothing["weights"], basis.size), finite_number(smoothing["risk"])
+        ),
+        certificate=certificate,
     )
 
 
-def _check(release: Release) -> None:
-    """A file may be damaged and still be JSON: what is read must fit together and be printable."""
-    size = release.basis.size
-    for vector in (release.noisy, release.centre, release.smoothing.weights, release.noise.variances):
-        if vector.shape != (size,) or not np.isfinite(vector).all():
-            raise ValueError
-    spread = (release.noise.variances > 0).all() or release.noise.law == "choice"
-    if not spread or not np.isfinite(release.smoothing.risk):
-        raise ValueError
-    if release.certificate.domain != release.basis.domain.sides or release.certificate.size != size:
-        raise ValueError
-    release.certificate.text()  # fails where a number is no number
+# A new kind of release joins with one line.
+FORMS: dict[str, Form] = {
+    "mean": Form(Release, write_mean, read_mean),
+    "covariance": Form(CovarianceRelease, CovarianceRelease.to_plain, CovarianceRelease.from_plain),
+    "components": Form(ComponentsRelease, ComponentsRelease.to_plain, ComponentsRelease.from_plain),
+}
 
 
-def save(release: Release, path: str | Path) -> Path:
-    """Write a release as JSON, whole or not at all."""
+def kind_of(release: object) -> str:
+    """Under which name a release stands in files: "mean", "covariance", "components", ...."""
+    for kind, form in FORMS.items():
+        if type(release) is form.release:
+            return kind
+    raise UsageError(f"Releases can be written to files, and {type(release).__name__} is none of them.")
+
+
+def to_dict(release: Any) -> dict[str, Any]:
+    """A release as plain data; doubles are written in full, so nothing is lost."""
+    kind = kind_of(release)
+    return {
+        "format": FORMAT,
+        "kind": kind,
+        "certificate": release.certificate.to_dict(),
+        "basis": release.basis.describe(),
+        **FORMS[kind].write(release),
+    }
+
+
+def from_dict(data: dict[str, Any]) -> Any:
+    """The release that `to_dict` wrote; a file may be damaged and still be JSON, so all of it must fit together."""
+    basis, certificate = basis_from_dict(data["basis"]), Certificate.from_dict(data["certificate"])
+    if certificate.domain != basis.domain.sides or certificate.size != basis.size:
+        raise ValueError
+    certificate.text()  # fails where a number is no number
+    # Files from before there were kinds hold means.
+    return FORMS[data.get("kind", "mean")].read(data, basis, certificate)
+
+
+def save(release: Any, path: str | Path) -> Path:
+    """Write a release of any kind as JSON, whole or not at all."""
     target = Path(path)
     text = json.dumps(to_dict(release), indent=1, allow_nan=False)
     draft = Path(f"{target}.part")
@@ -82,8 +120,8 @@ def save(release: Release, path: str | Path) -> Path:
     return target
 
 
-def load(path: str | Path) -> Release:
-    """Read a release that was saved as JSON."""
+def load(path: str | Path) -> Any:
+    """Read a release that was saved as JSON: a `Release`, or of the kind that the file says."""
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -94,11 +132,15 @@ def load(path: str | Path) -> Release:
         data = None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise DataError(f"{str(path)!r} is not a release of format {FORMAT}. Write one with release.save().")
+    kind = data.get("kind", "mean")
+    if isinstance(kind, str) and kind not in FORMS:
+        raise DataError(
+            f"{str(path)!r} holds a release of kind {kind!r}, which this version does not know: it knows "
+            f"{', '.join(FORMS)}. Use a newer version of dpfda."
+        )
     try:
-        release = from_dict(data)
-        _check(release)
+        return from_dict(data)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         raise DataError(
             f"{str(path)!r} is damaged: a part of the release is missing or of another kind. Take a fresh copy of it."
         ) from None
-    return release

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpfda.errors import UsageError
+from dpfda.releases.certificate import Certificate
 from dpfda.releases.release import Release
 
 INK, NOISE = "#1b4965", "#9fc5dc"
@@ -17,17 +18,27 @@ def plot(release: Release, ax: Any, level: float) -> Any:
         raise UsageError(
             f"plot() draws curves and surfaces; this release lives in {dimension} dimensions. Evaluate it."
         )
-    if ax is None:
-        from matplotlib import pyplot
-
-        _, ax = pyplot.subplots(figsize=(7.5, 4.5), layout="constrained")
+    ax = axes_or_new(ax, (7.5, 4.5))
     draw = _interval if dimension == 1 else _surface
     draw(release, ax, level)
-    card = release.certificate
+    title(release.certificate, ax)
+    return ax
+
+
+def axes_or_new(ax: Any, size: tuple[float, float]) -> Any:
+    """The axes to draw on, or those of a new figure of this size in inches."""
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=size, layout="constrained")[1]
+
+
+def title(card: Certificate, ax: Any) -> None:
+    """Write above a picture what it shows, under which guarantee, and whether that is none."""
     stamp = "" if card.private else "  -  NOT PRIVATE"
     # No mathematics: a data set may be called "costs in $".
     ax.set_title(f"{card.what} of '{card.dataset}', {card.guarantee}{stamp}", fontsize=10, parse_math=False)
-    return ax
 
 
 def _name(release: Release, what: str) -> str:
