@@ -182,13 +182,26 @@ class Nuclear(Norm):
         return float(np.abs(np.linalg.eigvalsh(unpack(np.asarray(vector, dtype=np.float64).ravel()))).sum())
 
     def over_l2(self, size: int) -> float:
-        # At most sqrt(m) times the Frobenius norm, which counts entries off the diagonal twice.
-        return up(math.sqrt(2 * side_of(size)), 2)
+        # It is tr(AU) for a reflection U. By Cauchy-Schwarz on the entries this is at most their norm times the root of
+        # sum_i u_ii^2 + 4 sum_{i<j} u_ij^2 = 2m - sum_i u_ii^2. The trace of U is a whole number, and odd for odd m,
+        # where sum_i u_ii^2 >= 1/m then. Attained, at reflections with a constant diagonal.
+        side = side_of(size)
+        return up(math.sqrt(up((2 * side**2 - side % 2) / side)))
+
+    def over_weighted_l2(self, weights: tuple[float, ...]) -> float:
+        # The same, with sum_{ij} u_ij^2 = m: for the Frobenius norm it is sqrt(m), attained by the identity.
+        side = side_of(len(weights))
+        largest = max(up(times / (w * w), 2) for times, w in zip(multiplicities(side).tolist(), weights, strict=True))
+        return up(math.sqrt(up(side * largest)))
 
 
 def frobenius(side: int) -> WeightedL2:
-    """The Euclidean norm of a whole symmetric matrix on its entries, each kept once: `sqrt 2` off the diagonal."""
-    return WeightedL2(tuple(1.0 if times == 1 else up(math.sqrt(2.0)) for times in multiplicities(side)))
+    """The Euclidean norm of a whole symmetric matrix on its entries, each kept once: `sqrt 2` off the diagonal.
+
+    That weight is rounded down, so that a bound on the exact Frobenius norm is a bound on this one.
+    """
+    root = math.nextafter(math.sqrt(2.0), 0.0)
+    return WeightedL2(tuple(1.0 if times == 1 else root for times in multiplicities(side)))
 
 
 @dataclass(frozen=True, slots=True)

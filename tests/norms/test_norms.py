@@ -13,7 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpfda.errors import UsageError
-from dpfda.norms import L1, L2, BlockNorm, Norm, Sensitivity, WeightedL1, WeightedL2, root_sum_of_squares, up
+from dpfda.norms import (
+    L1,
+    L2,
+    BlockNorm,
+    Norm,
+    Nuclear,
+    Sensitivity,
+    WeightedL1,
+    WeightedL2,
+    frobenius,
+    root_sum_of_squares,
+    up,
+)
+from dpfda.symmetric import multiplicities, pack, packed_size
 
 SEARCH = settings(derandomize=True, deadline=None, max_examples=60)
 # numpy's Euclidean norm squares, so numbers far below 1e-154 would vanish in it.
@@ -47,6 +60,25 @@ def weighted_l1(*weights: float) -> Case:
     return Case(WeightedL1(weights), len(weights), sum((Fraction(w) ** 2 for w in weights), Fraction(0)), list(weights))
 
 
+def reflection(side: int) -> np.ndarray:
+    """A symmetric orthogonal matrix with a constant diagonal: 0 for even sides, plus or minus 1/side for odd ones.
+
+    A circulant matrix has a constant diagonal, and any signs for its eigenvalues, two by two the same.
+    """
+    half = (-1.0) ** np.arange((side - 1) // 2)  # of the pairs; they add up to 0 or 1
+    alone = [1.0 - 2 * half.sum(), *[-1.0] * (side % 2 == 0)]
+    eigenvalues = np.concatenate([alone[:1], half, alone[1:], half[::-1]])
+    column = np.fft.ifft(eigenvalues).real
+    return np.stack([np.roll(column, k) for k in range(side)])
+
+
+def nuclear(side: int) -> Case:
+    # Cauchy-Schwarz for tr(AU) is attained by the reflection itself, its entries off the diagonal doubled.
+    square = Fraction(2 * side) - (Fraction(1, side) if side % 2 else 0)
+    vector = pack(reflection(side)) * multiplicities(side)
+    return Case(Nuclear(), packed_size(side), square, vector.tolist())
+
+
 # What the noise process of a Matérn kernel of order 3/2 asks for: weights of the mean over roots of eigenvalues.
 PROCESS = tuple(j**2 / (1 + j**6 / 1e4) for j in range(1, 41))
 
@@ -74,6 +106,7 @@ MEMBERS = [
     weighted_l1(0.3, 1e-3, 2.5, 1e3, 0.7),
     weighted_l1(*(0.1,) * 100),
     weighted_l1(*PROCESS),
+    *(nuclear(side) for side in (1, 2, 3, 4, 7, 10)),
 ]
 
 
@@ -126,6 +159,11 @@ def test_the_norms_are_their_formulas() -> None:
     assert BlockNorm((2, 1), (2.0, 0.5))(vector) == 2 * 5 + 0.5 * 12
     assert WeightedL2((1.0, 0.75, 0.25))(vector) == math.sqrt(9 + 9 + 9)
     assert WeightedL1((1.0, 0.75, 0.25))(vector) == 3 + 3 + 3
+    # The eigenvalues of ((3, 12), (12, -4)) are 12 and -13, and those of ((5, 4), (4, 5)) are 9 and 1.
+    assert Nuclear()(vector) == pytest.approx(25, rel=1e-15)
+    assert Nuclear()([5.0, 5.0, 4.0]) == pytest.approx(10, rel=1e-15)
+    assert Nuclear()([-3.0]) == 3
+    assert frobenius(2)(vector) == pytest.approx(math.sqrt(9 + 16 + 2 * 144), rel=1e-15)
 
 
 def test_equal_weights_give_the_plain_norms() -> None:
@@ -189,7 +227,9 @@ def test_a_converted_sensitivity_is_at_least_the_exact_product_and_hardly_more(c
 
 
 @pytest.mark.parametrize(
-    "norm", [L2(), L1(), BlockNorm((2,), (0.5,)), WeightedL2((0.5, 2.0)), WeightedL1((0.5, 2.0))], ids=str
+    "norm",
+    [L2(), L1(), BlockNorm((2,), (0.5,)), WeightedL2((0.5, 2.0)), WeightedL1((0.5, 2.0)), Nuclear(), frobenius(1)],
+    ids=str,
 )
 def test_a_sensitivity_in_the_norm_that_is_asked_for_stays_bit_for_bit(norm: Norm) -> None:
     stated = Sensitivity(0.1, norm, "a reason")
@@ -200,7 +240,164 @@ def test_the_euclidean_factor_of_one_adds_no_step() -> None:
     assert Sensitivity(0.1, L2(), "a reason").to(L1(), 1).value == 0.1
 
 
+# From weighted Euclidean norms ----------------------------------------------------------------------------------------
+
+
+def spread(size: int) -> tuple[float, ...]:
+    """Weights over two orders of magnitude, in no order."""
+    return tuple((0.1 * 10 ** (2 * ((7 * j) % size) / size)) for j in range(size))
+
+
+# Each norm, the weights, and the exact square of its largest value on `sum_j (weights[j] v_j)^2 <= 1`.
+ELLIPSOIDS: list[tuple[Norm, tuple[float, ...], Fraction]] = [
+    case
+    for size in (1, 2, 6, 40)
+    for w in [spread(size)]
+    for exact in [[Fraction(x) for x in w]]
+    for case in [
+        (L2(), w, max(1 / x**2 for x in exact)),
+        (L1(), w, sum((1 / x**2 for x in exact), Fraction(0))),
+        (
+            WeightedL2(tuple(0.5 + j for j in range(size))),
+            w,
+            max((Fraction(0.5 + j) / x) ** 2 for j, x in enumerate(exact)),
+        ),
+        (
+            WeightedL1(tuple(0.5 + j for j in range(size))),
+            w,
+            sum(((Fraction(0.5 + j) / x) ** 2 for j, x in enumerate(exact)), Fraction(0)),
+        ),
+        (BlockNorm((size,), (0.3,)), w, (Fraction(0.3) / min(exact)) ** 2),
+        (BlockNorm((1,) * size, (0.3,) * size), w, sum(((Fraction(0.3) / x) ** 2 for x in exact), Fraction(0))),
+    ]
+]
+
+
+def described(case: object) -> str:
+    if isinstance(case, Norm):
+        return type(case).__name__
+    return f"{len(case)}" if isinstance(case, tuple) else f"{float(case):.3g}"  # type: ignore[arg-type]
+
+
+ellipsoids = pytest.mark.parametrize(("norm", "weights", "square"), ELLIPSOIDS, ids=described)
+
+
+@ellipsoids
+def test_the_largest_value_on_an_ellipsoid_is_rounded_up_and_hardly_more(
+    norm: Norm, weights: tuple[float, ...], square: Fraction
+) -> None:
+    factor = Fraction(norm.over_weighted_l2(weights))
+    assert square <= factor**2 <= square * (1 + Fraction(16, 2**52))
+
+
+@ellipsoids
+@SEARCH
+@given(value=st.floats(1e-30, 1e30))
+def test_a_weighted_sensitivity_is_converted_from_above(
+    norm: Norm, weights: tuple[float, ...], square: Fraction, value: float
+) -> None:
+    stated = Sensitivity(value, WeightedL2(weights), "a reason")
+    converted = stated.to(norm, len(weights))
+    exact = Fraction(value) ** 2 * square
+    assert exact <= Fraction(converted.value) ** 2 <= exact * (1 + Fraction(24, 2**52))
+    assert converted.norm == norm
+    factor = norm.over_weighted_l2(weights)
+    assert converted.because == f"a reason; by Cauchy-Schwarz at most {factor:.6g} times that in {type(norm).__name__}"
+
+
+@pytest.mark.parametrize("norm", [L2(), L1(), Nuclear(), BlockNorm((2, 4), (0.3, 2.0)), WeightedL1(spread(6))], ids=str)
+@SEARCH
+@given(data=st.data())
+def test_no_vector_exceeds_the_largest_value_on_an_ellipsoid(norm: Norm, data: st.DataObject) -> None:
+    vector = data.draw(st.lists(ORDINARY, min_size=6, max_size=6))
+    for weights in (spread(6), (1.0,) * 6, frobenius(3).weights):
+        assert norm(vector) <= norm.over_weighted_l2(weights) * WeightedL2(weights)(vector) * (1 + 1e-12)
+
+
+def test_equal_weights_of_one_convert_like_the_plain_norm() -> None:
+    stated, plain = (Sensitivity(0.1, norm, "a reason") for norm in (WeightedL2((1.0,) * 6), L2()))
+    for norm in (L1(), BlockNorm((2, 4), (0.3, 2.0)), WeightedL2(spread(6)), WeightedL1(spread(6))):
+        assert stated.to(norm, 6).value == pytest.approx(plain.to(norm, 6).value, rel=1e-15)
+    assert stated.to(L2(), 6).value == pytest.approx(0.1, rel=1e-15)
+
+
+def test_a_norm_that_knows_no_better_takes_the_longest_half_axis() -> None:
+    class Largest(Norm):
+        """The largest absolute value."""
+
+        def __call__(self, vector: object) -> float:
+            return float(np.abs(vector).max())  # type: ignore[call-overload]
+
+        def over_l2(self, size: int) -> float:
+            return 1.0
+
+    assert Largest().over_weighted_l2((0.5, 4.0)) == math.nextafter(2.0, 3.0)
+
+
+# Symmetric matrices ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("side", [1, 2, 3, 7, 10])
+def test_the_reflections_that_attain_the_nuclear_norm_are_reflections_with_a_constant_diagonal(side: int) -> None:
+    matrix = reflection(side)
+    np.testing.assert_allclose(matrix @ matrix, np.eye(side), atol=1e-12)
+    np.testing.assert_allclose(matrix, matrix.T, atol=1e-12)
+    np.testing.assert_allclose(np.abs(np.diagonal(matrix)), (side % 2) / side, atol=1e-12)
+
+
+@pytest.mark.parametrize("side", [1, 2, 3, 7, 40])
+def test_the_nuclear_norm_is_at_most_root_m_times_the_frobenius_norm_attained_by_the_identity(side: int) -> None:
+    factor = Fraction(Nuclear().over_weighted_l2(frobenius(side).weights))
+    assert side <= factor**2 <= side * (1 + Fraction(32, 2**52))
+    identity = pack(np.eye(side))
+    assert Nuclear()(identity) == pytest.approx(float(factor) * frobenius(side)(identity), rel=1e-14)
+
+
+@pytest.mark.parametrize("side", [1, 2, 5])
+def test_the_frobenius_norm_of_a_packed_matrix_is_that_of_the_matrix_and_never_above(side: int) -> None:
+    """In rational numbers: a bound proven for the exact norm is a bound in this one, and by no more than one step."""
+    values = [Fraction(w) ** 2 for w in frobenius(side).weights]
+    for value, times in zip(values, multiplicities(side).tolist(), strict=True):
+        assert times * (1 - Fraction(2, 2**51)) <= value <= times
+    matrix = np.random.default_rng(1).standard_normal((side, side))
+    matrix += matrix.T
+    assert frobenius(side)(pack(matrix)) == pytest.approx(np.linalg.norm(matrix), rel=1e-14)
+
+
+@pytest.mark.parametrize("side", [1, 2, 3, 6])
+def test_outer_products_move_by_what_the_theory_says(side: int) -> None:
+    """`|xx' - yy'|` is at most 2 in nuclear norm and sqrt 2 in Frobenius norm for unit vectors; orthogonal: exactly."""
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        x, y = (v / np.linalg.norm(v) for v in rng.standard_normal((2, side)))
+        move = pack(np.outer(x, x) - np.outer(y, y))
+        assert Nuclear()(move) <= 2 + 1e-12
+        assert frobenius(side)(move) <= math.sqrt(2) + 1e-12
+    if side > 1:
+        move = pack(np.diag([1.0, -1.0, *[0.0] * (side - 2)]))
+        assert Nuclear()(move) == pytest.approx(2, rel=1e-14)
+        assert frobenius(side)(move) == pytest.approx(math.sqrt(2), rel=1e-14)
+
+
 ERRORS = [
+    *(
+        (call, f"No symmetric matrix has {size} different entries: sizes are 1, 3, 6, 10, 15, ...")
+        for size in (0, 2, 5)
+        for call in (
+            lambda size=size: Nuclear().over_l2(size),
+            lambda size=size: Nuclear()(np.ones(size)),
+            lambda size=size: Nuclear().over_weighted_l2((1.0,) * size),
+            lambda size=size: Sensitivity(1.0, L2(), "a reason").to(Nuclear(), size),
+        )
+    ),
+    (
+        lambda: Sensitivity(1.0, WeightedL2((1.0, 2.0)), "a reason").to(L1(), 3),
+        "This norm has weights for 2 coordinates, not 3.",
+    ),
+    (
+        lambda: Sensitivity(1.0, Nuclear(), "a reason").to(L2(), 3),
+        "A sensitivity in Nuclear() cannot be converted to L2() without loss. State it in L2() or WeightedL2().",
+    ),
     (lambda: L1().over_l2(0), "L1() needs the number of coordinates to be converted to, at least 1, got 0."),
     (
         lambda: Sensitivity(1.0, L2(), "a reason").to(L1(), 0),

@@ -173,7 +173,7 @@ def test_the_number_of_uniforms_is_known_beforehand() -> None:
 
 
 def difference(shape: float) -> Callable[[np.ndarray], np.ndarray]:
-    """The distribution function of the difference of two independent Gamma(shape) variables, to four digits, by quadrature."""
+    """The distribution function of the difference of two independent Gamma(shape) variables, by quadrature."""
     nodes, weights = np.polynomial.legendre.leggauss(200)
     points = gamma(shape).ppf((nodes + 1) / 2)
     grid = np.linspace(-12, 12, 2001) * math.sqrt(2 * shape)
