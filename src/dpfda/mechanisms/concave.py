@@ -1,0 +1,182 @@
+"""Come here for exact draws with weights `exp(concave)`: what concavity and a stated curvature say about all points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from dpfda.arrays import Array, Integers
+from dpfda.mechanisms.envelope import BATCH, Component, Envelope, NotConcave, Target
+from dpfda.mechanisms.randomness import Randomness
+
+MOST_PROPOSALS = 100_000
+ROUNDING = 8  # steps by which one unit's utility may differ from a concave function
+RADII = 48  # at which the curvature is asked for
+NARROWEST = 2.0**-13  # a precision: that of a deviation of 64 steps
+
+
+class NotAccepted(RuntimeError):
+    """No proposal was accepted within the public number of them."""
+
+
+Bend = Callable[[Integers, Array], Array]  # a place and radii to how strongly the objective bends within each
+
+
+def draw_below(target: Target, bend: Bend, randomness: Randomness) -> Integers:
+    """An exact draw from a target whose objective is concave and bends at least as stated, (size,).
+
+    Proposals are accepted with probability weight over envelope, decided exactly. A weight above its envelope shows
+    that the statement was false: there is no draw then. The number of batches, and so the time, depends on the units.
+    """
+    envelope = best_envelope(target, bend)
+    for _ in range(MOST_PROPOSALS // BATCH):
+        accepted = envelope.draw(target, randomness)
+        if accepted is not None:
+            return accepted
+    raise NotAccepted("no proposal was accepted")
+
+
+def best_envelope(target: Target, bend: Bend) -> Envelope:
+    """The envelope of least mass among some; all of them are valid, wherever the search for the maximum ended.
+
+    Let F be the concave part of the log weight. Its slope at a place in any direction is at most what the values on
+    either side say: `F(b) - F(b - h e_j)` over h bounds the slope towards larger `b_j`, and concavity carries this over
+    to all directions at once. Beyond that F falls by what it bends. So neither a derivative of the utility nor a true
+    maximum is needed, only concavity; a poor maximum costs acceptances. `s_j |z_j| <= s_j^2 / 2x + x z_j^2 / 2` turns
+    slopes into heights and precisions.
+    """
+    place = _maximum(target, bend)
+    deviations = _deviations(target, bend, place)
+    base, slopes, loss = _slopes(target, place, np.maximum(np.rint(deviations / 1024), 1.0).astype(np.int64))
+    farthest = target.radius + math.isqrt(int((place * place).sum())) + 1
+    radii = np.geomspace(min(float(deviations.min()) / 4, farthest / 2), farthest, RADII)
+    falls = target.rate * bend(place, radii)
+    candidates = [
+        Envelope(place, base, components)
+        for tilt in _tilts(place, slopes)
+        for components in _components(target, place, slopes, loss, tilt, radii, falls)
+        # The masses of two components are compared, and known only for laws that are wide in steps of the lattice.
+        if len(components) == 1 or all(float(c.precisions.max()) <= NARROWEST for c in components)
+    ]
+    return min(candidates, key=lambda envelope: envelope.log_mass)
+
+
+def _tilts(place: Integers, slopes: tuple[Array, Array]) -> list[float]:
+    """What may be added of `tilt (radius^2 - |b|^2)`, which is never negative in the ball: where the maximum lies on
+    the sphere, it takes up the slope that is left there."""
+    square = float((place * place).sum())
+    slope = float((slopes[0] * place).sum()) / (2 * square) if square else 0.0
+    return [0.0, slope] if slope > 0 else [0.0]
+
+
+def _slopes(target: Target, place: Integers, steps: Integers) -> tuple[int, tuple[Array, Array], float]:
+    """The objective at a place, slopes of the log weight there with their errors, and what rounding may hide.
+
+    Values differ from those of a concave function by a few steps for each unit.
+    """
+    base = target.total(place)
+    loss = target.rate * ROUNDING * len(target.total.units)
+    up, down = np.empty((2, len(place)))
+    for j, step in enumerate(steps):
+        aside = np.zeros_like(place)
+        aside[j] = step
+        up[j] = target.rate * (target.total(place + aside) - base) / step
+        down[j] = target.rate * (base - target.total(place - aside)) / step
+    errors = (down - up) / 2 + 2 * loss / steps
+    if (errors < 0).any():
+        raise NotConcave("the objective bends upwards")
+    # A shade more, which outweighs the rounding of these few lines.
+    errors = errors * (1 + 1e-9) + 1e-12 * np.abs(up + down)
+    return base, ((up + down) / 2 - 2 * target.precisions * place, errors), 2 * loss
+
+
+def _components(
+    target: Target,
+    place: Integers,
+    slopes: tuple[Array, Array],
+    loss: float,
+    tilt: float,
+    radii: Array,
+    falls: Array,
+) -> list[tuple[Component, ...]]:
+    """Envelopes of one component, and of two that meet at each of the radii."""
+    left = np.abs(slopes[0] - 2 * tilt * place) * (1 + 1e-12) + slopes[1]
+    height = loss + tilt * (target.radius**2 - float((place * place).sum())) * (1 + 1e-9) + 1e-9
+    own = 2 * (target.precisions + tilt)
+    farthest = math.ceil(radii[-1])
+    found: list[tuple[Component, ...]] = []
+    for index, radius in enumerate(radii):
+        last = index == len(radii) - 1
+        near = _normal(height, left, own + falls[index], farthest if last else math.floor(radius))
+        if last:
+            found.append((near,))
+            continue
+        # What lies beyond, below normal laws of several widths.
+        widths = np.geomspace(min(falls[index], 1 / radii[-1] ** 2), falls[index], 12) if falls[index] > 0 else [0.0]
+        above = [
+            _normal(height + _excess(width, radii, falls, math.floor(radius)), left, own + width, farthest, near.most)
+            for width in np.unique(widths)
+        ]
+        found.append((near, min(above, key=lambda component: component.log_mass)))
+    return found
+
+
+def _normal(height: float, slopes: Array, precisions: Array, most: int, least: int = -1) -> Component:
+    """A component above `height + sum_j (slopes[j] |z_j| - precisions[j] z_j^2 / 2)`."""
+    given = np.minimum(slopes * np.sqrt(precisions), precisions / 2)
+    taken = np.divide(slopes**2, 2 * given, out=np.zeros_like(slopes), where=given > 0)
+    return Component((height + float(taken.sum())) * (1 + 1e-12), (precisions - given) / 2, most, least)
+
+
+def _excess(width: float, radii: Array, falls: Array, start: float) -> float:
+    """The least k with `-fall(t) <= k - width t^2 / 2` beyond a radius; fall'' is the bound of the next radius."""
+    at = value = slope = 0.0
+    most = -math.inf
+    for radius, bending in zip(radii, falls, strict=True):
+        # In this cell fall is a parabola, so the difference is largest at an end or where its slope vanishes.
+        inner = (slope - bending * at) / (width - bending) if width != bending else at
+        for t in (at, radius, min(max(inner, at), radius)):
+            if t >= start:
+                fall = value + slope * (t - at) + bending * (t - at) ** 2 / 2
+                most = max(most, width * t * t / 2 - fall * (1 - 1e-9))
+        if at < start < radius:
+            fall = value + slope * (start - at) + bending * (start - at) ** 2 / 2
+            most = max(most, width * start * start / 2 - fall * (1 - 1e-9))
+        value += slope * (radius - at) + bending * (radius - at) ** 2 / 2
+        slope += bending * (radius - at)
+        at = radius
+    return most
+
+
+def _deviations(target: Target, bend: Bend, place: Integers) -> Array:
+    """About how far the law reaches around a place in every coordinate, (size,)."""
+    bending = target.rate * bend(place, np.array([1.0]))[0]
+    return np.asarray(np.minimum(1 / np.sqrt(2 * target.precisions + bending), float(target.radius)))
+
+
+def _maximum(target: Target, bend: Bend) -> Integers:
+    """A point of the ball near the largest weight; only how many proposals it takes depends on it."""
+    from scipy.optimize import minimize
+
+    scales = _deviations(target, bend, np.zeros(len(target.precisions), dtype=np.int64))
+    base = target.total(np.zeros(len(scales)))
+    room = target.radius * (1 - 2.0**-9)  # so that the points beside it lie in the ball too
+
+    def inside(whitened: Array) -> tuple[Array, float]:
+        point = whitened * scales
+        norm = float(np.sqrt((point * point).sum()))
+        return point * min(1.0, room / max(norm, 1e-300)), max(norm - room, 0.0)
+
+    def cost(whitened: Array) -> float:
+        point, beyond = inside(whitened)
+        weight = target.rate * (target.total(point) - base) - float((target.precisions * point * point).sum())
+        return -weight + (beyond / float(scales.min())) ** 2
+
+    def slopes(whitened: Array) -> Array:
+        aside = np.eye(len(whitened)) / 128
+        return np.array([cost(whitened + step) - cost(whitened - step) for step in aside]) * 64
+
+    found = minimize(cost, np.zeros(len(scales)), method="L-BFGS-B", jac=slopes, options={"maxiter": 60})
+    return np.rint(inside(np.asarray(found.x))[0]).astype(np.int64)

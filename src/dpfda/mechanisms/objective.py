@@ -1,0 +1,209 @@
+"""Come here for the exponential mechanism in general: points drawn in proportion to `exp(utility)`, no noisy sums."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from dpfda.arrays import Array, ArrayLike, Integers
+from dpfda.errors import UsageError
+from dpfda.mechanisms.ball import Coordinate
+from dpfda.mechanisms.base import check_coordinates
+from dpfda.mechanisms.choice import MOST_CANDIDATES, Scores, choose
+from dpfda.mechanisms.concave import draw_below
+from dpfda.mechanisms.envelope import Target
+from dpfda.mechanisms.randomness import Randomness
+from dpfda.norms import Norm, Sensitivity, up
+from dpfda.privacy import Noise, RangeProfile
+
+Utility = Callable[[Array, Array], ArrayLike]  # units (n, m) and one point (m,) to one number for each unit, (n,)
+Curvature = Callable[[Array], ArrayLike]  # distances to lower bounds on how strongly a utility bends there
+
+STEPS = 2**40  # the range of one unit's utility, in integer steps
+MOST_UNITS = 2**20  # so that sums of utilities stay below 2^60
+# A unit's utility may come out differently by the rounding of one step when the units it is computed with are others,
+# as sums in a matrix product do. So much of all units together is counted in the sensitivity, twice over.
+ROUNDING = 2 * MOST_UNITS
+BLOCK = 1024  # units that a utility is asked about at a time, always as many: no call shows how many there are
+POINTS = 2**24  # lattice steps in the radius of the ball of points
+LEAST_DEVIATION = 64.0  # of any coordinate, in these steps: discrete normal laws weigh as much as continuous ones
+
+
+@dataclass(frozen=True, slots=True)
+class Supremum(Norm):
+    """The largest change over all points at which an objective can be evaluated."""
+
+    def __call__(self, vector: ArrayLike) -> float:
+        return float(np.abs(np.asarray(vector, dtype=np.float64)).max(initial=0.0))
+
+    def over_l2(self, size: int) -> float:
+        return 1.0
+
+
+def spread_of(size_is_public: bool) -> float:
+    """How far apart one unit can move the objective at two points, in steps.
+
+    A unit adds between 0 and `STEPS`. Replaced, it moves the objective up at one point and down at another; added, only
+    up: the "factor of 2" that Awan et al. say can sometimes be removed.
+    """
+    return float((2 if size_is_public else 1) * (STEPS + ROUNDING))
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """An integer vector b of the ball, drawn in proportion to `exp(total(b) / scale) base(b)`.
+
+    McSherry and Talwar (2007), as in Awan et al. (2019), Proposition 3.1. `total` adds up every unit's utility, each
+    moved into its public limits and rounded to one of `STEPS` equal steps: an integer that one unit moves by at most
+    `STEPS`, whatever the user's function does. The base measure is a Gaussian process on the lattice, with deviation
+    `prior[j]` in coordinate j, cut to the ball of `POINTS` steps (the erratum to Example 3.5). Weights are exact
+    numbers and so are all decisions: the law is the stated one, not one near it.
+
+    With a `curvature` points come from `draw_below`, whose exactness rests on it. Without, `candidates` many are drawn
+    from the base measure, before any unit is looked at, and one of them is chosen: private whatever the utility is.
+
+    `draw` takes the units' coordinates one after the other, in steps of `unit_step`, and returns b in steps of `step`.
+    """
+
+    utility: Utility
+    limits: tuple[float, float]
+    prior: tuple[float, ...]  # in point steps
+    unit_step: float
+    step: float
+    candidates: int
+    curvature: Curvature | None = None
+
+    name: ClassVar[str] = "exponential mechanism"
+    norm: ClassVar[Norm] = Supremum()
+    pure: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        low, high = self.limits
+        if not (math.isfinite(low) and math.isfinite(high) and low < high and math.isfinite(high - low)):
+            raise UsageError(
+                f"limits must be two finite numbers (low, high), the public range of one unit's utility, got "
+                f"{self.limits!r}."
+            )
+        if not self.prior or not all(LEAST_DEVIATION <= deviation <= POINTS**2 for deviation in self.prior):
+            raise UsageError(
+                f"The base measure needs a deviation of at least {LEAST_DEVIATION:g} of the {POINTS} lattice steps in "
+                f"the radius for each coordinate, got {self.prior}."
+            )
+        if self.curvature is None and not 1 <= self.candidates <= MOST_CANDIDATES:
+            raise UsageError(f"candidates must be between 1 and {MOST_CANDIDATES}, got {self.candidates!r}.")
+
+    @property
+    def size(self) -> int:
+        return len(self.prior)
+
+    @property
+    def precisions(self) -> Array:
+        """The base measure's weights are `exp(-sum_j precisions[j] b_j^2)`, (size,)."""
+        return 0.5 / np.array(self.prior) ** 2
+
+    def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> RangeProfile:
+        # Log likelihood ratios are the change of the objective over the scale, and a constant.
+        return RangeProfile(up(sensitivity.to(self.norm, size).value / scale))
+
+    def noise(self, scale: float, size: int) -> Noise:
+        """Nothing is added: the point is drawn as a whole."""
+        return Noise("choice", (self.size,), (scale,))
+
+    def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
+        """One point, (size,)."""
+        vector = check_coordinates(coordinates)
+        if len(vector) % self.size or len(vector) > self.size * MOST_UNITS:
+            raise UsageError(f"Units have {self.size} coordinates each, and there are at most {MOST_UNITS} of them.")
+        # A warning of the utility would say something about a unit.
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return self._draw(self.total(vector), scale, randomness)
+
+    def total(self, vector: Integers) -> Total:
+        """The objective of these units."""
+        return Total(self, vector.reshape(-1, self.size).astype(np.float64) * self.unit_step)
+
+    def _draw(self, total: Total, scale: float, randomness: Randomness) -> Integers:
+        rate = math.nextafter(1 / scale, 0.0)  # never above the rate that was paid for
+        if self.curvature is not None:
+            return draw_below(Target(total, rate, self.precisions, POINTS), total.bend, randomness)
+        points = self.base_points(self.candidates, randomness)
+        most = STEPS * len(total.units)
+        missed = tuple(most - total(point) for point in points)
+        chosen: Integers = points[choose(Scores((0,) * len(points), missed), rate, randomness=randomness)]
+        return chosen
+
+    def base_points(self, size: int, randomness: Randomness) -> Integers:
+        """Exact draws from the base measure, (size, coordinates)."""
+        laws = [Coordinate.build(Fraction(0), Fraction(precision)) for precision in self.precisions.tolist()]
+        kept: list[Integers] = []
+        missing = size
+        while missing > 0:
+            points = np.stack([law.draw(2 * missing + 8, randomness) for law in laws], axis=1)
+            # Coordinate by coordinate first: squares of those that are left cannot overflow.
+            points = points[(np.abs(points) <= POINTS).all(axis=1)]
+            kept.append(points[(points * points).sum(axis=1) <= POINTS**2][:missing])
+            missing -= len(kept[-1])
+        return np.concatenate(kept)
+
+
+class Total:
+    """The sum over units of their utilities, in whole steps; a function of the point."""
+
+    def __init__(self, objective: Objective, units: Array) -> None:
+        self.objective = objective
+        # In one order whatever the file's: sums do not depend on it, but rounding inside the utility might.
+        self.units = units[np.lexsort(units.T[::-1])]
+        blocks = -(-len(units) // BLOCK)
+        padded = np.zeros((blocks * BLOCK, objective.size))
+        padded[: len(units)] = self.units
+        padded.flags.writeable = False  # a utility that works in place fails at its first trial
+        self.blocks = [padded[start : start + BLOCK] for start in range(0, len(padded), BLOCK)]
+
+    def __call__(self, point: Integers | Array) -> int:
+        """The objective at a point in steps; doubles for points between those of the lattice."""
+        where: Array = point.astype(np.float64) * self.objective.step
+        where.flags.writeable = False
+        left, total = len(self.units), 0
+        for block in self.blocks:
+            total += int(utilities(self.objective.utility, self.objective.limits, block, where)[:left].sum())
+            left -= BLOCK
+        return total
+
+    def bend(self, point: Integers, radii: Array) -> Array:
+        """Lower bounds, in steps of the utility, on how the objective bends within each radius of a point, (radii,).
+
+        The negative second derivative in every direction, by one lattice step of the points squared.
+        """
+        assert self.objective.curvature is not None
+        low, high = self.objective.limits
+        factor = self.objective.step**2 * STEPS / (high - low) * (1 - 1e-9)
+        found = np.zeros(len(radii))
+        distances = np.sqrt(((self.units - point * self.objective.step) ** 2).sum(axis=1)) * (1 + 1e-12)
+        for start in range(0, len(distances), BLOCK):
+            reach = distances[start : start + BLOCK, None] + radii * self.objective.step
+            found += bends(self.objective.curvature, reach).sum(axis=0)
+        return found * factor
+
+
+def utilities(utility: Utility, limits: tuple[float, float], units: Array, point: Array) -> Integers:
+    """Every unit's utility at a point in whole steps from 0 to `STEPS`; what is no number counts as 0, (n,)."""
+    low, high = limits
+    values = np.asarray(utility(units, point), dtype=np.float64)
+    if values.shape != (len(units),):
+        raise UsageError(f"A utility of {len(units)} units is {len(units)} numbers, got shape {values.shape}.")
+    values = np.clip(np.where(np.isnan(values), low, values), low, high)
+    # Clipped again in integers: this, not the arithmetic before it, is what the sensitivity rests on.
+    return np.clip(np.floor((values - low) * (STEPS / (high - low))), 0, STEPS).astype(np.int64)
+
+
+def bends(curvature: Curvature, distances: Array) -> Array:
+    """The stated curvature at these distances, never below zero."""
+    values = np.broadcast_to(np.asarray(curvature(distances), dtype=np.float64), distances.shape)
+    return np.maximum(np.where(np.isnan(values), 0.0, values), 0.0)
