@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dpfda import bases, errors, kernels, mechanisms, planner, studies
     from dpfda.bases import Domain
     from dpfda.curator import Curator
-    from dpfda.estimators import MeanFunction, private_bound, private_choice
+    from dpfda.estimators import CovarianceFunction, MeanFunction, private_bound, private_choice
     from dpfda.planner import Plan
     from dpfda.privacy import Budget, SessionLedger, Unit
     from dpfda.records import Curves, read_curves
@@ -27,6 +27,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Budget": "dpfda.privacy",
     "Certificate": "dpfda.releases",
+    "CovarianceFunction": "dpfda.estimators",
     "Curator": "dpfda.curator",
     "Curves": "dpfda.records",
     "Domain": "dpfda.bases",
@@ -45,6 +46,7 @@ _MODULES = ("bases", "errors", "kernels", "mechanisms", "planner", "studies")
 __all__ = [
     "Budget",
     "Certificate",
+    "CovarianceFunction",
     "Curator",
     "Curves",
     "Domain",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.bases import Basis, beam, bernstein, bspline, cosine, fourier, legendre, mercer, reinsch, tensor
+from dpfda.bases import Basis, beam, bernstein, bspline, combined, cosine, fourier, legendre, mercer, reinsch, tensor
 from dpfda.kernels import BrownianBridge, BrownianMotion, Exponential, Gaussian, Matern, Periodic, Sobolev
 from dpfda.kernels import Tensor as TensorKernel
 
@@ -31,6 +31,8 @@ MEMBERS: dict[str, Basis] = {
     "reinsch on a long interval": reinsch((0.0, 24.0), 7),
     "bernstein": bernstein(UNIT, 9),
     "bernstein on another interval": bernstein((-1.0, 2.0), 6),
+    "combinations": combined(cosine(UNIT, 4), np.array([[0.6, 0.0, 0.8, 0.0], [0.0, 1.0, 0.0, 0.0]])),
+    "combinations on a box": combined(tensor(cosine(UNIT, 2), cosine((-1.0, 2.0), 2)), [[0.8, -0.6, 0.0, 0.0]]),
     "exponential kernel": mercer(Exponential(0.3), UNIT, 12),
     "Matérn kernel of order 3/2": mercer(Matern(1.5, 0.3), (-1.0, 1.0), 10),
     "Matérn kernel of order 0.8": mercer(Matern(0.8, 0.5), UNIT, 6),

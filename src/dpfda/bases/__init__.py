@@ -13,8 +13,12 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
+from dpfda.arrays import ArrayLike
 from dpfda.bases.base import Basis, IntervalBasis, check_size
 from dpfda.bases.beam import beam
+from dpfda.bases.combined import Combined
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.bases.mercer import mercer, mercer_from_dict
 from dpfda.bases.polynomial import bernstein, legendre
@@ -35,6 +39,7 @@ __all__ = [
     "bernstein",
     "bspline",
     "by_name",
+    "combined",
     "cosine",
     "fourier",
     "from_dict",
@@ -50,11 +55,22 @@ def tensor_from_dict(factors: list[Mapping[str, Any]], size: int) -> Tensor:
     return tensor(*(from_dict(factor) for factor in factors), size=size)
 
 
+def combined(whole: Basis, columns: ArrayLike) -> Combined:
+    """Orthonormal combinations of basis functions, one in each row of `columns`, as a basis of their own."""
+    return Combined(whole, tuple(tuple(row) for row in np.asarray(columns, dtype=np.float64).tolist()))
+
+
+def combined_from_dict(whole: Mapping[str, Any], columns: list[list[float]]) -> Combined:
+    """Combinations from plain data."""
+    return combined(from_dict(whole), columns)
+
+
 # The functions that build a basis from the plain data of `describe`.
 FAMILIES: dict[str, Callable[..., Basis]] = {
     "beam": beam,
     "bernstein": bernstein,
     "bspline": bspline,
+    "combined": combined_from_dict,
     "cosine": cosine,
     "fourier": fourier,
     "legendre": legendre,

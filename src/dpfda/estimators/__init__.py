@@ -2,6 +2,7 @@
 
 from dpfda.estimators.bound import BoundChoice, private_bound
 from dpfda.estimators.choice import private_choice
+from dpfda.estimators.covariance import CovarianceFunction
 from dpfda.estimators.mean import MeanFunction
 
-__all__ = ["BoundChoice", "MeanFunction", "private_bound", "private_choice"]
+__all__ = ["BoundChoice", "CovarianceFunction", "MeanFunction", "private_bound", "private_choice"]

@@ -13,7 +13,8 @@ from dpfda.arrays import ArrayLike
 from dpfda.bases import Domain, as_domain
 from dpfda.curator import Curator, Reading
 from dpfda.errors import UsageError
-from dpfda.estimators.mean import Centre, MeanFunction
+from dpfda.estimators.base import Centre
+from dpfda.estimators.mean import MeanFunction
 from dpfda.mechanisms import Randomness
 from dpfda.mechanisms.choice import MOST_CANDIDATES
 from dpfda.privacy import Budget, Ledger

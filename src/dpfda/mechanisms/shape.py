@@ -27,4 +27,10 @@ def draw_shaped(draw: Callable[[float, int], Integers], scale: float, shape: tup
     """Independent integer noise, coordinate j with scale `scale * shape[j]`, never below what was paid for."""
     if len(shape) != size:
         raise UsageError(f"The noise has a shape for {len(shape)} coordinates, not {size}.")
-    return np.concatenate([draw(up(scale * factor), 1) for factor in shape])
+    noise = np.empty(size, dtype=np.int64)
+    # Coordinates of the same factor together: each call of the sampler costs as much as many coordinates.
+    factors, where = np.unique(shape, return_inverse=True)
+    for index, factor in enumerate(factors.tolist()):
+        mine = where == index
+        noise[mine] = draw(up(scale * factor), int(mine.sum()))
+    return noise

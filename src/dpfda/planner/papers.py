@@ -38,10 +38,10 @@ def iclp_qr(request: Request) -> Design:
 
 def _process(request: Request, name: str, law: Law) -> Design:
     kernel, why_kernel = noise_kernel(request)
-    chosen, why_penalty = _parameters(request, name, kernel)
+    chosen, why_penalty = parameters_of(request, name, kernel)
     possible = _compatible(request, law, chosen, kernel.decay(request.domain.dimension))
     basis, weights = _penalised_basis(request, kernel, chosen)
-    roots = np.sqrt(_eigenvalues(basis))
+    roots = np.sqrt(eigenvalues_of(basis))
     shape = roots / weights
     kept = _within_reach(request, shape)
     basis, weights, shape = _cut(request, kernel, basis, kept), weights[:kept], shape[:kept] / shape[:kept].min()
@@ -65,14 +65,14 @@ def _process(request: Request, name: str, law: Law) -> Design:
 def iclp_ar(request: Request) -> Design:
     """The Laplace process of Lin and Reimherr around a mean with absolute penalty: a soft threshold."""
     kernel, why_kernel = noise_kernel(request)
-    chosen, why_penalty = _parameters(request, "iclp-ar", kernel)
+    chosen, why_penalty = parameters_of(request, "iclp-ar", kernel)
     if 0 in (chosen.eta, chosen.penalty) and not _stated(request):
         # Else the threshold leaves finitely many coordinates, and any noise can protect these.
         penalised("laplace", eta=0.0, penalty=0.0, decay=kernel.decay(request.domain.dimension)).check(
             "Take eta and penalty above 0, or state size to release finitely many coordinates."
         )
     basis = noise_basis(request, kernel, _terms(request))
-    eigenvalues = _eigenvalues(basis)
+    eigenvalues = eigenvalues_of(basis)
     # Curves are measured in units of the bound, so the threshold is too. Where it exceeds one nothing would be left.
     thresholds = chosen.penalty / np.maximum(2 * eigenvalues ** (chosen.eta / 2), SMALLEST)
     kept = max(1, int(np.sum(thresholds < 1)))
@@ -180,7 +180,8 @@ def _design(
     )
 
 
-def _parameters(request: Request, name: str, kernel: Kernel) -> tuple[Parameters, str]:
+def parameters_of(request: Request, name: str, kernel: Kernel) -> tuple[Parameters, str]:
+    """The power and the size of the penalty, stated or by a rule, and which of it."""
     decay = kernel.decay(request.domain.dimension)
     if math.isnan(decay) and (request.eta is None or request.penalty is None or not _stated(request)):
         raise UsageError(
@@ -201,6 +202,7 @@ def _terms(request: Request) -> int:
 
 
 def noise_basis(request: Request, kernel: Kernel, size: int) -> Basis:
+    """The leading eigenfunctions of the noise kernel, or a basis of them that was stated."""
     if isinstance(request.basis, Basis):
         check_domain(request.basis, request.domain)
         if request.basis.eigenvalues is None:
@@ -211,7 +213,8 @@ def noise_basis(request: Request, kernel: Kernel, size: int) -> Basis:
     return bases.mercer(kernel, request.domain, size)
 
 
-def _eigenvalues(basis: Basis) -> Array:
+def eigenvalues_of(basis: Basis) -> Array:
+    """The positive eigenvalues of a kernel's basis."""
     eigenvalues = basis.eigenvalues
     assert eigenvalues is not None  # noise_basis made sure
     positive = eigenvalues[: int(np.sum(eigenvalues > 0))]
@@ -220,7 +223,7 @@ def _eigenvalues(basis: Basis) -> Array:
 
 def _penalised_basis(request: Request, kernel: Kernel, chosen: Parameters) -> tuple[Basis, Array]:
     basis = noise_basis(request, kernel, _terms(request))
-    powers = np.maximum(_eigenvalues(basis) ** chosen.eta, SMALLEST)  # a high power may vanish in doubles
+    powers = np.maximum(eigenvalues_of(basis) ** chosen.eta, SMALLEST)  # a high power may vanish in doubles
     return basis, powers / (powers + chosen.penalty)
 
 

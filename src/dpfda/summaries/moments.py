@@ -55,6 +55,7 @@ class Moments(Summary):
     """
 
     lead: int
+    weights: tuple[float, ...] | None = None  # a penalty on the entries, by which decoding multiplies
 
     power: ClassVar[int] = 2
 
@@ -65,6 +66,11 @@ class Moments(Summary):
     @property
     def name(self) -> str:
         return "covariance function" if self.lead else "second moment around the centre"
+
+    @property
+    def shrinks(self) -> str:
+        """For the card: what no error estimate knows about."""
+        return "" if self.weights is None else "the penalty"
 
     def encode(self, public: Public, basis: Basis) -> Encode:
         if not basis.orthonormal:
@@ -121,7 +127,10 @@ class Moments(Summary):
             units = max(float(sums[0]) / corner, 1.0)
             count = Count(units, Noise("gaussian", (1,), (math.sqrt(noise.variances[0]) / corner,)))
         factor = (public.lattice.bound / ROUGH) ** 2 / units
-        return Decoded(sums.astype(np.float64) * factor, noise.scaled(factor), count)
+        noisy, noise = sums.astype(np.float64) * factor, noise.scaled(factor)
+        if self.weights is not None:
+            noisy, noise = noisy * np.array(self.weights), noise.weighted(np.array(self.weights))
+        return Decoded(noisy, noise, count)
 
     def moves(self, public: Public, card_n: float) -> str:
         square = public.lattice.bound**2 * (1 + (self.lead / ROUGH) ** 2)

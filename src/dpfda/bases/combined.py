@@ -1,0 +1,56 @@
+"""Come here for a few public combinations of basis functions, taken as a basis of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpfda.arrays import Array
+from dpfda.bases.base import Basis
+from dpfda.bases.domain import Domain
+from dpfda.bases.projection import Method
+from dpfda.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Combined(Basis):
+    """Orthonormal combinations of the functions of an orthonormal basis, e.g. principal components that are public."""
+
+    whole: Basis
+    columns: tuple[tuple[float, ...], ...]  # of the frame: coordinates of each combination
+    domain: Domain = field(init=False)
+    size: int = field(init=False)
+
+    family: ClassVar[str] = "combined"
+
+    def __post_init__(self) -> None:
+        frame = np.array(self.columns, dtype=np.float64)
+        near = frame.ndim == 2 and frame.shape[1] == self.whole.size and self.whole.orthonormal
+        if not near or not np.allclose(frame @ frame.T, np.eye(len(frame)), atol=1e-9):
+            raise UsageError(
+                f"Combinations need orthonormal rows of {self.whole.size} coordinates in an orthonormal basis, got an "
+                f"array of shape {frame.shape}."
+            )
+        object.__setattr__(self, "domain", self.whole.domain)
+        object.__setattr__(self, "size", len(self.columns))
+
+    def functions(self, points: Array, order: tuple[int, ...]) -> Array:
+        values: Array = self.whole.functions(points, order) @ np.array(self.columns).T
+        return values
+
+    @property
+    def frequencies(self) -> Array:
+        """None: combinations have no order of roughness, so smoothing leaves them alone."""
+        return np.zeros(self.size)
+
+    def breaks(self, axis: int) -> Array:
+        return self.whole.breaks(axis)
+
+    def project(self, points: Array, method: Method) -> Array:
+        projected: Array = np.array(self.columns) @ self.whole.project(points, method)
+        return projected
+
+    def describe(self) -> dict[str, Any]:
+        return {"family": self.family, "whole": self.whole.describe(), "columns": [list(c) for c in self.columns]}

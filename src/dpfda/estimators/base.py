@@ -1,0 +1,167 @@
+"""Come here for what all estimators of curves share: public facts, checks before anything is read, and tags."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from dpfda.arrays import Array, ArrayLike
+from dpfda.bases import Basis, Domain, as_domain
+from dpfda.curator import Curator, Reading
+from dpfda.errors import DataError, UsageError
+from dpfda.mechanisms import Mechanism, Randomness
+from dpfda.privacy import Budget, Ledger, Unit
+from dpfda.records import Curves, Lattice, smallest_cap
+from dpfda.summaries import Public
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+Centre = float | ArrayLike | Callable[[Array], ArrayLike]
+
+
+class CurveEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator of clipped curves on a public grid; a subclass stores these parameters and adds its own."""
+
+    what: ClassVar[str] = "A mean curve"  # begins a message
+    epsilon: float
+    delta: float
+    bound: float | None
+    limits: tuple[float, float] | None
+    domain: Domain | Sequence[float] | Sequence[Sequence[float]]
+    centre: Centre | None
+    neighbours: str
+    planned_n: int | None
+    mechanism: str | Mechanism
+    basis: str | Basis | None
+    size: int | None
+    smoothing: str
+    dataset: str
+    ledger: Ledger | None
+    randomness: Randomness | None
+    batch_rows: int | None
+    workers: int | None
+    progress: bool | None
+
+    def facts(self, curves: Curves, *, count_weight: int = 0) -> Public:
+        """The public facts about these curves: what was stated, their layout, and their number where it is public."""
+        lattice, middle, limited = self._clipping()
+        points = self._grid(curves, as_domain(self.domain))
+        unit = Unit(curves.unit or "row", self.neighbours)
+        planned, n = self._sizes(curves, unit)
+        return Public(
+            unit=unit,
+            n=n,
+            planned=planned,
+            grid=points,
+            centre=self._centre(points, middle),
+            cap=lattice.bound if limited else smallest_cap(lattice.bound, len(points)),
+            lattice=lattice,
+            count_weight=count_weight,
+        )
+
+    def _curator(
+        self, curves: Curves, public: Public, reading: Reading, reasons: tuple[tuple[str, str], ...]
+    ) -> Curator:
+        """The one door to these curves; `reasons` say on the card how the plan's choices came about."""
+        return Curator(
+            curves,
+            public,
+            dataset=self.dataset,
+            ledger=self.ledger,
+            randomness=self.randomness,
+            reading=reading,
+            chosen=(
+                ("bound", "stated by the user" if self.limits is None else "limits of values"),
+                ("grid", f"{len(public.grid)} points, {'even' if curves.grid is None else 'stated by the user'}"),
+                *((("values", curves.columns),) if curves.columns else ()),
+                *reasons,
+            ),
+        )
+
+    def _public_arguments(self) -> Reading:
+        reading = Reading(batch_rows=self.batch_rows, workers=self.workers, progress=self.progress)
+        if not isinstance(self.smoothing, str):
+            raise UsageError(f"smoothing is chosen by its name, e.g. 'auto' or 'none', got {self.smoothing!r}.")
+        if not isinstance(self.mechanism, str) and not hasattr(self.mechanism, "profile"):
+            raise UsageError(
+                f"mechanism must be a name, e.g. 'auto', or an object such as dpfda.mechanisms.Laplace(), got "
+                f"{self.mechanism!r}."
+            )
+        if not (self.basis is None or isinstance(self.basis, str | Basis)):
+            raise UsageError(
+                f"basis must be None, a name, e.g. 'cosine', or an object such as dpfda.bases.cosine((0, 1), 9), got "
+                f"{self.basis!r}."
+            )
+        Budget(self.epsilon, self.delta)  # refuses what is none, as the next line does
+        as_domain(self.domain)
+        return reading
+
+    def _clipping(self) -> tuple[Lattice, float, bool]:
+        """The lattice, the middle of the limits, and whether limits were given."""
+        if (self.bound is None) == (self.limits is None):
+            raise UsageError(
+                f"{self.what} needs exactly one of bound and limits, known in advance, e.g. bound=6.0 or "
+                f"limits=(0.0, 12.0); got bound={self.bound!r} and limits={self.limits!r}. "
+                "Neither may be read from the data."
+            )
+        if self.limits is None:
+            return Lattice(self.bound), 0.0, False  # type: ignore[arg-type]
+        if self.centre is not None:
+            raise UsageError("limits imply their own centre, half-way: leave centre out, or use bound with it.")
+        try:
+            low, high = (float(end) for end in self.limits)
+        except (TypeError, ValueError):
+            low = high = float("nan")
+        if not (np.isfinite([low, high]).all() and low < high):
+            raise UsageError(f"limits must be two finite numbers (low, high) with low < high, got {self.limits!r}.")
+        return Lattice((high - low) / 2), (low + high) / 2, True
+
+    def _grid(self, curves: Curves, domain: Domain) -> Array:
+        if curves.grid is not None:
+            return domain.points(curves.grid)
+        if domain.dimension > 1:
+            raise UsageError("On a box the grid must be stated: pass grid= with one point in each row.")
+        return domain.grid(curves.source.width) if curves.source.width > 1 else np.array([[sum(domain.sides[0]) / 2]])
+
+    def _sizes(self, curves: Curves, unit: Unit) -> tuple[int, int | None]:
+        """The number of units to plan with, and the number to divide by if it is public."""
+        if unit.size_is_public:
+            n = curves.size_under(unit)
+            if n == 0:
+                raise DataError("There are no curves: a release needs at least one. Nothing was charged.")
+            return n, n
+        if self.planned_n is None:
+            raise UsageError(
+                "Under add-or-remove-one the number of units is private, so n is unknown to the plan. "
+                "State a public guess, e.g. planned_n=5000."
+            )
+        return self.planned_n, None
+
+    def _centre(self, points: Array, middle: float) -> Array:
+        if self.centre is None:
+            return np.full(len(points), middle)
+        flat = points[:, 0] if points.shape[1] == 1 else points
+        given = self.centre(flat) if callable(self.centre) else self.centre
+        try:
+            values = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            values = np.full(0, np.nan)
+        if values.ndim == 0:
+            values = np.full(len(points), float(values))
+        if values.shape != (len(points),) or not (np.abs(values) <= 1e100).all():
+            raise UsageError(
+                f"centre must be a number, {len(points)} values on the grid, or a function that gives them, all finite "
+                f"and at most 1e100; got shape {values.shape}."
+            )
+        return values
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True  # a cell that is no number is missing; an error would show it
+        tags.non_deterministic = True
+        return tags

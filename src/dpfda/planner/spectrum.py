@@ -1,0 +1,77 @@
+"""Come here for errors of covariances and components in closed form, for a public reference population."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from dpfda.arrays import Array
+
+VARIANCE, DECAY = 0.1, 1.25  # as scans and growth curves have it; measured on public data
+FAR = 400  # functions beyond which nothing is left of the reference population
+
+REFERENCE = "curves whose deviation at frequency f is a third of the bound times (1 + f)^-1.25, a reference population"
+
+
+def reference(frequencies: Array) -> Array:
+    """Deviations of coordinates in the reference population, in units of the bound, (size,)."""
+    deviations: Array = np.sqrt(VARIANCE) * (1 + frequencies) ** -DECAY
+    return deviations
+
+
+@lru_cache(maxsize=8)
+def _total(dimension: int) -> float:
+    return float(np.sum(reference(np.arange(FAR, dtype=np.float64) ** (1 / dimension)) ** 2))
+
+
+def covariance_error(variances: Array, frequencies: Array, dimension: int) -> float:
+    """Expected squared distance of the best linearly smoothed covariance, in units of the fourth power of the bound.
+
+    An entry of size c under noise of variance v keeps the error `c^2 v / (c^2 + v)`; entries beyond the basis are lost.
+    Entries are taken as large as the deviations allow, since nobody knows how coordinates are correlated.
+    """
+    deviations = reference(frequencies)
+    squares = np.outer(deviations, deviations) ** 2
+    kept = float(np.sum(squares * variances / (squares + variances)))
+    return kept + _total(dimension) ** 2 - float(np.sum(deviations**2)) ** 2
+
+
+def subspace_error(pairs: Array, k: int) -> float:
+    """Expected `|P~ - P|^2 / 2` from what each pair (i, j) of inside and outside directions is turned by, squared.
+
+    For small angles they add up; none can turn by more than a right angle.
+    """
+    between = pairs[:k, k:]
+    return float(np.sum(between / (1 + between)))
+
+
+def turned_by_noise(variances: Array, frequencies: Array) -> Array:
+    """Squared angles between eigenfunctions after smoothed noise of these variances, (size, size).
+
+    Perturbation theory: noise z in entry (i, j) turns two eigenfunctions by `z / (l_i - l_j)`.
+    """
+    deviations = reference(frequencies)
+    squares = np.outer(deviations, deviations) ** 2
+    left = variances * (squares / (squares + variances)) ** 2
+    return left / _gaps(deviations) ** 2
+
+
+def turned_by_choice(rate: float, frequencies: Array, precision: Array) -> Array:
+    """The same for the exponential mechanism with density `exp(rate tr V'CV - tr V'PV / 2)`, (size, size).
+
+    Awan et al., Theorem 3.3: near its mode the law is normal, and the angle between i and j has the precision
+    `2 (a_i - a_j)` with `a = rate l - p/2`.
+    """
+    exponents = rate * reference(frequencies) ** 2 - precision / 2
+    gaps = np.maximum(exponents[:, None] - exponents[None, :], 1e-100)
+    return 1 / (2 * gaps)
+
+
+def _gaps(deviations: Array) -> Array:
+    return np.maximum(np.abs(deviations[:, None] ** 2 - deviations[None, :] ** 2), 1e-100)
+
+
+def lost_outside(frequencies: Array, dimension: int) -> float:
+    """The variance of the reference population outside the basis, relative to all of it."""
+    return max(0.0, 1 - float(np.sum(reference(frequencies) ** 2)) / _total(dimension))
