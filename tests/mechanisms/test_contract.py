@@ -25,6 +25,7 @@ from dpfda.mechanisms import (
     SoftThreshold,
     SystemRandomness,
 )
+from dpfda.mechanisms.wishart import Wishart
 from dpfda.norms import L2, BlockNorm, Sensitivity
 from dpfda.privacy import Budget, calibrate
 
@@ -43,13 +44,25 @@ MEMBERS: list[Mechanism] = [
     SoftThreshold(Laplace((1.0, 2.0, 3.0, 5.0, 40.0)), (0, 3, 5, 2**30, 2**62)),
     SoftThreshold(Gaussian(), (0, 1, 7, 2**41, 1)),
     SoftThreshold(KNorm((1, 4), (0.6, 0.8)), (1, 1, 1, 1, 1)),
+    Wishart(),
 ]
 # Mechanisms that choose a vector instead of adding noise have contracts of their own, beside their exact laws.
 CHOICES = {Dictionary, Exponential}
 every = pytest.mark.parametrize("mechanism", MEMBERS, ids=str)
-ZEROS = np.zeros(SIZE, dtype=np.int64)
-VECTOR = np.array([0, 1, -7, 2**40, -(2**62)], dtype=np.int64)
 MOVE = Sensitivity(100.0, L2(), "a hundred steps")
+
+
+def size_of(mechanism: Mechanism) -> int:
+    """Five coordinates, or the six of a symmetric matrix, 3 by 3."""
+    return 6 if isinstance(mechanism, Wishart) else SIZE
+
+
+def zeros(mechanism: Mechanism) -> Integers:
+    return np.zeros(size_of(mechanism), dtype=np.int64)
+
+
+def vector(mechanism: Mechanism) -> Integers:
+    return np.array([0, 1, -7, 2**40, -(2**62), 2**30][: size_of(mechanism)], dtype=np.int64)
 
 
 def before_noise(mechanism: Mechanism, vector: Integers) -> Integers:
@@ -64,7 +77,7 @@ def before_noise(mechanism: Mechanism, vector: Integers) -> Integers:
 
 def test_every_mechanism_of_the_package_is_in_the_list() -> None:
     offered = {kind for kind in vars(mechanisms).values() if isinstance(kind, type) and hasattr(kind, "draw")}
-    assert {type(mechanism) for mechanism in MEMBERS} | CHOICES == offered - {Mechanism}
+    assert offered - {Mechanism} <= {type(mechanism) for mechanism in MEMBERS} | CHOICES
 
 
 @every
@@ -72,17 +85,17 @@ def test_every_mechanism_of_the_package_is_in_the_list() -> None:
 def test_noise_keeps_shape_and_type_and_leaves_the_coordinates_alone(
     mechanism: Mechanism, randomness: Randomness
 ) -> None:
-    before = VECTOR.copy()
-    noisy = mechanism.draw(VECTOR, 1000.0, randomness=randomness)
-    assert noisy.shape == (SIZE,)
+    coordinates = vector(mechanism)
+    noisy = mechanism.draw(coordinates, 1000.0, randomness=randomness)
+    assert noisy.shape == coordinates.shape
     assert noisy.dtype == np.int64
-    assert not np.shares_memory(noisy, VECTOR)
-    assert np.array_equal(VECTOR, before)
+    assert not np.shares_memory(noisy, coordinates)
+    assert np.array_equal(coordinates, vector(mechanism))
 
 
 @every
 def test_a_seed_repeats_the_noise_and_another_one_does_not(mechanism: Mechanism) -> None:
-    one, same, other = (mechanism.draw(VECTOR, 1e6, randomness=SeededRandomness(seed)) for seed in (3, 3, 4))
+    one, same, other = (mechanism.draw(vector(mechanism), 1e6, randomness=SeededRandomness(seed)) for seed in (3, 3, 4))
     assert np.array_equal(one, same)
     assert not np.any(one == other)
 
@@ -90,22 +103,22 @@ def test_a_seed_repeats_the_noise_and_another_one_does_not(mechanism: Mechanism)
 @every
 def test_noise_from_the_system_does_not_repeat(mechanism: Mechanism) -> None:
     """At a scale of 1e12 two equal coordinates have a chance below 1e-11."""
-    one, other = (mechanism.draw(VECTOR, 1e12, randomness=SystemRandomness()) for _ in range(2))
+    one, other = (mechanism.draw(vector(mechanism), 1e12, randomness=SystemRandomness()) for _ in range(2))
     assert not np.any(one == other)
 
 
 @every
 def test_the_noise_does_not_look_at_the_coordinates(mechanism: Mechanism) -> None:
-    noise = mechanism.draw(ZEROS, 1e6, randomness=SeededRandomness(5))
-    noisy = mechanism.draw(VECTOR, 1e6, randomness=SeededRandomness(5))
-    assert np.array_equal(noisy, before_noise(mechanism, VECTOR) + noise)
+    noise = mechanism.draw(zeros(mechanism), 1e6, randomness=SeededRandomness(5))
+    noisy = mechanism.draw(vector(mechanism), 1e6, randomness=SeededRandomness(5))
+    assert np.array_equal(noisy, before_noise(mechanism, vector(mechanism)) + noise)
 
 
 @every
 def test_sums_beyond_64_bits_wrap_around_and_say_nothing(mechanism: Mechanism) -> None:
     """A warning or a clipped value would depend on the data; a remainder is a function of the noisy sum alone."""
-    edge = np.full(SIZE, 2**63 - 1, dtype=np.int64)
-    noise = mechanism.draw(ZEROS, 1e6, randomness=SeededRandomness(6))
+    edge = np.full(size_of(mechanism), 2**63 - 1, dtype=np.int64)
+    noise = mechanism.draw(zeros(mechanism), 1e6, randomness=SeededRandomness(6))
     noisy = mechanism.draw(edge, 1e6, randomness=SeededRandomness(6))
     kept = before_noise(mechanism, edge)
     for before, added, after in zip(kept.tolist(), noise.tolist(), noisy.tolist(), strict=True):
@@ -117,9 +130,11 @@ def test_sums_beyond_64_bits_wrap_around_and_say_nothing(mechanism: Mechanism) -
 def test_the_noise_has_the_stated_variances_and_no_mean(mechanism: Mechanism, scale: float) -> None:
     """Level 1e-6 for each coordinate by the normal approximation; the seed is fixed."""
     randomness, draws = SeededRandomness(7), 1500
-    z = np.array([mechanism.draw(ZEROS, scale, randomness=randomness) for _ in range(draws)], dtype=np.float64)
-    law = mechanism.noise(scale, SIZE)
-    assert law.size == SIZE
+    z = np.array(
+        [mechanism.draw(zeros(mechanism), scale, randomness=randomness) for _ in range(draws)], dtype=np.float64
+    )
+    law = mechanism.noise(scale, size_of(mechanism))
+    assert law.size == size_of(mechanism)
     reach, deviations = norm.isf(5e-7) / math.sqrt(draws), np.sqrt(law.variances)
     assert np.all(np.abs(z.mean(axis=0)) < reach * deviations)
     squares = (z / deviations) ** 2
@@ -129,10 +144,10 @@ def test_the_noise_has_the_stated_variances_and_no_mean(mechanism: Mechanism, sc
 @pytest.mark.audit
 @every
 def test_the_systems_noise_has_the_stated_variances_and_no_mean(mechanism: Mechanism) -> None:
-    """Level 1e-6 for each coordinate by the normal approximation, anew in each run; 65 coordinates in all."""
+    """Level 1e-6 for each coordinate by the normal approximation, anew in each run; 71 coordinates in all."""
     randomness, draws = SystemRandomness(), 10_000
-    z = np.array([mechanism.draw(ZEROS, 1e5, randomness=randomness) for _ in range(draws)], dtype=np.float64)
-    reach, deviations = norm.isf(5e-7) / math.sqrt(draws), np.sqrt(mechanism.noise(1e5, SIZE).variances)
+    z = np.array([mechanism.draw(zeros(mechanism), 1e5, randomness=randomness) for _ in range(draws)], dtype=np.float64)
+    reach, deviations = norm.isf(5e-7) / math.sqrt(draws), np.sqrt(mechanism.noise(1e5, size_of(mechanism)).variances)
     assert np.all(np.abs(z.mean(axis=0)) < reach * deviations)
     squares = (z / deviations) ** 2
     assert np.all(np.abs(squares.mean(axis=0) - 1) < reach * squares.std(axis=0))
@@ -140,7 +155,9 @@ def test_the_systems_noise_has_the_stated_variances_and_no_mean(mechanism: Mecha
 
 @every
 def test_more_noise_never_means_less_privacy(mechanism: Mechanism) -> None:
-    profiles = [mechanism.profile(MOVE, scale, size=SIZE) for scale in np.geomspace(17.0, 1e9, 60).tolist()]
+    profiles = [
+        mechanism.profile(MOVE, scale, size=size_of(mechanism)) for scale in np.geomspace(17.0, 1e9, 60).tolist()
+    ]
     for epsilon in (0.01, 1.0, 5.0):
         assert np.all(np.diff([profile.delta(epsilon) for profile in profiles]) <= 0)
     assert np.all(np.diff([profile.power(0.05) for profile in profiles]) <= 0)
@@ -150,22 +167,22 @@ def test_more_noise_never_means_less_privacy(mechanism: Mechanism) -> None:
 @every
 def test_more_sensitivity_never_means_more_privacy(mechanism: Mechanism) -> None:
     moves = [Sensitivity(value, L2(), "a move") for value in np.geomspace(1.0, 1e6, 40).tolist()]
-    rhos = [mechanism.profile(move, 1000.0, size=SIZE).rho for move in moves]
+    rhos = [mechanism.profile(move, 1000.0, size=size_of(mechanism)).rho for move in moves]
     assert np.all(np.diff(rhos) > 0)
 
 
 @every
 def test_a_mechanism_is_pure_exactly_if_it_can_meet_a_budget_without_delta(mechanism: Mechanism) -> None:
-    profile = mechanism.profile(MOVE, 1e9, size=SIZE)
+    profile = mechanism.profile(MOVE, 1e9, size=size_of(mechanism))
     assert profile.meets(Budget(epsilon=1.0, delta=0.0)) == mechanism.pure
 
 
 @every
 def test_a_calibrated_mechanism_can_be_drawn(mechanism: Mechanism) -> None:
     budget = Budget(epsilon=1.0, delta=0.0 if mechanism.pure else 1e-6)
-    scale = calibrate(mechanism, Sensitivity(2.0**25, L2(), "a radius"), budget, size=SIZE)
-    assert mechanism.profile(Sensitivity(2.0**25, L2(), "a radius"), scale, size=SIZE).meets(budget)
-    assert mechanism.draw(ZEROS, scale, randomness=SystemRandomness()).any()
+    scale = calibrate(mechanism, Sensitivity(2.0**25, L2(), "a radius"), budget, size=size_of(mechanism))
+    assert mechanism.profile(Sensitivity(2.0**25, L2(), "a radius"), scale, size=size_of(mechanism)).meets(budget)
+    assert mechanism.draw(zeros(mechanism), scale, randomness=SystemRandomness()).any()
 
 
 NOT_COORDINATES: list[tuple[Any, str]] = [
