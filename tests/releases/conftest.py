@@ -13,6 +13,9 @@ from dpfda.bases import Basis
 from dpfda.mechanisms import SeededRandomness
 from dpfda.privacy import Noise
 from dpfda.releases import Certificate, Count, Release, smooth
+from dpfda.releases.components import ComponentsRelease
+from dpfda.releases.covariance import CovarianceRelease
+from dpfda.symmetric import pack, packed_size, side_of
 
 SYSTEM = "system, exact integer samplers"
 
@@ -57,6 +60,12 @@ def make_card(**changes: Any) -> Certificate:
 
 def draw(noise: Noise, size: int, randomness: SeededRandomness) -> Array:
     """Noise from its density, not through the code under test: a direction and a radius for each block, (m, size)."""
+    if noise.law == "wishart":
+        # Density exp(-tr W / b) of each matrix: (b/2) G'G with one row more than columns.
+        side = side_of(noise.size)
+        roots = randomness.normal((2, size, side + 1, side))
+        one, other = np.swapaxes(roots, -1, -2) @ roots * noise.scales[0] / 2
+        return pack(one - other)
     columns = []
     for block, scale in zip(noise.sizes, noise.scales, strict=True):
         normals = randomness.normal((size, block))
@@ -92,6 +101,96 @@ def make(
             **{"domain": basis.domain.sides, "size": basis.size, "basis": basis.family, "mechanism": "test"} | card
         ),
     )
+
+
+def moments_of(covariance: Array, mean: Array, lead: float) -> Array:
+    """The matrix of moments that a covariance and a mean have, packed, with the row of the mean if lead > 0."""
+    second = covariance + np.outer(mean, mean)
+    if not lead:
+        return pack(second)
+    return pack(np.block([[np.full((1, 1), lead**2), lead * mean[None, :]], [lead * mean[:, None], second]]))
+
+
+def matrix_noise(law: str, size: int, scale: float) -> Noise:
+    """A law of noise on the entries of a symmetric matrix, of about this size in each."""
+    if law == "gaussian":
+        return Noise("gaussian", (size,), (scale,))
+    if law == "wishart":
+        return Noise("wishart", (size,), (scale / np.sqrt(side_of(size) + 1),))
+    sizes = (4,) * (size // 4) + ((size % 4,) if size % 4 else ())
+    return Noise("radial", sizes, (scale / np.sqrt(5),) * len(sizes))
+
+
+def make_moments(
+    basis: Basis,
+    covariance: Any,
+    *,
+    mean: Any = None,
+    lead: float = 0.0,
+    law: str = "gaussian",
+    scale: float = 1e-3,
+    seed: int | None = None,
+    smoothing: str = "none",
+    centre: Any = None,
+    count: Count | None = None,
+    **card: Any,
+) -> CovarianceRelease:
+    """A covariance release of an exact covariance and mean; with a seed there is noise in it."""
+    middle = np.zeros(basis.size) if mean is None else np.asarray(mean, dtype=np.float64)
+    noisy = moments_of(np.asarray(covariance, dtype=np.float64), middle, lead)
+    noise = matrix_noise(law, packed_size(basis.size + (1 if lead else 0)), scale)
+    if seed is not None:
+        noisy = noisy + draw(noise, 1, SeededRandomness(seed))[0]
+    return CovarianceRelease(
+        basis=basis,
+        noisy=noisy,
+        noise=noise,
+        lead=lead,
+        count=count,
+        centre=np.zeros(basis.size) if centre is None else np.asarray(centre, dtype=np.float64),
+        smoothing_name=smoothing,
+        certificate=make_card(
+            **{
+                "what": "covariance function",
+                "domain": basis.domain.sides,
+                "size": basis.size,
+                "basis": basis.family,
+                "power": 2,
+            }
+            | card
+        ),
+    )
+
+
+def make_frame(basis: Basis, frame: Any, *, variances: Any = None, total: Any = None, **card: Any) -> ComponentsRelease:
+    """A components release with these columns."""
+    columns = np.asarray(frame, dtype=np.float64)
+    return ComponentsRelease(
+        basis=basis,
+        frame=columns,
+        variances=None if variances is None else np.asarray(variances, dtype=np.float64),
+        total=total,
+        centre=np.zeros(basis.size),
+        certificate=make_card(
+            **{
+                "what": f"{columns.shape[1]} principal components",
+                "domain": basis.domain.sides,
+                "size": basis.size,
+                "basis": basis.family,
+            }
+            | card
+        ),
+    )
+
+
+@pytest.fixture
+def make_covariance() -> Callable[..., CovarianceRelease]:
+    return make_moments
+
+
+@pytest.fixture
+def make_components() -> Callable[..., ComponentsRelease]:
+    return make_frame
 
 
 @pytest.fixture

@@ -12,7 +12,20 @@ import numpy as np
 import pytest
 
 import dpfda
-from dpfda.bases import FAMILIES, Basis, beam, bernstein, bspline, cosine, fourier, legendre, mercer, reinsch, tensor
+from dpfda.bases import (
+    FAMILIES,
+    Basis,
+    beam,
+    bernstein,
+    bspline,
+    combined,
+    cosine,
+    fourier,
+    legendre,
+    mercer,
+    reinsch,
+    tensor,
+)
 from dpfda.errors import DataError
 from dpfda.kernels import Matern
 from dpfda.privacy import Noise
@@ -23,6 +36,7 @@ BASES: dict[str, Basis] = {
     "beam": beam((0, 23.5), 9),
     "bernstein": bernstein((2, 5), 9),
     "bspline": bspline((0.1, 0.7), 9, degree=2),
+    "combined": combined(legendre((0, 2), 12), np.linalg.qr(np.cos(np.arange(108.0)).reshape(12, 9))[0].T),
     "cosine": cosine((-1, 1), 9),
     "fourier": fourier((0, 24), 9),
     "legendre": legendre((0, 1 / 3), 9),
@@ -187,6 +201,9 @@ DAMAGE: list[tuple[str, Any]] = [
     ("noise.scales", [0.1, 0.0]),
     ("noise.scales", [0.1, "1"]),
     ("count", 5),
+    ("count", {"value": "many", "noise": {"law": "radial", "sizes": [1], "scales": [1.0]}}),
+    ("count", {"value": 0.0, "noise": {"law": "radial", "sizes": [1], "scales": [1.0]}}),
+    ("noise.law", "frame"),
     ("smoothing", None),
     ("smoothing.weights", [1.0]),
     ("smoothing.risk", float("nan")),

@@ -59,7 +59,21 @@ class ComponentsRelease:
     def explained_ratio(self) -> Array:
         """The share of the variance of whole curves that each component explains, (k,)."""
         variances = self.explained_variance
-        return variances / max(self.total or 0.0, float(variances.sum()), 1e-300)
+        if self.total is None:
+            raise UsageError(
+                "The variance of whole curves was not released, so shares of it are unknown: explained_variance has "
+                "the variances themselves. With mechanism='covariance' both come for nothing."
+            )
+        # Smoothing and projection may leave a total below its parts; shares never add up to more than one.
+        return variances / max(self.total, float(variances.sum()), 1e-300)
+
+    def explained(self, index: int) -> str:
+        """What is known of the variance along one component, in words; nothing where it was not paid for."""
+        if self.variances is None:
+            return ""
+        if self.total is None:
+            return f"variance {self.variances[index]:.3g}"
+        return f"{100 * self.explained_ratio[index]:.3g} % of the variance"
 
     def scores(self, values: ArrayLike, grid: ArrayLike) -> Array:
         """Scores of public curves, given by their values on a grid: curves of the data would not stay private.

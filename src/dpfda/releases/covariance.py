@@ -179,21 +179,32 @@ class CovarianceRelease:
         return _pairs(np.sqrt(np.maximum(squares, 0.0)), s, t)
 
     @property
+    def _squared_mean_errors(self) -> Array:
+        """Expected squares of the errors in the square of the mean, (size, size)."""
+        if not self.lead:
+            return np.zeros((self.basis.size, self.basis.size))
+        spread = self._mean.weights**2 * unpack(self.noise.variances)[0, 1:] / self.lead**2
+        # Smoothing errs too: its share in the estimated risk is taken to be spread like the noise it left.
+        errors = spread * max(1.0, self._mean.risk / max(float(spread.sum()), 1e-300))
+        squares = np.maximum(self._mean_coordinates**2 - errors, 0.0)
+        # (m + e)(m + e)' - m m' with independent e; an entry of the diagonal holds the same product twice.
+        crossed = np.outer(squares, errors)
+        expected: Array = (crossed + crossed.T + np.outer(errors, errors)) * (1 + np.eye(self.basis.size))
+        return expected
+
+    @property
     def estimated_error(self) -> float:
         """Estimated root mean square distance over the square from the exact clipped covariance.
 
         It counts what noise and smoothing did, as for a mean, and what the error of the mean adds. The projection to
         positive functions can only lower it, and does so where noise prevails. Not counted: clipping, basis, sampling.
         """
-        times, size = multiplicities(self.basis.size), self.basis.size
-        left = float(self.smoothing.weights**2 @ (times * pack(self.variances)))
-        risk = max(self.smoothing.risk, left)
-        if self.lead:
-            # (m + e)(m + e)' - m m' has the squared norm 2 |m|^2 |e|^2 + 2 (m'e)^2 + |e|^4 and terms of odd order.
-            mean, spread = self._mean_coordinates, unpack(self.noise.variances)[0, 1:] / self.lead**2
-            kept = self._mean.weights**2 * spread
-            square = max(self._mean.risk, float(kept.sum()))
-            risk += 2 * float(mean @ mean) * square + 2 * float(mean**2 @ kept) + square**2 * (1 + 2 / size)
+        times, weights = multiplicities(self.basis.size), self.smoothing.weights
+        # Entries stray from their estimated risk by what the error of the mean does to its square; weights h on such
+        # entries carry h^2 of it where the estimate, which takes it for signal, counts (1 - h)^2.
+        strays = (2 * weights - 1) @ (times * pack(self._squared_mean_errors))
+        left = weights**2 @ (times * pack(self.variances + self._squared_mean_errors))
+        risk = max(self.smoothing.risk + float(strays), float(left))
         if self.count is not None:
             # Second moments are divided by the noisy count, and the square of the mean by it twice.
             moved = self.coordinates - np.outer(self._mean_coordinates, self._mean_coordinates)

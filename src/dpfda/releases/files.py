@@ -15,7 +15,7 @@ from dpfda.errors import DataError, UsageError
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.components import ComponentsRelease
 from dpfda.releases.covariance import CovarianceRelease
-from dpfda.releases.plain import finite, finite_number, noise_law, read_count, write_count
+from dpfda.releases.plain import ADDED, finite, finite_number, noise_law, read_count, write_count
 from dpfda.releases.release import Release
 from dpfda.releases.smoothing import Smoothing
 
@@ -58,7 +58,7 @@ def read_mean(data: dict[str, Any], basis: Basis, certificate: Certificate) -> R
         basis=basis,
         noisy=finite(data["noisy"], basis.size),
         centre=finite(data["centre"], basis.size),
-        noise=noise_law(data["noise"], basis.size),
+        noise=noise_law(data["noise"], basis.size, laws=(*ADDED, "choice")),
         count=read_count(data["count"]),
         smoothing=Smoothing(
             smoothing["name"], finite(smoothing["weights"], basis.size), finite_number(smoothing["risk"])

@@ -11,6 +11,8 @@ from dpfda.arrays import Array
 from dpfda.privacy import Noise
 from dpfda.releases.release import Count
 
+ADDED = ("gaussian", "radial", "wishart")  # laws of noise that was added to what was released
+
 
 def finite(data: Any, *shape: int) -> Array:
     """An array of this shape, all of it finite."""
@@ -27,12 +29,13 @@ def finite_number(data: Any) -> float:
     return float(data)
 
 
-def noise_law(data: Any, size: int) -> Noise:
+def noise_law(data: Any, size: int, *, laws: tuple[str, ...] = ADDED) -> Noise:
     """A law of noise with so many coordinates, each with a variance that can be divided by."""
     noise = Noise.from_dict(data)
     variances = noise.variances
-    added = noise.law not in ("choice", "frame")
-    if variances.shape != (size,) or not np.isfinite(variances).all() or (added and not (variances > 0).all()):
+    if noise.law not in laws or variances.shape != (size,) or not np.isfinite(variances).all():
+        raise ValueError
+    if noise.law in ADDED and not (variances > 0).all():
         raise ValueError
     return noise
 

@@ -47,9 +47,8 @@ def plot_components(release: ComponentsRelease, ax: Any = None) -> Any:
     ax = axes_or_new(ax, (7.5, 4.5))
     points = release.points(401)
     ax.axhline(0.0, color="black", lw=0.8)
-    shares = None if release.variances is None else release.explained_ratio
     for index, values in enumerate(release(points)):
-        share = "" if shares is None else f", {100 * shares[index]:.3g} % of the variance"
+        share = f", {release.explained(index)}" if release.explained(index) else ""
         # Lines differ in kind too: colours alone do not tell them apart for everybody.
         ax.plot(points[:, 0], values, lw=2, ls=LINES[index % len(LINES)], label=f"private component {index + 1}{share}")
     ax.set_xlim(*release.basis.domain.sides[0])

@@ -1,0 +1,148 @@
+"""Pictures of covariances and components show the released numbers, their error, and whether they are private."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from dpfda.bases import cosine, legendre, tensor
+from dpfda.errors import UsageError
+from dpfda.releases import NOT_PRIVATE
+from dpfda.releases.components import ComponentsRelease
+from dpfda.releases.covariance import CovarianceRelease
+from dpfda.releases.surfaces import plot_components, plot_covariance
+
+mpl.use("Agg")
+
+BASIS = cosine((0.0, 24.0), 5)
+BOX = tensor(cosine((0, 1), 2), legendre((10, 40), 2))
+SMOOTH = np.diag([1.0, 0.5, 0.2, 0.1, 0.05])
+MakeCovariance = Callable[..., CovarianceRelease]
+MakeComponents = Callable[..., ComponentsRelease]
+
+
+@pytest.fixture
+def ax() -> Any:
+    from matplotlib.figure import Figure
+
+    return Figure(layout="constrained").subplots()
+
+
+def test_contours_show_the_covariance_with_colours_symmetric_around_zero(
+    make_covariance: MakeCovariance, ax: Any
+) -> None:
+    release = make_covariance(BASIS, SMOOTH, scale=0.02, seed=1, smoothing="auto")
+    assert release.plot(ax) is ax
+    filled, lines = ax.collections
+    side = np.linspace(0, 24, 101)
+    top = np.abs(release(side, side)).max()
+    assert filled.get_clim() == pytest.approx((-top, top))
+    np.testing.assert_allclose(filled.levels, -filled.levels[::-1], atol=1e-12)
+    # Every line lies where the covariance has its level; the grid is fine enough for two digits.
+    drawn = 0
+    for level, path in zip(lines.levels, lines.get_paths(), strict=True):
+        for s, t in path.vertices[::25]:
+            assert release(s, t) == pytest.approx(level, abs=0.02 * top)
+            drawn += 1
+    assert drawn > 20
+    ax.figure.canvas.draw()
+
+
+def test_the_first_argument_runs_across(make_covariance: MakeCovariance, ax: Any) -> None:
+    release = make_covariance(BASIS, SMOOTH)
+    release.plot(ax)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("s", "t")
+    assert ax.get_xlim() == pytest.approx((0.0, 24.0))
+    assert ax.get_ylim() == pytest.approx((0.0, 24.0))
+    assert ax.get_aspect() == 1.0
+
+
+def test_contours_carry_their_numbers_and_the_bar_the_error(make_covariance: MakeCovariance, ax: Any) -> None:
+    release = make_covariance(BASIS, SMOOTH, scale=0.02, seed=1, smoothing="auto")
+    release.plot(ax)
+    labels = [text.get_text() for text in ax.texts]
+    assert labels
+    assert all(re.fullmatch(r"-?[0-9.e-]+", label) for label in labels)
+    bar = next(other for other in ax.figure.axes if other is not ax)
+    error = f"{release.estimated_error:.2g}"
+    assert bar.get_ylabel() == f"private covariance (smoothing: auto), error about {error} root mean square"
+    assert ax.get_title() == "covariance function of 'scans', (epsilon = 1, delta = 1e-06)"
+
+
+@pytest.mark.parametrize(
+    "exact", [np.zeros((5, 5)), np.diag([2.0, 0, 0, 0, 0]), 1e-200 * np.eye(5)], ids=["zero", "constant", "tiny"]
+)
+def test_a_covariance_that_does_not_vary_can_be_drawn(exact: Any, make_covariance: MakeCovariance, ax: Any) -> None:
+    release = make_covariance(BASIS, exact)
+    release.plot(ax)
+    ax.figure.canvas.draw()
+    assert ax.get_title()
+
+
+def test_components_are_curves_around_zero(make_components: MakeComponents, ax: Any) -> None:
+    release = make_components(BASIS, np.eye(5)[:, 1:4])
+    assert release.plot(ax) is ax
+    zero, *curves = ax.get_lines()
+    assert set(zero.get_ydata()) == {0.0}
+    t = np.linspace(0, 24, 401)
+    for line, values in zip(curves, release(t), strict=True):
+        np.testing.assert_allclose(line.get_xdata(), t)
+        np.testing.assert_allclose(line.get_ydata(), values)
+    assert len({line.get_linestyle() for line in curves}) == 3
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        f"private component {index}" for index in (1, 2, 3)
+    ]
+    assert ax.get_xlim() == (0.0, 24.0)
+    assert ax.get_title() == "3 principal components of 'scans', (epsilon = 1, delta = 1e-06)"
+    ax.figure.canvas.draw()
+
+
+def test_labels_say_what_is_known_of_the_variance(make_components: MakeComponents) -> None:
+    from matplotlib.figure import Figure
+
+    for total, said in (
+        (8.0, ["37.5 % of the variance", "12.5 % of the variance"]),
+        (None, ["variance 3", "variance 1"]),
+    ):
+        ax = make_components(BASIS, np.eye(5)[:, :2], variances=[3.0, 1.0], total=total).plot(Figure().subplots())
+        texts = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert texts == [f"private component {index + 1}, {what}" for index, what in enumerate(said)]
+
+
+def test_pictures_without_axes_make_their_own(make_covariance: MakeCovariance, make_components: MakeComponents) -> None:
+    from matplotlib import pyplot
+
+    for ax in (plot_covariance(make_covariance(BASIS, SMOOTH)), plot_components(make_components(BASIS, np.eye(5)))):
+        assert ax.get_title()
+        pyplot.close(ax.figure)
+
+
+def test_seeded_releases_are_stamped(make_covariance: MakeCovariance, make_components: MakeComponents) -> None:
+    from matplotlib.figure import Figure
+
+    for release in (
+        make_covariance(BASIS, SMOOTH, randomness=NOT_PRIVATE),
+        make_components(BASIS, np.eye(5)[:, :1], randomness=NOT_PRIVATE),
+    ):
+        assert release.plot(Figure().subplots()).get_title().endswith("-  NOT PRIVATE")
+
+
+def test_on_a_box_there_is_no_picture_but_a_way_out(
+    make_covariance: MakeCovariance, make_components: MakeComponents
+) -> None:
+    text = "plot() draws {} on an interval; this release lives in 2 dimensions. Evaluate it with {}."
+    with pytest.raises(UsageError, match=f"^{re.escape(text.format('a covariance function', 'release(s, t)'))}$"):
+        make_covariance(BOX, np.eye(4)).plot()
+    with pytest.raises(UsageError, match=f"^{re.escape(text.format('principal components', 'release(points)'))}$"):
+        make_components(BOX, np.eye(4)).plot()
+
+
+def test_a_data_set_may_be_named_with_dollars(make_covariance: MakeCovariance, ax: Any) -> None:
+    make_covariance(BASIS, SMOOTH, dataset=r"$ per \frac $").plot(ax)
+    ax.figure.canvas.draw()
+    assert r"'$ per \frac $'" in ax.get_title()
