@@ -14,14 +14,14 @@ from dpfda.bases import Basis
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism
 from dpfda.mechanisms.wishart import Wishart
-from dpfda.norms import Nuclear, Sensitivity, frobenius, up
+from dpfda.norms import Nuclear
 from dpfda.planner.blocks import optimal_blocks, shape_weights
 from dpfda.planner.own import DEFAULT_BASIS, basis_of
 from dpfda.planner.processes import tensor_process
 from dpfda.planner.request import Request
 from dpfda.planner.spectrum import REFERENCE, covariance_error, subspace_error, turned_by_noise
 from dpfda.privacy import Budget, Noise, calibrate
-from dpfda.summaries.moments import ROUGH
+from dpfda.summaries.moments import ROUGH, check_orthonormal, moved_by
 from dpfda.symmetric import multiplicities, packed_size, unpack
 
 NAMES = ("gaussian", "wishart", "k-norm", "laplace", "iclp-qr")
@@ -188,6 +188,7 @@ def _planned(request: Request, lead: bool, least: int, why: str) -> MomentsPlan:
     else:
         size = _default_size(request, spends, name, lead, least)
         basis, reason = basis_of(request, size, DEFAULT_BASIS)
+        check_orthonormal(basis)
         design = _own(request, name, basis, lead, reason)
     return replace(_with_noise(request, design, spends), reasons=(*design.reasons, ("mechanism", why)))
 
@@ -212,13 +213,9 @@ def _with_noise(request: Request, design: MomentsDesign, spends: Budget) -> Mome
     side = design.basis.size + (1 if design.lead else 0)
     size = packed_size(side)
     square = float(ROUGH**2 + design.lead**2)
-    times = 1 if request.counted else 2
     scales = [
         calibrate(design.mechanism, bound, spends, size=size)
-        for bound in (
-            Sensitivity(times * square, Nuclear(), "planned"),
-            Sensitivity(up(math.sqrt(times) * square, 8), frobenius(side), "planned"),
-        )
+        for bound in moved_by(square, side, replaced=not request.counted)
         if bound.norm == design.mechanism.norm or bound.norm != Nuclear()
     ]
     noise = design.mechanism.noise(min(scales), size).scaled((request.bound / ROUGH) ** 2 / request.n)

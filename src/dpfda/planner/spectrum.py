@@ -34,7 +34,7 @@ def covariance_error(variances: Array, frequencies: Array, dimension: int) -> fl
     deviations = reference(frequencies)
     squares = np.outer(deviations, deviations) ** 2
     kept = float(np.sum(squares * variances / (squares + variances)))
-    return kept + _total(dimension) ** 2 - float(np.sum(deviations**2)) ** 2
+    return kept + max(0.0, _total(dimension) ** 2 - float(np.sum(deviations**2)) ** 2)
 
 
 def subspace_error(pairs: Array, k: int) -> float:
@@ -49,11 +49,12 @@ def subspace_error(pairs: Array, k: int) -> float:
 def turned_by_noise(variances: Array, frequencies: Array) -> Array:
     """Squared angles between eigenfunctions after smoothed noise of these variances, (size, size).
 
-    Perturbation theory: noise z in entry (i, j) turns two eigenfunctions by `z / (l_i - l_j)`.
+    Perturbation theory: an error z in entry (i, j) turns two eigenfunctions by `z / (l_i - l_j)`; for its square stands
+    what noise and smoothing leave, as in `covariance_error`.
     """
     deviations = reference(frequencies)
     squares = np.outer(deviations, deviations) ** 2
-    left = variances * (squares / (squares + variances)) ** 2
+    left = squares * variances / (squares + variances)
     return left / _gaps(deviations) ** 2
 
 
@@ -70,8 +71,3 @@ def turned_by_choice(rate: float, frequencies: Array, precision: Array) -> Array
 
 def _gaps(deviations: Array) -> Array:
     return np.maximum(np.abs(deviations[:, None] ** 2 - deviations[None, :] ** 2), 1e-100)
-
-
-def lost_outside(frequencies: Array, dimension: int) -> float:
-    """The variance of the reference population outside the basis, relative to all of it."""
-    return max(0.0, 1 - float(np.sum(reference(frequencies) ** 2)) / _total(dimension))

@@ -46,6 +46,32 @@ class OuterProducts:
         return np.stack(parts or [np.zeros(packed_size(len(rows)))], axis=1).astype(np.int64)
 
 
+def check_orthonormal(basis: Basis) -> None:
+    """Second moments are taken in an orthonormal basis, where the norm of a matrix is that of its function."""
+    if not basis.orthonormal:
+        raise UsageError(
+            f"Second moments need an orthonormal basis, and {type(basis).__name__} is none. Take e.g. 'reinsch' or "
+            "'cosine'."
+        )
+
+
+def moved_by(square: float, side: int, *, replaced: bool) -> tuple[Sensitivity, ...]:
+    """How far a unit moves a sum of matrices `u u'` with `|u|^2 <= square`, a whole number: in two norms.
+
+    Such a matrix has the eigenvalue `|u|^2` and zeros. Replacing it moves the sum by `u u' - v v'` with the square
+    `|u|^4 + |v|^4 - 2 (u'v)^2` of its Frobenius norm: at most `2 square^2`, reached at orthogonal u and v.
+    """
+    one = f"a unit adds a matrix of rank one with trace at most {square:.0f}"
+    # The steps up outweigh the rounding of the weights sqrt 2 in the norm.
+    if not replaced or side == 1:  # two numbers between 0 and square differ by no more than it
+        return Sensitivity(square, Nuclear(), one), Sensitivity(up(square, 4), frobenius(side), one)
+    because = f"{one}, and replacing it by another moves the sum by at most"
+    return (
+        Sensitivity(2 * square, Nuclear(), f"{because} twice that in nuclear norm"),
+        Sensitivity(up(math.sqrt(2.0) * square, 8), frobenius(side), f"{because} sqrt 2 times that in Frobenius norm"),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Moments(Summary):
     """The mean of `(lead, x) (lead, x)'` over units: second moments, and with a lead above 0 the mean beside them.
@@ -73,11 +99,7 @@ class Moments(Summary):
         return "" if self.weights is None else "the penalty"
 
     def encode(self, public: Public, basis: Basis) -> Encode:
-        if not basis.orthonormal:
-            raise UsageError(
-                f"Second moments need an orthonormal basis, and {type(basis).__name__} is none. Take e.g. 'reinsch' or "
-                "'cosine'."
-            )
+        check_orthonormal(basis)
         if public.planned > MOST_UNITS:
             raise UsageError(f"Second moments are summed over at most 2^30 units, got {public.planned}.")
         return Mean().encode(public, basis)
@@ -99,25 +121,8 @@ class Moments(Summary):
         return total  # the count stands in the corner
 
     def bounds(self, public: Public, basis: Basis) -> tuple[Sensitivity, ...]:
-        # A unit adds u u' with |u|^2 <= square, whose eigenvalues are |u|^2 and zeros.
         square = float(ROUGH**2 + self.lead**2)
-        one = f"a unit adds a matrix of rank one with trace at most {square:.0f}"
-        if not public.unit.size_is_public:
-            return (
-                Sensitivity(square, Nuclear(), one),
-                Sensitivity(up(square, 4), frobenius(self.side(basis)), one),
-            )
-        # |uu' - vv'|^2 = |u|^4 + |v|^4 - 2 (u'v)^2: at most 2 square^2, reached at orthogonal u and v. The steps up
-        # outweigh the rounding of the weights sqrt 2.
-        because = f"{one}, and replacing it by another moves the sum by at most"
-        return (
-            Sensitivity(2 * square, Nuclear(), f"{because} twice that in nuclear norm"),
-            Sensitivity(
-                up(math.sqrt(2.0) * square, 8),
-                frobenius(self.side(basis)),
-                f"{because} sqrt 2 times that in Frobenius norm",
-            ),
-        )
+        return moved_by(square, self.side(basis), replaced=public.unit.size_is_public)
 
     def decode(self, sums: Integers, noise: Noise, public: Public, basis: Basis) -> Decoded:
         count = None
@@ -150,7 +155,7 @@ class Moments(Summary):
     def publish(
         self, decoded: Decoded, public: Public, basis: Basis, certificate: Certificate, *, smoothing: str
     ) -> Any:
-        return CovarianceRelease(
+        release = CovarianceRelease(
             basis=basis,
             noisy=decoded.noisy,
             noise=decoded.noise,
@@ -160,3 +165,5 @@ class Moments(Summary):
             smoothing_name=smoothing,
             certificate=certificate,
         )
+        assert len(release.coordinates)  # smooths and projects now: what fails, fails before the charge
+        return release
