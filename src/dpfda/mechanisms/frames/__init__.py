@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dpfda.mechanisms.frames.gibbs import gibbs_frames
+from dpfda.mechanisms.frames.projected import draw_projected
 from dpfda.mechanisms.frames.stiefel import draw_frames
 
-__all__ = ["draw_frames"]
+__all__ = ["draw_frames", "draw_projected", "gibbs_frames"]

@@ -18,6 +18,11 @@ class Single:
 
     central: Central
 
+    @property
+    def volume(self) -> float:
+        """The logarithm of the integral of the envelope, without a constant of the dimension."""
+        return central_volume(self.central, self.central.excess)
+
     def propose(self, size: int, randomness: Randomness) -> Array:
         """What is accepted of so many proposals, (at most size, 1 + n)."""
         normals = randomness.normal((size, len(self.central.excess))) / np.sqrt(self.central.precision)
@@ -46,7 +51,7 @@ class Pair:
 
     @property
     def volume(self) -> float:
-        """The logarithm of the integral of the envelope, comparable with `central_volume`."""
+        """The logarithm of the integral of the envelope, without the same constant."""
         from scipy.special import i0e
 
         spread = math.log(float(i0e(abs(self.slope) / 2))) + max(-self.slope, 0.0) + 0.5 * math.log(math.pi)
@@ -68,9 +73,9 @@ class Pair:
 
 def fit_single(excess: Array) -> Single | Pair:
     """The law with the smaller envelope for one unit vector `(a, x)`, excesses of x ascending."""
-    central = Central(excess, 1, len(excess) + 1, least_tilt(excess, 1))
+    single = Single(Central(excess, 1, len(excess) + 1, least_tilt(excess, 1)))
     if len(excess) == 1:
-        return Single(central)
+        return single
     second, others = float(excess[0]), excess[1:]
     least = least_tilt(others, 0) / 2
     gap = float(others[0]) - second
@@ -78,9 +83,7 @@ def fit_single(excess: Array) -> Single | Pair:
     tilts = [least, *(least + step for step in (0.25, 0.5, 1.0, 2.0))]
     pairs = [Pair(second, others, tilt) for tilt in tilts if gap + tilt > 1e-9 * (second + 1)]
     best = min(pairs, key=lambda pair: pair.volume, default=None)
-    if best is None or central_volume(central, excess) <= best.volume:
-        return Single(central)
-    return best
+    return single if best is None or single.volume <= best.volume else best
 
 
 def accepted(log_probability: Array, randomness: Randomness) -> Integers:
