@@ -34,6 +34,7 @@ def test_the_names_are_those_of_the_papers_tables_and_figures() -> None:
     figures = [f"mirshani-figure-{number}" for number in (1, 4, 5, 6, 7, 8, 9, 10)]
     assert set(HOMES) >= {
         *figures,
+        "awan-figures-1-2-3",
         "awan-table-1",
         "awan-table-2",
         "mirshani-figures-2-3-11-12",

@@ -194,6 +194,7 @@ def picture(shown: list[Cell], title: str) -> Any:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4.5), layout="constrained")
+    figure.get_layout_engine().set(rect=(0, 0.03, 1, 0.97))  # type: ignore[union-attr, call-arg]
     for ax, data in zip(figure.subplots(1, len(FILES), sharey=True), FILES, strict=True):
         for k in COMPONENTS:
             line = [cell for cell in shown if (cell.data, cell.k) == (data, k)]

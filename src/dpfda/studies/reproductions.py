@@ -10,6 +10,7 @@ from dpfda.studies.reproduction import Reproduction
 
 # Where each lives, and its title. Modules are loaded when they are asked for: a list needs no numeric library.
 HOMES: dict[str, tuple[str, str]] = {
+    "awan-figures-1-2-3": ("awan_figures", "Figures 1 to 3 of Awan et al.: private components of simulated curves"),
     "awan-table-1": ("awan_tables", "Table 1 of Awan et al.: variance ratio of private components"),
     "awan-table-2": ("awan_tables", "Table 2 of Awan et al.: subspace distance of private components"),
     "lin-figure-1": ("lin_figures", "Figure 1 of Lin and Reimherr: safe selection against cross-validation"),
