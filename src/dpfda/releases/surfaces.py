@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpfda.arrays import Array
 from dpfda.errors import UsageError
 from dpfda.releases.plots import axes_or_new, title
 
@@ -24,21 +25,32 @@ def plot_covariance(release: CovarianceRelease, ax: Any = None) -> Any:
     ax = axes_or_new(ax, (6.4, 5.2))
     side = release.points(SIZE)[:, 0]
     values = release(side, side)
-    top = float(np.abs(values).max())
-    # Where nothing varies there are no contours; a scale around zero shows it in white.
-    levels = (top or 1.0) * np.linspace(-1, 1, 2 * LEVELS + 1)
+    levels = contour_levels(values)
     filled = ax.contourf(side, side, values.T, levels=levels, cmap="RdBu_r")
-    if top > 0:
-        # Also the noisy side of a picture is quiet: numbers stand at every other line.
-        lines = ax.contour(side, side, values.T, levels=levels[1:-1], colors="black", linewidths=0.5)
-        ax.clabel(lines, levels=[level for level in lines.levels[::2] if level], fontsize=7, fmt="%.2g")
+    lines = ax.contour(side, side, values.T, levels=_crossed(levels, values), colors="black", linewidths=0.5)
+    ax.clabel(lines, fontsize=7, fmt=lambda level: f"{level:g}")
     about = f"error about {release.estimated_error:.2g} root mean square"
-    ax.figure.colorbar(filled, ax=ax, label=f"private covariance (smoothing: {release.smoothing_name}), {about}")
+    ax.figure.colorbar(filled, ax=ax, label=f"private covariance (smoothing: {release.smoothing_name}),\n{about}")
     ax.set_xlabel("s")
     ax.set_ylabel("t")
     ax.set_aspect("equal")
     title(release.certificate, ax)
     return ax
+
+
+def contour_levels(values: Array) -> Array:
+    """Round levels, symmetric around zero, that hold all values; also where nothing varies."""
+    top = float(np.abs(values).max()) or 1.0
+    step = 10.0 ** np.floor(np.log10(top / LEVELS))
+    step *= next(factor for factor in (1, 2, 5, 10) if factor * step * LEVELS >= top * (1 - 1e-12))
+    # Twelve digits: no level is 0.30000000000000004.
+    return np.array([float(f"{index * step:.12g}") for index in range(-LEVELS, LEVELS + 1)])
+
+
+def _crossed(levels: Array, values: Array) -> Array:
+    """The levels within the values: a line for another would be an empty one."""
+    inside: Array = levels[(levels > values.min()) & (levels < values.max())]
+    return inside
 
 
 def plot_components(release: ComponentsRelease, ax: Any = None) -> Any:
