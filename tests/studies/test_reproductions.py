@@ -40,6 +40,7 @@ def test_the_names_are_those_of_the_papers_tables_and_figures() -> None:
         "mirshani-figures-2-3-11-12",
         "mirshani-table-1",
         "mirshani-table-2",
+        "lin-covariance",
         "lin-table-1",
         "lin-table-2",
         "lin-figure-1",

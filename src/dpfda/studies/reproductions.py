@@ -13,6 +13,7 @@ HOMES: dict[str, tuple[str, str]] = {
     "awan-figures-1-2-3": ("awan_figures", "Figures 1 to 3 of Awan et al.: private components of simulated curves"),
     "awan-table-1": ("awan_tables", "Table 1 of Awan et al.: variance ratio of private components"),
     "awan-table-2": ("awan_tables", "Table 2 of Awan et al.: subspace distance of private components"),
+    "lin-covariance": ("lin_covariance", "Appendix C.1 of Lin and Reimherr: private covariance functions, simulated"),
     "lin-figure-1": ("lin_figures", "Figure 1 of Lin and Reimherr: safe selection against cross-validation"),
     "lin-figure-2": ("lin_figures", "Figure 2 of Lin and Reimherr: errors of the mechanisms against n"),
     "lin-figures-6-7-8": ("lin_figures", "Figures 6 to 8 of Lin and Reimherr: heavy errors, smoother kernel"),
