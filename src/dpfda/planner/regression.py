@@ -1,0 +1,193 @@
+"""Come here for the plan of a regression of curves on covariates: which noise, how it is shared out, what error."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dpfda.arrays import Array
+from dpfda.bases import Basis
+from dpfda.errors import DpfdaError, UsageError
+from dpfda.planner.prediction import DEFAULT_CLASS, Prediction, SmoothnessClass, linear_minimax, worst_bias
+from dpfda.planner.request import Request
+from dpfda.planner.sharing import NAMES, RegressionDesign, Setting, design_of
+from dpfda.privacy import Budget, Noise, calibrate
+from dpfda.releases.covariates import Covariates
+from dpfda.summaries.regression import Regression
+from dpfda.symmetric import packed_size, unpack
+
+REFERENCE = "covariates spread evenly over their limits, and coefficients that move curves by half the bound"
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionPlan:
+    """A design for a regression, the law of its noise, and what to expect of it, from public facts alone."""
+
+    request: Request
+    setting: Setting
+    covariates: Covariates
+    design: RegressionDesign
+    noise: Noise  # of the means of z z' and z y', in the units of the curve, before smoothing
+    spends: Budget
+    reasons: tuple[tuple[str, str], ...]
+
+    @property
+    def n(self) -> int:
+        return int(self.request.n)
+
+    @property
+    def budget(self) -> Budget:
+        return self.request.budget
+
+    @property
+    def bound(self) -> float:
+        return self.request.bound
+
+    @property
+    def basis(self) -> Basis:
+        return self.design.basis
+
+    @property
+    def summary(self) -> Regression:
+        """What is to be summed over units."""
+        return self.design.summary(self.covariates)
+
+    @property
+    def _rows(self) -> Array:
+        """Noise variances of the coordinates of each coefficient's part in a curve, in units of the bound's square."""
+        entries = packed_size(self.setting.side)
+        products = self.noise.variances[entries:].reshape(self.setting.side, -1) / self.bound**2
+        rows: Array = products / self.setting.spread(self.design.lead)[:, None]
+        return rows
+
+    @property
+    def _turning(self) -> float:
+        """What noise in the moments does to curves, in units of the bound's square."""
+        spread = self.setting.spread(self.design.lead)
+        moments = unpack(self.noise.variances[: packed_size(self.setting.side)])
+        return float((1 / spread) @ moments @ self.setting.coefficients(self.design.lead))
+
+    @property
+    def noise_rms(self) -> float:
+        """The expected root mean square of the noise in predicted curves before smoothing, for the reference."""
+        return self.bound * math.sqrt(float(self._rows.sum()) + self._turning)
+
+    def predict(self, within: SmoothnessClass = DEFAULT_CLASS) -> Prediction:
+        """Expected squared errors of predicted curves for the reference design, in units of the bound's square.
+
+        To first order in the noise; the worst over coefficient functions whose parts in a curve lie in the class.
+        """
+        frequencies = self.basis.frequencies
+        edge = float(frequencies.max()) + 1 if frequencies.any() else float(self.basis.size)
+        bias, privacy = 0.0, self._turning
+        for noise in self._rows:
+            if self.design.weights is None and frequencies.any():
+                off, kept = linear_minimax(noise, frequencies, edge, within)
+            else:
+                weights = np.ones(self.basis.size) if self.design.weights is None else np.array(self.design.weights)
+                off, kept = worst_bias(weights, frequencies, edge, within), float(noise.sum())
+            bias, privacy = bias + off / len(self._rows), privacy + kept
+        return Prediction(bias, self.setting.side / self.n, privacy)
+
+    def table(self) -> tuple[tuple[str, float | None, str], ...]:
+        """Every mechanism with the root mean square error predicted for it, best first, and a note; reads no data."""
+        rows: list[tuple[str, float | None, str]] = []
+        for name in NAMES:
+            try:
+                mine = name == self.design.name
+                plan = self if mine else plan_regression(replace(self.request, mechanism=name), self.covariates)
+                rows.append((name, self.bound * math.sqrt(plan.predict().total), "chosen" if mine else ""))
+            except DpfdaError as error:
+                rows.append((name, None, str(error)))
+        return tuple(sorted(rows, key=lambda row: (math.inf if row[1] is None else row[1], row[0])))
+
+    @property
+    def hidden(self) -> str:
+        """Why nothing could be seen in the release, or nothing."""
+        share = self.noise_rms / self.bound
+        return f"the noise in predicted curves would be {share:.0%} of the bound" if share > 1 else ""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What should be known before anything is spent."""
+        seen = (f"Little can be seen before smoothing: {self.hidden}.",) if self.hidden else ()
+        return (*self.budget.warnings(self.n), *seen)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        return {
+            "n": self.n,
+            "epsilon": self.budget.epsilon,
+            "delta": self.budget.delta,
+            "bound": self.bound,
+            "covariates": self.covariates.to_plain(),
+            "basis": self.basis.describe(),
+            "mechanism": self.design.name,
+            "noise": self.noise.describe(),
+            "noise_rms": self.noise_rms,
+            "predicted_rms": self.bound * math.sqrt(self.predict().total),
+            "spends": {"epsilon": self.spends.epsilon, "delta": self.spends.delta},
+            "reasons": dict(self.reasons),
+            "warnings": list(self.warnings),
+        }
+
+    def text(self, *more: tuple[str, str]) -> str:
+        """The plan for people, with more lines about what it would be applied to."""
+        size = self.basis.size
+        lines = [
+            f"Plan for a regression on {self.covariates.size} covariate{'s' * (self.covariates.size > 1)} of {self.n} "
+            f"units at {self.budget}; no values read, nothing charged",
+            *(f"Warning: {warning}" for warning in self.warnings),
+            "",
+            f"  mechanism   {self.design.name}, {self.noise.text}",
+            f"  covariates  {self.covariates.text}",
+            f"  basis       {self.basis.describe()['family']}, {size} function{'s' * (size > 1)} for each coefficient",
+            f"  noise       {self.noise_rms:.4g} root mean square in predicted curves before smoothing, "
+            f"{self.noise_rms / self.bound:.1%} of the bound {self.bound:g}",
+            f"  error       about {self.bound * math.sqrt(self.predict().total):.4g} root mean square expected in "
+            f"predicted curves{'' if self.design.weights is not None else ' after the best smoothing'}",
+            f"  expected    for {REFERENCE}",
+            *(f"  because     {name}: {how}" for name, how in self.reasons),
+            *(f"  {name:<11} {what}" for name, what in more),
+        ]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def plan_regression(request: Request, covariates: Covariates) -> RegressionPlan:
+    """The design that was asked for, or the one with the least predicted error, by public facts alone."""
+    for parameter in ("kernel", "eta", "penalty"):
+        if getattr(request, parameter) is not None and request.mechanism != "iclp-qr":
+            raise UsageError(f"{parameter} is for mechanism 'iclp-qr'; {request.mechanism!r} does not use it.")
+    if request.mechanism != "auto":
+        return _planned(request, covariates, "stated by the user")
+    names = ("k-norm",) if request.budget.pure else ("gaussian", "k-norm")
+    best = min(
+        (_planned(replace(request, mechanism=name), covariates, "") for name in names),
+        key=lambda plan: plan.predict().total,
+    )
+    why = {
+        "gaussian": "delta > 0 allows Gaussian noise, and it has the least predicted error",
+        "k-norm": "K-norm noise has the least predicted error, and needs no delta: pure epsilon",
+    }[best.design.name]
+    if request.budget.pure:
+        why = "pure epsilon asks for K-norm noise"
+    return replace(best, reasons=(*best.design.reasons, ("mechanism", why)))
+
+
+def _planned(request: Request, covariates: Covariates, why: str) -> RegressionPlan:
+    setting = Setting(covariates.size, covariates.intercept, covariates.limits is not None, not request.counted)
+    design = design_of(request, setting)
+    # Pure noise spends no delta.
+    spends = Budget(request.budget.epsilon, 0.0) if design.mechanism.pure else request.budget
+    summary = design.summary(covariates)
+    size = packed_size(setting.side) + setting.side * design.basis.size
+    longest = summary.stated(design.basis, replaced=setting.replaced)
+    noise = design.mechanism.noise(calibrate(design.mechanism, longest, spends, size=size), size)
+    law = summary.law(noise, float(request.n), request.bound)
+    return RegressionPlan(request, setting, covariates, design, law, spends, (*design.reasons, ("mechanism", why)))

@@ -1,0 +1,165 @@
+"""Come here for records that are covariates and a curve: two tables side by side, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpfda.arrays import Array, ArrayLike
+from dpfda.errors import DataError, UsageError
+from dpfda.records.cells import as_numbers, check_unit_type, columns_of, ids_of
+from dpfda.records.curves import Curves, Ids, Source, choose_columns
+from dpfda.records.memory import ArraySource, from_array
+from dpfda.records.units import check_units, named
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedSource:
+    """Rows that begin with covariates and go on with a curve; whose they are is said by the curves."""
+
+    covariates: np.ndarray[Any, Any]  # (n, p)
+    curves: Source
+
+    @property
+    def width(self) -> int:
+        return int(self.covariates.shape[1]) + self.curves.width
+
+    def rows(self) -> int:
+        return self.curves.rows()
+
+    def ids(self) -> Ids | None:
+        return self.curves.ids()
+
+    def batches(self, rows: int) -> Iterator[Array]:
+        start = 0
+        for batch in self.curves.batches(rows):
+            yield np.concatenate([as_numbers(self.covariates[start : start + len(batch)]), batch], axis=1)
+            start += len(batch)
+
+
+def join(covariates: np.ndarray[Any, Any], curves: Curves) -> Curves:
+    """Records of covariates and curves; the grid of the curves is left to the public facts."""
+    if len(covariates) != curves.rows:
+        # No numbers here: that of the rows may be private.
+        raise UsageError("Covariates and curves must have the same number of rows: one row of Z for each row of Y.")
+    return Curves(JoinedSource(covariates, curves.source), None, curves.unit, curves.columns)
+
+
+def curves_in_order(data: Any, *, grid: ArrayLike | str | None, units: object) -> Curves:
+    """Curves in the order in which they were given, so that covariates can stand beside them."""
+    from dpfda.records import as_curves
+
+    if isinstance(data, Curves):
+        curves = as_curves(data, grid=grid, units=units)
+        if isinstance(curves.source, ArraySource) and curves.source.unit_ids is not None:
+            raise UsageError(
+                "These Curves have been put in the order of their units, and covariates would no longer fit. Pass the "
+                "table or matrix itself, with grid= and units=."
+            )
+        return curves
+    rest, ids, name = (data, units, "unit") if not isinstance(units, str) else _without(data, units)
+    curves = as_curves(rest, grid=grid, units=None)
+    if units is None:
+        return curves
+    table = curves.source.table  # type: ignore[attr-defined]
+    return Curves(ArraySource(table, check_units(ids, len(table))), curves.grid, name, curves.columns)
+
+
+def _without(frame: Any, unit: str) -> tuple[Any, object, str]:
+    """A table without the column that says whose rows they are, and that column."""
+    if hasattr(frame, "iloc") and hasattr(frame, "columns"):
+        columns = [str(name) for name in frame.columns]
+        choose_columns(columns, "*", unit)  # refuses a name that is not there, or stands twice
+        place = columns.index(unit)
+        return frame.drop(columns=frame.columns[place]), frame.iloc[:, place], unit
+    if not hasattr(frame, "__arrow_c_stream__"):
+        raise UsageError(f"units={unit!r} names a column, and a matrix has none. Pass one identifier for each row.")
+    import pyarrow as pa
+
+    table = pa.table(frame)
+    choose_columns(table.column_names, "*", unit)
+    check_unit_type(table.schema, unit)
+    return table.drop_columns([unit]), named(ids_of(table[unit])), unit
+
+
+def as_covariates(data: Any, size: int | None) -> tuple[np.ndarray[Any, Any], tuple[str, ...] | None]:
+    """Covariates as a matrix, one row a record, and the names of its columns if it has any.
+
+    `size` is the number of covariates if it was stated. Only types are looked at: a cell that is no number is missing.
+    """
+    if hasattr(data, "iloc"):
+        table, names = _from_pandas(data)
+    elif hasattr(data, "__arrow_c_stream__"):
+        table, names = _from_arrow(data)
+    else:
+        table, names = _from_array(data, size), None
+    if size is not None and table.shape[1] != size:
+        raise UsageError(
+            f"There are {table.shape[1]} covariate(s) in Z and {size} pair(s) in covariate_limits: one pair for each."
+        )
+    return table, names
+
+
+def _no_numbers(what: str) -> DataError:
+    return DataError(
+        f"{what} no numbers. Covariates are numbers; make 0/1 columns of categories, e.g. by pandas.get_dummies."
+    )
+
+
+def _from_pandas(data: Any) -> tuple[np.ndarray[Any, Any], tuple[str, ...] | None]:
+    if not hasattr(data, "columns"):
+        if data.dtype.kind not in "fiub":
+            raise _no_numbers("The covariate holds")
+        return as_numbers(data.to_numpy())[:, None], None if data.name is None else (str(data.name),)
+    names = tuple(str(name) for name in data.columns)
+    for place, name in enumerate(names):
+        if data.iloc[:, place].dtype.kind not in "fiub":
+            raise _no_numbers(f"Column {name!r} of the covariates holds")
+    if not names:
+        raise UsageError("There are no covariates: Z has no columns.")
+    return np.stack([as_numbers(data.iloc[:, place].to_numpy()) for place in range(len(names))], axis=1), names
+
+
+def _from_arrow(data: Any) -> tuple[np.ndarray[Any, Any], tuple[str, ...] | None]:
+    import pyarrow as pa
+
+    try:
+        table = pa.table(data)
+    except (TypeError, pa.ArrowInvalid):
+        table = pa.table({"z1": pa.chunked_array(data)})
+    for name in table.column_names:
+        kind = table.schema.field(name).type
+        if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+            raise _no_numbers(f"Column {name!r} of the covariates holds")
+    if not table.column_names:
+        raise UsageError("There are no covariates: Z has no columns.")
+    return columns_of(table, table.column_names), tuple(table.column_names)
+
+
+def _from_array(data: Any, size: int | None) -> np.ndarray[Any, Any]:
+    if isinstance(data, list | tuple):
+        if size is None:
+            raise UsageError(
+                "A list has no public width: each of its rows could have its own. Pass covariate_limits, or covariates "
+                "as an array: numpy.asarray(Z, dtype=float)."
+            )
+        # Row by row: numpy would read all of them as text because of one word.
+        return np.asarray(from_array(data, np.arange(size, dtype=np.float64), None).source.table)  # type: ignore[attr-defined]
+    if isinstance(data, np.ma.MaskedArray):
+        data = np.ma.filled(data.astype(np.float64), np.nan)
+    array = np.asarray(data)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise UsageError(
+            f"Covariates are a matrix, one row a record and one column a covariate, or a vector for one covariate; got "
+            f"{np.asarray(data).ndim} dimension(s){'' if array.ndim != 2 else ' and no columns'}."
+        )
+    if array.dtype.kind not in "fiub":
+        raise _no_numbers(
+            f"The covariates are an array of type {array.dtype.name if array.dtype.kind != 'U' else 'text'}:"
+        )
+    return array

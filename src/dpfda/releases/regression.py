@@ -1,0 +1,253 @@
+"""Come here for private coefficient functions of a regression of curves on covariates: values, bands, predictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpfda.arrays import Array, ArrayLike
+from dpfda.bases import Basis
+from dpfda.errors import MissingExtra, UsageError
+from dpfda.privacy import Noise
+from dpfda.releases.bands import Band, check_level
+from dpfda.releases.calculus import Function
+from dpfda.releases.certificate import Certificate
+from dpfda.releases.covariates import Covariates
+from dpfda.releases.perturbation import Equations, best_ridge, split
+from dpfda.releases.plain import finite, finite_number, noise_law, read_count, write_count
+from dpfda.releases.release import Count
+from dpfda.releases.smoothing import CARE, Smoothing, smooth
+from dpfda.symmetric import packed_size, unpack
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionRelease:
+    """Private coefficient functions: noisy normal equations in a public basis, and their card.
+
+    Nothing in it knows a record; every method is post-processing and costs nothing. Covariates enter scaled, led by the
+    constant `lead` if there is an intercept; coefficient functions are given in the covariates' own units.
+    """
+
+    basis: Basis
+    covariates: Covariates
+    lead: float  # the constant that stands for the intercept; 0: there is none
+    moments: Array  # entries of the noisy mean of z z', z the scaled covariates, as `symmetric.pack` orders them
+    products: Array  # (side, size) the noisy mean of z y', y coordinates around the centre
+    noise: Noise  # of both, the moments first
+    centre: Array  # (size,) coordinates of the public centre
+    count: Count | None  # None where the number of units is public or was not released
+    ridge: float | None  # added to the diagonal of the moments; None: chosen from them
+    smoothing_name: str
+    certificate: Certificate
+
+    @cached_property
+    def equations(self) -> Equations:
+        """The normal equations as they were paid for."""
+        of_moments, of_products = split(self.noise, packed_size(self.covariates.side))
+        return Equations(self.basis, unpack(self.moments), self.products, of_moments, of_products)
+
+    @cached_property
+    def penalty(self) -> float:
+        """The ridge in use: as stated, or chosen from the noisy moments and the law of the noise, for nothing."""
+        if self.ridge is not None:
+            return self.ridge
+        equations = self.equations
+        # A coefficient as large as the bound moves curves by as much over the range of its covariate.
+        return best_ridge(
+            equations.moments, equations.variances.sum(axis=1), equations.of_moments, self.certificate.bound
+        )
+
+    @cached_property
+    def _inverse(self) -> Array:
+        stable = self.equations.moments + self.penalty * np.eye(self.covariates.side)
+        # Without a ridge the matrix may be singular; then the least solution is as good as any.
+        return np.asarray(np.linalg.pinv(stable, hermitian=True, rcond=1e-13), dtype=np.float64)
+
+    @cached_property
+    def raw(self) -> Array:
+        """Coordinates of the coefficients of scaled covariates with the ridge, before smoothing, (side, size)."""
+        return np.asarray(self._inverse @ self.products)
+
+    @cached_property
+    def smoothings(self) -> tuple[Smoothing, ...]:
+        """For each coefficient function weights on its coordinates, chosen from the noisy ones."""
+        variances = self._inverse**2 @ self.equations.variances
+        care = CARE["gaussian" if self.noise.law == "gaussian" else "radial"]
+        return tuple(
+            smooth(self.smoothing_name, row, spread, self.basis.frequencies, care=care)
+            for row, spread in zip(self.raw, variances, strict=True)
+        )
+
+    @cached_property
+    def coordinates(self) -> Array:
+        """Smoothed coordinates of the coefficients of scaled covariates, (side, size)."""
+        return self.raw * np.stack([smoothing.weights for smoothing in self.smoothings])
+
+    def coefficient(self, which: int | str) -> Function:
+        """A coefficient function in its covariate's own units, by name or number; "intercept" for the intercept."""
+        place = self.covariates.index(which)
+        if place is None and not self.covariates.intercept:
+            return self._function(self.centre)
+        own = self.covariates.combination(place, self.lead) @ self.coordinates
+        return self._function(own + self.centre if place is None else own)
+
+    @property
+    def coefficients(self) -> tuple[Function, ...]:
+        """The coefficient functions of all covariates, without the intercept."""
+        return tuple(self.coefficient(place) for place in range(self.covariates.size))
+
+    @property
+    def intercept(self) -> Function:
+        """The curve of somebody with all covariates zero; the public centre where no intercept was fitted."""
+        return self.coefficient("intercept")
+
+    def _function(self, coordinates: Array) -> Function:
+        return Function(self.basis, coordinates, (0,) * self.basis.domain.dimension)
+
+    def predict(self, values: ArrayLike, points: ArrayLike | None = None) -> Array:
+        """Curves at points for public covariates, one row each, (m, p) -> (m, number of points)."""
+        rows = self.covariates.design(values, self.lead) @ self.coordinates + self.centre
+        return self.basis.evaluate(rows, self.points() if points is None else points)
+
+    def band(self, which: int | str = 0, level: float = 0.95, points: ArrayLike | None = None) -> Band:
+        """A simultaneous band for what the noise did to one coefficient function, in its covariate's own units.
+
+        It holds the least-squares coefficient of all clipped units at all points at once with at least this
+        probability, and stands around the solution before ridge and smoothing. It is infinite where the noise may hide
+        that covariates are linearly dependent.
+        """
+        check_level(level)
+        where = self.points() if points is None else self.basis.domain.points(points)
+        place = self._fitted(which)
+        middle, reach = self.equations.reach(self.covariates.combination(place, self.lead), level, where)
+        if place is None:
+            middle = middle + self.basis.matrix(where) @ self.centre
+        flat = where[:, 0] if where.shape[1] == 1 else where
+        return Band(flat, middle - reach, middle + reach, level)
+
+    def noise_deviation(self, which: int | str = 0, points: ArrayLike | None = None) -> Array:
+        """The standard deviation of what the noise did to one coefficient function before smoothing, (m,)."""
+        where = self.points() if points is None else self.basis.domain.points(points)
+        return self.equations.deviation(self.covariates.combination(self._fitted(which), self.lead), where)
+
+    def _fitted(self, which: int | str) -> int | None:
+        place = self.covariates.index(which)
+        if place is None and not self.covariates.intercept:
+            raise UsageError("No intercept was fitted: it is the public centre, without noise and without a band.")
+        return place
+
+    @property
+    def noise_rms(self) -> float:
+        """The root mean square of what the noise in the products did to predicted curves, over the noisy design."""
+        values, vectors = np.linalg.eigh(self.equations.moments)
+        design = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        shares = np.einsum("ij,jk,ki->i", self._inverse, design, self._inverse)
+        return float(np.sqrt(np.maximum(shares, 0.0) @ self.equations.variances.sum(axis=1)))
+
+    def smooth(self, name: str = "auto") -> RegressionRelease:
+        """The same release with another smoothing: "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"."""
+        smooth(name, np.ones(1), np.ones(1), np.zeros(1))  # refuses an unknown name
+        return replace(self, smoothing_name=name)
+
+    def with_ridge(self, ridge: float | str = "auto") -> RegressionRelease:
+        """The same release with another ridge, a number of 0 or more, or "auto"."""
+        return replace(self, ridge=check_ridge(ridge))
+
+    def points(self, size: int | None = None) -> Array:
+        """Equally spaced points of the domain, (size^p, p); by default 101 on an interval, 41 on each side of a box."""
+        return self.basis.domain.grid(size or (101 if self.basis.domain.dimension == 1 else 41))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the fitted coefficient functions, the intercept's first."""
+        return (*(("intercept",) if self.covariates.intercept else ()), *self.covariates.names)
+
+    def to_frame(self, points: ArrayLike | None = None, *, level: float = 0.95) -> Any:
+        """A pandas DataFrame, one row for each coefficient and point: values and the noise band."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtra("to_frame() needs pandas: pip install pandas.") from None
+        rows = self.points() if points is None else self.basis.domain.points(points)
+        axes = ["t"] if rows.shape[1] == 1 else [f"t{axis + 1}" for axis in range(rows.shape[1])]
+        parts = []
+        for place, name in self._listed():
+            band = self.band(place, level, rows)
+            columns = {"coefficient": name} | dict(zip(axes, rows.T, strict=True))
+            values = self.coefficient(place)(rows)
+            parts.append(pd.DataFrame(columns | {"value": values, "lower": band.lower, "upper": band.upper}))
+        return pd.concat(parts, ignore_index=True)
+
+    def _listed(self) -> list[tuple[int | str, str]]:
+        """How each fitted coefficient is asked for, and its name; numbers, because names may repeat."""
+        first: list[tuple[int | str, str]] = [("intercept", "intercept")] if self.covariates.intercept else []
+        return first + list(enumerate(self.covariates.names))
+
+    def plot(self, axes: Any = None, *, level: float = 0.95) -> Any:
+        """Pictures of all coefficient functions with their noise bands, one below the other; returns the axes."""
+        from dpfda.releases.panels import plot_coefficients
+
+        return plot_coefficients(self, axes, level)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the release as JSON; `dpfda.load` reads it back with identical values."""
+        from dpfda.releases.files import save
+
+        return save(self, path)
+
+    def to_plain(self) -> dict[str, Any]:
+        """What makes the release, but for its card and basis, as plain data."""
+        return {
+            "covariates": self.covariates.to_plain(),
+            "lead": self.lead,
+            "moments": self.moments.tolist(),
+            "products": self.products.tolist(),
+            "noise": self.noise.describe(),
+            "centre": self.centre.tolist(),
+            "count": write_count(self.count),
+            "ridge": self.ridge,
+            "smoothing": self.smoothing_name,
+        }
+
+    @staticmethod
+    def from_plain(data: dict[str, Any], basis: Basis, certificate: Certificate) -> RegressionRelease:
+        """The release that `to_plain` wrote."""
+        covariates = Covariates.from_plain(data["covariates"])
+        side = covariates.side
+        release = RegressionRelease(
+            basis=basis,
+            covariates=covariates,
+            lead=finite_number(data["lead"]),
+            moments=finite(data["moments"], packed_size(side)),
+            products=finite(data["products"], side, basis.size),
+            noise=noise_law(data["noise"], packed_size(side) + side * basis.size),
+            centre=finite(data["centre"], basis.size),
+            count=read_count(data["count"]),
+            ridge=None if data["ridge"] is None else check_ridge(data["ridge"]),
+            smoothing_name=data["smoothing"],
+            certificate=certificate,
+        )
+        if (release.lead > 0) is not covariates.intercept:
+            raise ValueError
+        return release.smooth(release.smoothing_name)
+
+    def __repr__(self) -> str:
+        card = self.certificate
+        return f"RegressionRelease({card.what} of {card.dataset!r}, {card.guarantee}, {self.basis.size} coordinates)"
+
+
+def check_ridge(ridge: object) -> float | None:
+    """A ridge as a number; None for "auto"."""
+    if isinstance(ridge, str) and ridge == "auto":
+        return None
+    number = isinstance(ridge, int | float | np.integer | np.floating) and not isinstance(ridge, bool)
+    if not number or not 0 <= float(ridge) < np.inf:  # type: ignore[arg-type]
+        raise UsageError(
+            "ridge must be 'auto' or a number of 0 or more, added to the diagonal of the mean of z z' with covariates "
+            f"scaled into the unit ball, got {ridge!r}."
+        )
+    return float(ridge)  # type: ignore[arg-type]
