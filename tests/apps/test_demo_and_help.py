@@ -15,8 +15,9 @@ from click.testing import CliRunner
 
 import dpfda
 from dpfda.apps.cli import cli
-from dpfda.apps.options import BASES, CALIBRATIONS, KERNELS, MECHANISMS, SMOOTHINGS, kernel_of
+from dpfda.apps.options import BASES, CALIBRATIONS, MECHANISMS, OF_COMPONENTS, OF_MOMENTS, ORTHONORMAL, SMOOTHINGS
 from dpfda.apps.report import page
+from dpfda.apps.wishes import KERNELS, kernel_of
 
 Run = Callable[..., Any]
 HEAVY = ("matplotlib", "sklearn", "scipy", "opendp", "pyarrow", "pandas")
@@ -99,6 +100,7 @@ def test_a_group_without_a_command_shows_its_help(path: tuple[str, ...], run: Ru
 def test_the_names_in_options_are_those_of_the_libraries() -> None:
     from dpfda import bases
     from dpfda.planner import DESIGNS
+    from dpfda.planner.moments import NAMES
     from dpfda.planner.request import CALIBRATIONS as KNOWN
     from dpfda.releases import FAMILIES
 
@@ -106,6 +108,9 @@ def test_the_names_in_options_are_those_of_the_libraries() -> None:
     assert set(MECHANISMS) == {"auto", *DESIGNS} - {"dictionary"}
     assert set(SMOOTHINGS) == {"auto", *FAMILIES}
     assert CALIBRATIONS == KNOWN
+    assert set(OF_MOMENTS) == {"auto", *NAMES}
+    assert set(OF_COMPONENTS) == {*OF_MOMENTS, "covariance", "exponential", "gibbs"}
+    assert set(ORTHONORMAL) == {name for name in BASES if bases.by_name(name, (0, 1), 5).orthonormal}
     assert set(BASES) == set(bases.LEAST_SIZES)
     for name in BASES:
         assert bases.by_name(name, (0, 1), 5).family == name

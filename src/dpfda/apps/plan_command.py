@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import dpfda
-from dpfda.apps.options import MECHANISMS, check_bound, kernel_of, numbers, public_options
+from dpfda.apps.options import COMPONENTS, COVARIANCE, MEAN, MECHANISMS, options
 from dpfda.apps.targets import check_picture, check_targets
+from dpfda.apps.wishes import Wishes, check_bound, grouped
 
 if TYPE_CHECKING:
     from dpfda.planner import Ranking
+
+N = [click.option("--n", required=True, type=click.IntRange(min=1), help="Number of people, public or guessed.")]
+GRID = [click.option("--grid-size", type=click.IntRange(min=1), help="Number of points at which curves are known.")]
+JSON = [click.option("--json", "as_json", is_flag=True, help="Print JSON.")]
+PICTURE = [
+    click.option("--plot", "picture", type=click.Path(path_type=Path), help="Also write a picture (png, pdf, svg)."),
+    click.option("--overwrite", is_flag=True, help="Replace a picture that exists."),
+]
+Rows = tuple[tuple[str, float | None, str], ...]
 
 
 @click.group()
@@ -21,33 +32,21 @@ def plan() -> None:
     """Plan a release: reads no data and costs nothing.
 
     \b
-    Example:
+    Examples:
       dpfda plan mean --n 142 --epsilon 1 --delta 1e-6 --bound 1
+      dpfda plan covariance --n 5000 --epsilon 1 --delta 1e-6 --bound 1
+      dpfda plan components --n 5000 --k 2 --epsilon 1 --delta 0 --bound 1
     """
 
 
 @plan.command("mean")
-@click.option("--n", required=True, type=click.IntRange(min=1), help="Number of people, public or guessed.")
-@public_options
-@click.option("--grid-size", type=click.IntRange(min=1), help="Number of points at which curves are known.")
-@click.option("--plot", "picture", type=click.Path(path_type=Path), help="Also write a picture (png, pdf, svg).")
-@click.option("--overwrite", is_flag=True, help="Replace a picture that exists.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@options(N, MEAN, GRID, PICTURE, JSON)
+@grouped(Wishes)
 def plan_mean(
+    wishes: Wishes,
+    *,
     n: int,
-    domain: str,
-    epsilon: float,
-    delta: float,
-    bound: float | None,
-    limits: str | None,
-    neighbours: str,
-    mechanism: str,
     calibration: str,
-    kernel: str | None,
-    eta: float | None,
-    penalty: float | None,
-    basis: str | None,
-    size: int | None,
     grid_size: int | None,
     picture: Path | None,
     overwrite: bool,
@@ -63,25 +62,10 @@ def plan_mean(
       dpfda plan mean --n 5000 --epsilon 0.5 --delta 0 --limits 60,210 --domain 1,18 --plot plan.png
       dpfda plan mean --n 500 --epsilon 1 --delta 0 --bound 1 --mechanism iclp-qr --size 20
     """
-    check_bound(bound, limits)
+    check_bound(wishes.bound, wishes.limits)
     check_picture(picture)
     check_targets([picture] if picture is not None else [], overwrite=overwrite)
-    est = dpfda.MeanFunction(
-        epsilon=epsilon,
-        delta=delta,
-        bound=bound,
-        limits=None if limits is None else numbers(limits, "--limits", count=2),  # type: ignore[arg-type]
-        domain=numbers(domain, "--domain", count=2),
-        neighbours=neighbours,
-        mechanism=mechanism,
-        calibration=calibration,
-        kernel=kernel_of(kernel),
-        eta=eta,
-        penalty=penalty,
-        basis=basis,
-        size=size,
-    )
-    made = est.plan(n, grid_size=grid_size)
+    made = dpfda.MeanFunction(**wishes.parameters(), calibration=calibration).plan(n, grid_size=grid_size)
     ranking = made.table()
     if picture is not None:
         made.plot().savefig(picture, dpi=150)
@@ -92,6 +76,74 @@ def plan_mean(
     print_ranking(ranking)
     if picture is not None:
         click.echo(f"\nWritten: {picture}")
+
+
+@plan.command("covariance")
+@options(N, COVARIANCE, GRID, JSON)
+@grouped(Wishes)
+def plan_covariance(wishes: Wishes, *, n: int, mean: str | None, grid_size: int | None, as_json: bool) -> None:
+    """Say what a release of a covariance function would do, and what error to expect of every mechanism.
+
+    Errors are predicted for a reference population; no data are read, nothing is charged.
+
+    \b
+    Examples:
+      dpfda plan covariance --n 5000 --epsilon 1 --delta 1e-6 --bound 1
+      dpfda plan covariance --n 382 --epsilon 1 --delta 0 --limits 0,1 --mean centre --json
+    """
+    check_bound(wishes.bound, wishes.limits, what="A covariance function")
+    made = dpfda.CovarianceFunction(**wishes.parameters(), mean=mean).plan(n, grid_size=grid_size)
+    _show(made, made.table(), "root mean square error", as_json=as_json)
+
+
+@plan.command("components")
+@options(N, COMPONENTS, GRID, JSON)
+@grouped(Wishes)
+def plan_components(
+    wishes: Wishes,
+    *,
+    n: int,
+    k: int,
+    mean: str | None,
+    base: str,
+    explained_variance: float | None,
+    grid_size: int | None,
+    as_json: bool,
+) -> None:
+    """Say what a release of principal components would do, and how far their span would be off by every mechanism.
+
+    Distances are predicted for a reference population; no data are read, nothing is charged.
+
+    \b
+    Examples:
+      dpfda plan components --n 5000 --k 2 --epsilon 1 --delta 0 --bound 1
+      dpfda plan components --n 382 --k 1 --epsilon 1 --delta 0 --limits 0,1 --mechanism exponential
+    """
+    from dpfda.estimators.components import FPCA
+    from dpfda.planner.components import table
+
+    check_bound(wishes.bound, wishes.limits, what="A principal component")
+    est = FPCA(k, **wishes.parameters(), mean=mean, base=base, explained_variance=explained_variance)
+    made = est.plan(n, grid_size=grid_size)
+    joint = mean != "centre" and wishes.mechanism not in ("exponential", "gibbs")
+    rows = table(replace(made.request, mechanism="auto"), k=k, joint=joint, base=base)
+    _show(made, rows, "squared distance of the span", as_json=as_json)
+
+
+def _show(made: Any, rows: Rows, measure: str, *, as_json: bool) -> None:
+    """Print a plan, the mechanisms that can meet the budget, best first, and why the others cannot."""
+    from dpfda.apps.tables import print_notes, print_table
+    from dpfda.studies.reproduction import Table
+
+    if as_json:
+        names = ("mechanism", "predicted", "note")
+        listed = [dict(zip(names, row, strict=True)) for row in rows]
+        click.echo(json.dumps({**made.to_dict(), "measure": measure, "table": listed}, indent=1))
+        return
+    click.echo(made.text())
+    can = tuple(row for row in rows if row[1] is not None)
+    print_table(Table(f"Predicted {measure}, for a reference population", ("mechanism", measure, "note"), can))
+    print_notes(tuple(f"{name}: {note}" for name, error, note in rows if error is None))
 
 
 def print_ranking(ranking: Ranking) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 import dpfda
-from dpfda.apps.options import numbers
 from dpfda.apps.targets import check_targets, same_file, write_text
 from dpfda.errors import UsageError
 
@@ -30,7 +29,11 @@ def show(file: Path, as_json: bool) -> None:
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--at", required=True, help="Points of the domain, separated by commas.")
+@click.option(
+    "--at",
+    required=True,
+    help="Points of the domain, separated by commas; of a covariance all pairs of them, or pairs such as 0:0.5,0:1.",
+)
 @click.option(
     "--derivative",
     default=0,
@@ -43,31 +46,31 @@ def show(file: Path, as_json: bool) -> None:
 def evaluate(file: Path, at: str, derivative: int, level: float | None, as_json: bool) -> None:
     """Evaluate a release at points of its domain; free, however often.
 
+    A covariance comes with the deviation of its noise before smoothing, components come side by side.
+
     \b
     Examples:
       dpfda evaluate mean.json --at 0,0.5,1
       dpfda evaluate mean.json --at 0.5 --derivative 1
       dpfda evaluate mean.json --at 0,0.5,1 --level 0.95 --json
+      dpfda evaluate covariance.json --at 0,0.5,1
+      dpfda evaluate covariance.json --at 0:0.5,0.5:1
+      dpfda evaluate components.json --at 0,0.5,1
     """
-    result = dpfda.load(file)
-    if result.basis.domain.dimension > 1:
-        raise UsageError("evaluate knows releases on an interval; for a surface use dpfda.load(...) in Python.")
-    points = numbers(at, "--at", count=None)
-    table: dict[str, list[float]] = {"t": list(points)}
-    table["value"] = result.derivative(derivative)(points).tolist()
-    if level is not None:
-        if derivative:
-            raise UsageError("--level gives the noise band of the curve itself: leave --derivative out.")
-        band = result.band(level, points)
-        table |= {"lower": band.lower.tolist(), "upper": band.upper.tolist()}
+    from dpfda.apps.evaluation import table_of
+
+    table = table_of(dpfda.load(file), at, derivative=derivative, level=level)
     if as_json:
         # JSON has no infinity, which a band has where the noisy number of units could be zero.
-        finite = {name: [x if math.isfinite(x) else None for x in column] for name, column in table.items()}
-        click.echo(json.dumps(finite, allow_nan=False))
+        click.echo(json.dumps({name: [_finite(x) for x in column] for name, column in table.items()}, allow_nan=False))
         return
     click.echo("\t".join(table))
     for row in zip(*table.values(), strict=True):
-        click.echo("\t".join(f"{value:.10g}" for value in row))
+        click.echo("\t".join(cell if isinstance(cell, str) else f"{cell:.10g}" for cell in row))
+
+
+def _finite(cell: float | str) -> float | str | None:
+    return cell if isinstance(cell, str) or math.isfinite(cell) else None
 
 
 @click.command()

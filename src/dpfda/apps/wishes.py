@@ -1,0 +1,136 @@
+"""Come here for what the options of a command mean: groups of them, and texts turned into numbers and kernels."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpfda.errors import UsageError
+
+if TYPE_CHECKING:
+    from dpfda.kernels import Kernel
+
+KERNELS = ("exponential", "matern-3/2", "matern-5/2", "gaussian")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The file and its layout."""
+
+    file: Path
+    unit: str
+    values: str | None
+    grid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What is public and what is wished for; plans need it too."""
+
+    domain: str
+    epsilon: float
+    delta: float
+    bound: float | None
+    limits: str | None
+    neighbours: str
+    mechanism: str
+    kernel: str | None
+    eta: float | None
+    penalty: float | None
+    basis: str | None
+    size: int | None
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of an estimator that say all this."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "bound": self.bound,
+            "limits": None if self.limits is None else numbers(self.limits, "--limits", count=2),
+            "domain": numbers(self.domain, "--domain", count=2),
+            "neighbours": self.neighbours,
+            "mechanism": self.mechanism,
+            "kernel": kernel_of(self.kernel),
+            "eta": self.eta,
+            "penalty": self.penalty,
+            "basis": self.basis,
+            "size": self.size,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How a release is made and where it goes."""
+
+    planned_n: int | None
+    smoothing: str
+    dataset: str | None
+    out: Path | None
+    picture: Path | None
+    overwrite: bool
+    dry_run: bool
+    force: bool
+    as_json: bool
+    workers: int | None
+
+
+def grouped(*groups: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Hand options to a command in groups, one object each; what belongs to none comes by its name."""
+
+    def wrap(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def call(**options: Any) -> Any:
+            made = [group(**{field.name: options.pop(field.name) for field in fields(group)}) for group in groups]
+            return command(*made, **options)
+
+        return call
+
+    return wrap
+
+
+def kernel_of(text: str | None) -> Kernel | None:
+    """The kernel that a name and a range stand for."""
+    if text is None:
+        return None
+    from dpfda.kernels import Exponential, Gaussian, Matern
+
+    name, _, length = text.partition(",")
+    made: dict[str, Callable[[float], Kernel]] = {
+        "exponential": Exponential,
+        "matern-3/2": lambda rho: Matern(1.5, rho),
+        "matern-5/2": lambda rho: Matern(2.5, rho),
+        "gaussian": Gaussian,
+    }
+    try:
+        return made[name](float(length))
+    except (KeyError, ValueError):
+        raise UsageError(
+            f"--kernel takes a name and a range, e.g. --kernel matern-3/2,0.1; got {text!r}. Names are "
+            f"{', '.join(KERNELS)}."
+        ) from None
+
+
+def numbers(text: str, option: str, *, count: int | None) -> tuple[float, ...]:
+    """Numbers separated by commas."""
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        values = ()
+    if not values or (count is not None and len(values) != count):
+        wanted = "numbers" if count is None else f"{count} numbers"
+        raise UsageError(f"{option} takes {wanted} separated by commas, e.g. {option} 0,1; got {text!r}.")
+    return values
+
+
+def check_bound(bound: float | None, limits: str | None, *, what: str = "A mean curve") -> None:
+    """What the estimator would refuse too, here in the words of the command line."""
+    if bound is None and limits is None:
+        raise UsageError(
+            f"{what} needs a bound known in advance, e.g. --bound 6, or the range of values, e.g. --limits 0,12. "
+            "It may not be read from the data."
+        )
+    if bound is not None and limits is not None:
+        raise UsageError(f"--bound {bound:g} and --limits {limits} both bound the curves. Leave one of them out.")
