@@ -41,6 +41,7 @@ def test_the_names_are_those_of_the_papers_tables_and_figures() -> None:
         "mirshani-table-1",
         "mirshani-table-2",
         "lin-covariance",
+        "lin-regression",
         "lin-table-1",
         "lin-table-2",
         "lin-figure-1",

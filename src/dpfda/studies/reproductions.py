@@ -17,6 +17,7 @@ HOMES: dict[str, tuple[str, str]] = {
     "lin-figure-1": ("lin_figures", "Figure 1 of Lin and Reimherr: safe selection against cross-validation"),
     "lin-figure-2": ("lin_figures", "Figure 2 of Lin and Reimherr: errors of the mechanisms against n"),
     "lin-figures-6-7-8": ("lin_figures", "Figures 6 to 8 of Lin and Reimherr: heavy errors, smoother kernel"),
+    "lin-regression": ("lin_regression", "Appendix C.2 of Lin and Reimherr: private coefficient functions, simulated"),
     "lin-table-1": ("lin_table_1", "Table 1 of Lin and Reimherr: time for 100 paths of a noise process"),
     "lin-table-2": ("lin_table_2", "Table 2 of Lin and Reimherr, all 96 cells"),
     "mirshani-figure-1": ("mirshani_scenarios", "Figure 1 of Mirshani et al.: simulated curves, varying penalty"),
