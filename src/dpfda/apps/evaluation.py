@@ -39,7 +39,7 @@ def _covariance(release: CovarianceRelease, at: str, derivative: int, level: flo
     if level is not None or derivative:
         raise UsageError(
             "A covariance function has neither a noise band nor derivatives here: leave --level and --derivative out. "
-            "The column noise_deviation says how large the noise was."
+            "The column noise_before_smoothing says how large the noise was."
         )
     if ":" not in at:
         points = numbers(at, "--at", count=None)
@@ -50,7 +50,7 @@ def _covariance(release: CovarianceRelease, at: str, derivative: int, level: flo
         value = np.array([release(s, t) for s, t in pairs])
         deviation = np.array([release.noise_deviation(s, t) for s, t in pairs])
     first, second = (list(column) for column in zip(*pairs, strict=True))
-    return {"s": first, "t": second, "value": value.tolist(), "noise_deviation": deviation.tolist()}
+    return {"s": first, "t": second, "value": value.tolist(), "noise_before_smoothing": deviation.tolist()}
 
 
 def _pair(part: str, at: str) -> tuple[float, float]:

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable
 from importlib.resources import files
+from typing import Any
 
 from dpfda.apps.report.card import card_section
+from dpfda.apps.report.content import Content
+from dpfda.apps.report.functions import function_content
 from dpfda.apps.report.markup import number, place, row, table, text
-from dpfda.apps.report.picture import curve, describe, surface
+from dpfda.apps.report.moments import components_content, covariance_content
 from dpfda.apps.report.use import downloads, examples
-from dpfda.apps.report.values import Values, sizes, values_of
-from dpfda.releases import Certificate, Release
+from dpfda.releases import Certificate
+from dpfda.releases.files import kind_of
+
+# By the kind of release, as it stands in files.
+CONTENTS: dict[str, Callable[..., Content]] = {
+    "mean": function_content,
+    "covariance": covariance_content,
+    "components": components_content,
+}
 
 
-def page(release: Release, *, file: str = "release.json", level: float = 0.95) -> str:
+def page(release: Any, *, file: str = "release.json", level: float = 0.95) -> str:
     """A self-contained HTML page; the same release gives the same page, byte for byte.
 
     `file` is the name under which the page offers the release, and that its examples load.
@@ -23,22 +33,19 @@ def page(release: Release, *, file: str = "release.json", level: float = 0.95) -
     card = release.certificate
     stamp = "" if card.private else "NOT PRIVATE"
     title = f"{card.what[:1].upper()}{card.what[1:]} of '{card.dataset}'"
-    size, step = sizes(release)
-    fine = values_of(release, level, size)
-    values = fine.every(step)
-    drawing, places = _draw(release, fine, title=title, stamp=stamp)
+    content = CONTENTS[kind_of(release)](release, level=level, title=title, stamp=stamp)
     style, script = _resource("page.css"), _resource("page.js")
     # The policy names the page's own script by its hash: no other would run, wherever it came from.
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
     )
     body = [
-        _header(release, title),
-        _figure(values, drawing, card),
-        _values_section(values, places[::step]),
+        _header(card, title),
+        _figure(content),
+        _values_section(content),
         card_section(card),
-        downloads(release, values, file),
-        examples(release, values, file),
+        downloads(release, content, file),
+        examples(content, file),
     ]
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -53,17 +60,7 @@ def page(release: Release, *, file: str = "release.json", level: float = 0.95) -
     )
 
 
-def _draw(release: Release, fine: Values, *, title: str, stamp: str) -> tuple[str, list[tuple[float, float]]]:
-    sides = release.basis.domain.sides
-    if len(sides) == 1:
-        return curve(fine, sides[0], title=title, stamp=stamp)
-    if len(sides) == 2:
-        return surface(fine, sides, title=title, stamp=stamp)
-    return "", []
-
-
-def _header(release: Release, title: str) -> str:
-    card = release.certificate
+def _header(card: Certificate, title: str) -> str:
     seen = card.stamps
     warnings = "\n".join(f'<li class="{"" if card.private else "loud"}">{text(stamp)}</li>' for stamp in seen)
     warned = f'<section class="warnings" aria-label="Warnings"><ul>\n{warnings}\n</ul></section>\n' if seen else ""
@@ -74,56 +71,30 @@ def _header(release: Release, title: str) -> str:
     )
 
 
-def _figure(values: Values, drawing: str, card: Certificate) -> str:
-    if not drawing:
-        sides = values.points.shape[1]
-        return f"<p>A function of {sides} variables has no picture here. {text(describe(values))}</p>"
-    surface_of = values.points.shape[1] == 2
-    held = f"what {card.shrunk_by} left of the exact clipped" if card.shrunk_by else "the exact clipped"
-    said = ["Colours show the released surface." if surface_of else "The line is the released curve."]
-    if values.drawable is not None and surface_of:
-        said.append(
-            f"The {100 * values.level:g} % noise band stands in the table: with this probability it holds {held} "
-            f"surface everywhere at once. It reaches {values.reach()}."
-        )
-    elif values.drawable is not None:
-        said.append(
-            f"The shaded band is the {100 * values.level:g} % noise band: with this probability it holds {held} "
-            "curve everywhere at once. It stands around the curve as it was before smoothing."
-        )
-    elif values.without_band:
-        said.append(f"No noise band is shown. {values.without_band}")
-    else:
-        said.append("The noise band is infinite: the noisy number of units could be zero.")
-    notes = " ".join((*said, card.not_covered) if not values.without_band else said)
+def _figure(content: Content) -> str:
+    if not content.drawing:
+        return f"<p>{text(content.caption)}</p>"
     sliders = "\n".join(
         f'<label for="slider-{axis}">Read off at {name}</label>\n'
         f'<input type="range" id="slider-{axis}" min="0" max="{count - 1}" step="1" value="{count // 2}">'
-        for axis, (name, count) in enumerate(_axes(values))
+        for axis, (name, count) in enumerate(zip(content.names, content.sides, strict=False))
     )
-    names = " ".join(f"slider-{axis}" for axis in range(values.points.shape[1]))
+    names = " ".join(f"slider-{axis}" for axis in range(len(content.sides)))
     return (
-        f"<figure>\n{drawing}\n<figcaption>{text(notes)}</figcaption>\n</figure>\n"
+        f"<figure>\n{content.drawing}\n<figcaption>{text(content.caption)}</figcaption>\n</figure>\n"
         f'<div id="controls" hidden>\n{sliders}\n'
         f'<output id="reading" for="{names}"></output>\n</div>'
     )
 
 
-def _axes(values: Values) -> list[tuple[str, int]]:
-    sides = values.points.shape[1]
-    return [(name, round(len(values.points) ** (1 / sides))) for name in values.names[:sides]]
-
-
-def _values_section(values: Values, places: Sequence[tuple[float, float]]) -> str:
-    sides = values.points.shape[1]
-    marks = [f' data-x="{place(x)}" data-y="{place(y)}"' for x, y in places] or [""] * len(values.points)
+def _values_section(content: Content) -> str:
+    marks = [f' data-x="{place(x)}" data-y="{place(y)}"' for x, y in content.places] or [""] * len(content.columns)
     lines = (
         row(number(cells[0]), *map(number, cells[1:]), attributes=mark)
-        for cells, mark in zip(values.columns.tolist(), marks, strict=True)
+        for cells, mark in zip(content.columns.tolist(), marks, strict=True)
     )
-    band = "" if values.band is None else f", with the {100 * values.level:g} % noise band"
-    listed = table(f"The released {'curve' if sides == 1 else 'function'}{band}", values.names, lines, name="values")
-    return f"<details><summary>Table of {len(values.points)} values</summary>\n{listed}\n</details>"
+    listed = table(content.listed, content.names, lines, name="values")
+    return f"<details><summary>Table of {len(content.columns)} values</summary>\n{listed}\n</details>"
 
 
 def _resource(name: str) -> str:

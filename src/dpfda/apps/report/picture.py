@@ -1,13 +1,15 @@
-"""Come here for the pictures on a page: a curve with its noise band, or a surface as a heat map, drawn as SVG."""
+"""Come here for the pictures on a page: a curve with its noise band, a surface, or contours, drawn as SVG."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
 from dpfda.apps.report.axes import Scale, around, frame
+from dpfda.apps.report.content import Places
 from dpfda.apps.report.markup import number, place, text
 from dpfda.apps.report.values import CELLS, Values
 from dpfda.arrays import Array
@@ -15,11 +17,12 @@ from dpfda.arrays import Array
 WIDTH, HEIGHT = 760, 430
 # Five colours of the viridis scale: equal steps look equal, in grey too.
 COLOURS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
+# From blue over white to red: zero in the middle.
+AROUND_ZERO = ((33, 102, 172), (146, 197, 222), (247, 247, 247), (244, 165, 130), (178, 24, 43))
+Colours = tuple[tuple[int, int, int], ...]
 
 
-def curve(
-    values: Values, side: tuple[float, float], *, title: str, stamp: str
-) -> tuple[str, list[tuple[float, float]]]:
+def curve(values: Values, side: tuple[float, float], *, title: str, stamp: str) -> tuple[str, Places]:
     """A curve above its domain, and where each of its points lies in the picture."""
     band = values.drawable
     drawn = [values.value, *(band or ())]
@@ -30,29 +33,45 @@ def curve(
     if band is not None:
         there, back = zip(values.points[:, 0], band[1], strict=True), zip(values.points[:, 0], band[0], strict=True)
         corners = [(across(float(t)), up(float(y))) for t, y in (*there, *reversed([*back]))]
-        parts.append(f'<polygon class="band" points="{_line(corners)}"/>')
-    parts.append(f'<polyline class="curve" points="{_line(places)}"/>')
+        parts.append(f'<polygon class="band" points="{path_of(corners)}"/>')
+    parts.append(f'<polyline class="curve" points="{path_of(places)}"/>')
     parts.append(f'<line class="guide" x1="0" x2="0" y1="{place(up.end)}" y2="{place(up.start)}"/>')
-    return _drawing(parts, title=title, description=describe(values), stamp=stamp), places
+    return drawing(parts, title=title, description=describe(values), stamp=stamp), places
 
 
-def surface(
-    values: Values, sides: Sequence[tuple[float, float]], *, title: str, stamp: str
-) -> tuple[str, list[tuple[float, float]]]:
+def surface(values: Values, sides: Sequence[tuple[float, float]], *, title: str, stamp: str) -> tuple[str, Places]:
     """A heat map with its colour scale, and where each of its points lies in the picture."""
     across, up = Scale(*sides[0], 72.0, 590.0), Scale(*sides[1], HEIGHT - 50.0, 24.0)
     low, high = float(values.value.min()), float(values.value.max())
     colour = Scale(*((low, high) if low < high else around(low, high)), 0.0, 1.0)
-    edges = [_edges(np.linspace(*side, CELLS)) for side in sides]
-    parts = ['<g shape-rendering="crispEdges">']
-    for index, value in enumerate(values.value):
-        i, j = divmod(index, CELLS)
-        left, right = across(edges[0][i]), across(edges[0][i + 1])
-        bottom, top = up(edges[1][j]), up(edges[1][j + 1])
-        parts.append(_cell(left, top, right - left, bottom - top, shade(colour(float(value)))))
-    parts += ["</g>", frame(across, up, ("t1", "t2"), lines=False), _legend(colour, up)]
+    cells = values.value.reshape(CELLS, CELLS)
+    parts = [_cells(cells, across, up, colour, COLOURS), frame(across, up, ("t1", "t2"), lines=False)]
+    parts.append(_legend(colour, up, COLOURS))
     places = [(across(float(a)), up(float(b))) for a, b in values.points]
-    return _drawing(parts, title=title, description=describe(values), stamp=stamp), places
+    return drawing(parts, title=title, description=describe(values), stamp=stamp), places
+
+
+def contours(
+    value: Array, side: tuple[float, float], *, title: str, description: str, stamp: str
+) -> tuple[str, Places]:
+    """A function of two points of an interval as colours around zero with contours, and where its points lie."""
+    from contourpy import contour_generator
+
+    from dpfda.releases.surfaces import contour_levels
+
+    across, up = Scale(*side, 72.0, 590.0), Scale(*side, HEIGHT - 50.0, 24.0)
+    levels = contour_levels(value)
+    colour = Scale(float(levels[0]), float(levels[-1]), 0.0, 1.0)
+    nodes = np.linspace(*side, len(value))
+    parts = [_cells(value, across, up, colour, AROUND_ZERO), frame(across, up, ("s", "t"), lines=False)]
+    traced = contour_generator(nodes, nodes, value.T)
+    for level in levels[(levels > value.min()) & (levels < value.max())]:
+        for line in cast(list[Array], traced.lines(float(level))):
+            where = [(across(float(s)), up(float(t))) for s, t in line]
+            parts.append(f'<polyline class="contour" points="{path_of(where)}"><title>{level:g}</title></polyline>')
+    parts.append(_legend(colour, up, AROUND_ZERO))
+    places = [(across(float(s)), up(float(t))) for s in nodes for t in nodes]
+    return drawing(parts, title=title, description=description, stamp=stamp), places
 
 
 def describe(values: Values) -> str:
@@ -69,11 +88,11 @@ def describe(values: Values) -> str:
     return " ".join(said)
 
 
-def shade(share: float) -> str:
+def shade(share: float, colours: Colours = COLOURS) -> str:
     """The colour of a share of the scale between 0 and 1."""
-    position = min(max(share, 0.0), 1.0) * (len(COLOURS) - 1)
-    first = min(int(position), len(COLOURS) - 2)
-    mixed = [a + (position - first) * (b - a) for a, b in zip(COLOURS[first], COLOURS[first + 1], strict=True)]
+    position = min(max(share, 0.0), 1.0) * (len(colours) - 1)
+    first = min(int(position), len(colours) - 2)
+    mixed = [a + (position - first) * (b - a) for a, b in zip(colours[first], colours[first + 1], strict=True)]
     return "#" + "".join(f"{round(part):02x}" for part in mixed)
 
 
@@ -81,7 +100,8 @@ def _where(values: Values, index: int) -> str:
     return ", ".join(f"{name} = {number(t)}" for name, t in zip(values.names, values.points[index], strict=False))
 
 
-def _line(places: Sequence[tuple[float, float]]) -> str:
+def path_of(places: Sequence[tuple[float, float]]) -> str:
+    """Points of a line, as a picture writes them."""
     return " ".join(f"{place(x)},{place(y)}" for x, y in places)
 
 
@@ -90,30 +110,42 @@ def _edges(nodes: Array) -> list[float]:
     return [float(nodes[0]), *((nodes[1:] + nodes[:-1]) / 2).tolist(), float(nodes[-1])]
 
 
+def _cells(value: Array, across: Scale, up: Scale, colour: Scale, colours: Colours) -> str:
+    """A heat map of values at equally spaced nodes, the first index across, (m, m)."""
+    edges = [_edges(np.linspace(scale.low, scale.high, len(value))) for scale in (across, up)]
+    parts = ['<g shape-rendering="crispEdges">']
+    for (i, j), each in np.ndenumerate(value):
+        left, right = across(edges[0][i]), across(edges[0][i + 1])
+        bottom, top = up(edges[1][j]), up(edges[1][j + 1])
+        parts.append(_cell(left, top, right - left, bottom - top, shade(colour(float(each)), colours)))
+    return "\n".join([*parts, "</g>"])
+
+
 def _cell(x: float, y: float, width: float, height: float, fill: str) -> str:
     return f'<rect x="{place(x)}" y="{place(y)}" width="{place(width)}" height="{place(height)}" fill="{fill}"/>'
 
 
-def _legend(colour: Scale, up: Scale) -> str:
+def _legend(colour: Scale, up: Scale, colours: Colours) -> str:
     """The colour scale beside a heat map, with its numbers."""
     bar = Scale(colour.low, colour.high, up.start, up.end)
     steps = np.linspace(0.0, 1.0, 65)
     parts = []
     for low, high in itertools.pairwise(steps):
         bottom, top = (up.start + share * (up.end - up.start) for share in (low, high))
-        parts.append(_cell(620, top, 22, bottom - top, shade((low + high) / 2)))
+        parts.append(_cell(620, top, 22, bottom - top, shade((low + high) / 2, colours)))
     parts += [f'<text x="650" y="{place(bar(value) + 4)}">{label}</text>' for value, label in bar.ticks()]
     return "\n".join(parts)
 
 
-def _drawing(parts: Sequence[str], *, title: str, description: str, stamp: str) -> str:
+def drawing(parts: Sequence[str], *, title: str, description: str, stamp: str, height: float = HEIGHT) -> str:
+    """The picture of these parts, with a title and a description for those who do not see it."""
     mark = (
         f'<text class="mark" x="{WIDTH // 2}" y="{HEIGHT // 2}" text-anchor="middle">{text(stamp)}</text>'
         if stamp
         else ""
     )
     return (
-        f'<svg id="drawing" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'<svg id="drawing" viewBox="0 0 {WIDTH} {place(height)}" role="img" '
         'aria-labelledby="drawing-title drawing-description">\n'
         f'<title id="drawing-title">{text(title)}</title>\n'
         f'<desc id="drawing-description">{text(description)}</desc>\n'

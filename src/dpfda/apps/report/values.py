@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -59,14 +58,6 @@ class Values:
         half = (self.drawable[1] - self.drawable[0]) / 2
         return f"{number(float(half.min()))} to {number(float(half.max()))} to each side of its middle"
 
-    def csv(self) -> str:
-        """The table as CSV, numbers in full."""
-        file = io.StringIO()
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(self.names)
-        writer.writerows(self.columns.tolist())
-        return file.getvalue()
-
 
 def values_of(release: Release, level: float, size: int) -> Values:
     """A release at `size` points along each side; without a band where the release has none."""
@@ -80,7 +71,7 @@ def values_of(release: Release, level: float, size: int) -> Values:
     return Values(points, value, (band.lower, band.upper), level, "")
 
 
-def sizes(release: Release) -> tuple[int, int]:
+def sizes(release: Any) -> tuple[int, int]:
     """Points along each side for the picture, and the step that leaves those of the table."""
     dimension = release.basis.domain.dimension
     if dimension == 1:
