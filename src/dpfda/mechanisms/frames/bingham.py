@@ -47,7 +47,15 @@ class Pair:
 
     @property
     def slope(self) -> float:
-        return self.second + 0.5 * float(np.sum(np.log1p(-self.second / (self.excess + self.tilt))))
+        """The slope of the chord, from below: a smaller one is an envelope still."""
+        logs = np.log1p(-self.second / (self.excess + self.tilt))
+        return self.second + 0.5 * float(np.sum(logs)) - 2.0**-44 * (self.second - float(np.sum(logs)))
+
+    @property
+    def circle(self) -> Single:
+        """The law of the point on the circle; where the slope is negative the two axes change places."""
+        excess = np.array([abs(self.slope)])
+        return Single(Central(excess, 1, 2, least_tilt(excess, 1)))
 
     @property
     def volume(self) -> float:
@@ -59,7 +67,7 @@ class Pair:
 
     def propose(self, size: int, randomness: Randomness) -> Array:
         """What is accepted of so many proposals, (at most size, 1 + n)."""
-        circle = _on_circle(self.slope, size, randomness)
+        circle = _on_circle(self.circle, size, randomness)[:, :: 1 if self.slope >= 0 else -1]
         squares = circle[:, 1] ** 2
         widths = self.excess + self.tilt - self.second * squares[:, None]
         # Jensen's price: the chord of the concave logarithm against the logarithm itself.
@@ -91,13 +99,10 @@ def accepted(log_probability: Array, randomness: Randomness) -> Integers:
     return np.flatnonzero(np.log(randomness.uniform((len(log_probability),))) < log_probability).astype(np.int64)
 
 
-def _on_circle(slope: float, size: int, randomness: Randomness) -> Array:
-    """Points of the circle with density `exp(-slope sin(t)^2)`, (size, 2)."""
-    excess = np.array([abs(slope)])
-    central = Central(excess, 1, 2, least_tilt(excess, 1))
-    single, found, missing = Single(central), [], size
+def _on_circle(single: Single, size: int, randomness: Randomness) -> Array:
+    """Points of the circle, as many as were asked for, (size, 2)."""
+    found, missing = [], size
     while missing > 0:
         found.append(single.propose(math.ceil(1.7 * missing) + 4, randomness)[:missing])
         missing -= len(found[-1])
-    circle: Array = np.concatenate(found)
-    return circle if slope >= 0 else circle[:, ::-1]
+    return np.concatenate(found)

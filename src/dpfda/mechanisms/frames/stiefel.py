@@ -83,27 +83,31 @@ class Spans:
     """Spans with density `exp(-sum excess_i |row i of V|^2)`: one vector first, then a level for each other."""
 
     side: int
-    order: Integers  # where the coordinates of the first vector stand, (n,)
+    order: Integers  # the coordinates of the first vector by their excess, (n,)
     single: Single | Pair
     levels: tuple[Level, ...]
+    laws: tuple[Array, ...]  # the excess that the first vector, and then each level, is drawn with
 
     @staticmethod
     def of(excess: Array, k: int) -> Spans:
         levels: list[Level] = []
-        side = len(excess)
+        laws = [excess]
         for weight in range(k, 1, -1):
             leading = int(np.argmin(excess))
-            others = np.delete(excess, leading) - excess[leading]
+            others = from_below(np.delete(excess, leading) - excess[leading])
             envelope = fit(others, weight)
             levels.append(Level(leading, envelope))
-            excess = others - 0.5 * np.log(envelope.precision)
+            logs = 0.5 * np.log(envelope.precision)
+            # A little lower, so that it is an envelope as real numbers have it too.
+            excess = (others - logs) - 2.0**-48 * (others + np.abs(logs))
+            laws.append(excess)
         order = np.argsort(excess, kind="stable")
-        ascending = excess[order] - excess[order[0]]
-        return Spans(side, np.argsort(order).astype(np.int64), fit_single(ascending[1:]), tuple(reversed(levels)))
+        single = fit_single(from_below(excess[order[1:]] - excess[order[0]]))
+        return Spans(len(laws[0]), order.astype(np.int64), single, tuple(reversed(levels)), tuple(reversed(laws)))
 
     def propose(self, size: int, randomness: Randomness) -> Array:
         """What is accepted of so many proposals, (at most size, side, k)."""
-        vectors = self.single.propose(size, randomness)[:, self.order]
+        vectors = self.single.propose(size, randomness)[:, np.argsort(self.order)]
         frames: Array = vectors[:, :, None]
         for level in self.levels:
             frames = level.extend(frames, randomness)
@@ -121,6 +125,11 @@ class Spans:
             found.append(frames[:missing])
             missing -= len(found[-1])
         return np.concatenate(found)
+
+
+def from_below(differences: Array) -> Array:
+    """Rounded differences that are not negative, each moved to where it is not above the true one."""
+    return np.asarray(np.nextafter(differences, 0.0))
 
 
 def haar(size: int, side: int, randomness: Randomness) -> Array:

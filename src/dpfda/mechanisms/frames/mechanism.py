@@ -1,0 +1,153 @@
+"""Come here for private principal components: the exponential mechanism over orthonormal frames."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from dpfda.arrays import Integers
+from dpfda.errors import UsageError
+from dpfda.mechanisms.base import check_coordinates
+from dpfda.mechanisms.frames.exactly import LATTICE, draw_lattice_frame
+from dpfda.mechanisms.frames.exponent import Exponent
+from dpfda.mechanisms.frames.gibbs import gibbs_frames
+from dpfda.mechanisms.frames.stiefel import check_count
+from dpfda.mechanisms.randomness import Randomness
+from dpfda.norms import Norm, Nuclear, Sensitivity, up
+from dpfda.privacy import Noise
+from dpfda.privacy.profiles import RangeProfile
+from dpfda.symmetric import places, side_of
+
+MOST_PROJECTED = 6  # beyond it too few proposals are accepted under the projected measure
+SMALLEST_SCALE, LARGEST_SCALE = 1e-6, 1e18
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """k orthonormal columns V for a sum S of outer products: density `exp(tr V'SV / scale)` against a base measure.
+
+    Awan et al. (2019), Theorem 4.1. `base="bingham"`: the measure `exp(-tr V'PV/2)`, P the diagonal `precision`, or the
+    uniform one; `"projected"`: the span of k vectors `N(0, P^-1)`, density `|V'PV|^(-m/2)`. Neither sees epsilon.
+
+    A unit that changes S by D changes the exponent by `tr V'DV / scale`. Whatever V, `tr V'DV` lies between the sum of
+    the negative eigenvalues of D and the sum of its positive ones: an interval of length nuclear(D). The normaliser
+    moves all log likelihood ratios alike, so this is bounded range. The draw is one of real numbers, with every
+    decision the true one (`frames.exactly`), and is rounded to a lattice afterwards: nothing is added to epsilon.
+
+    Proposals are made 64 at a time whichever of them is accepted, so the time of a draw depends on the data only by the
+    chance that all are rejected, 1e-4 where one in seven is accepted (`python -m bench` shows how many are), and by
+    that of a decision that needs decimals, about 1e-6. Under the projected measure there are 16 at a time, and those
+    that might be accepted are each looked at in decimals: there the time does depend on the data.
+    """
+
+    k: int
+    precision: tuple[float, ...] | None = None
+    base: Literal["bingham", "projected"] = "bingham"
+
+    name: ClassVar[str] = "exponential"
+    norm: ClassVar[Norm] = Nuclear()
+    pure: ClassVar[bool] = True
+    warning: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        if self.base not in ("bingham", "projected"):
+            raise UsageError(f"A base measure of frames is 'bingham' or 'projected', got {self.base!r}.")
+        _check(self.k, self.precision)
+        if self.base == "projected":
+            if self.precision is None:
+                raise UsageError("The projected base measure needs a precision: that of the normal vectors.")
+            if self.k < len(self.precision) and len(self.precision) > MOST_PROJECTED:
+                raise UsageError(
+                    f"The projected base measure takes up to {MOST_PROJECTED} coordinates, got {len(self.precision)}: "
+                    "beyond, almost no proposal is accepted. Take fewer, or base='bingham', which takes any number."
+                )
+
+    def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> RangeProfile:
+        return RangeProfile(up(sensitivity.to(self.norm, size).value / scale))
+
+    def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
+        """The frame in steps of 2^-20, row by row, (m k,): a uniform one of its span."""
+        sums = _unpacked(coordinates, self.k, self.precision, scale)
+        side = len(sums)
+        if self.k == side:
+            # Every frame spans the whole space: one of them says as much as any other.
+            return (np.eye(side, dtype=np.int64) * LATTICE).reshape(-1)
+        weights = self.precision or (0.0,) * side
+        projected = self.base == "projected"
+        # Halves of doubles are doubles. What is orthogonal to the frame is drawn where it is smaller.
+        prior = (0.0,) * side if projected else tuple(weight / 2 for weight in weights)
+        turned = not projected and side - self.k < self.k
+        exponent = Exponent(sums.astype(object), scale, prior, weights if projected else None, -1 if turned else 1)
+        columns = side - self.k if turned else self.k
+        return draw_lattice_frame(exponent, columns, self.k, randomness).reshape(-1)
+
+    def noise(self, scale: float, size: int) -> Noise:
+        """A choice adds nothing, and the law says so."""
+        return Noise("choice", (side_of(size) * self.k,), (scale,))
+
+
+@dataclass(frozen=True, slots=True)
+class Gibbs:
+    """The same law as `Frames` in its Bingham form, by the Markov chain of Hoff (2009): approximate, for comparison.
+
+    The chain has not reached its law after any number of steps, so the epsilon is that of the law it tends to and no
+    more than nominal; `warning` says so on plans and cards.
+    """
+
+    k: int
+    precision: tuple[float, ...] | None = None
+    steps: int = 20_000
+
+    name: ClassVar[str] = "gibbs"
+    base: ClassVar[str] = "bingham"
+    norm: ClassVar[Norm] = Nuclear()
+    pure: ClassVar[bool] = True
+    warning: ClassVar[str] = (
+        "A Markov chain draws these components approximately: epsilon is that of the law it tends to, not a guarantee. "
+        "mechanism='exponential' draws them exactly."
+    )
+
+    def __post_init__(self) -> None:
+        _check(self.k, self.precision)
+        check_count(self.steps, 1, None, "A Markov chain takes at least 1 step", "steps")
+
+    def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> RangeProfile:
+        return RangeProfile(up(sensitivity.to(self.norm, size).value / scale))
+
+    def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
+        sums = _unpacked(coordinates, self.k, self.precision, scale)
+        matrix = sums / scale - np.diag(np.array(self.precision or (0.0,) * len(sums)) / 2)
+        frame = gibbs_frames(matrix, self.k, self.steps, randomness=randomness)[0]
+        cells: Integers = np.rint(frame * LATTICE).astype(np.int64).reshape(-1)
+        return cells
+
+    def noise(self, scale: float, size: int) -> Noise:
+        return Noise("choice", (side_of(size) * self.k,), (scale,))
+
+
+def _check(k: int, precision: tuple[float, ...] | None) -> None:
+    most = None if precision is None else len(precision)
+    check_count(k, 1, most, "Frames have at least 1 column" + ("" if most is None else " and at most {}"), "k")
+    if precision is not None and not all(0 < value < math.inf for value in precision):
+        raise UsageError(f"The precision of a base measure is positive and finite, got {precision}.")
+
+
+def _unpacked(coordinates: Integers, k: int, precision: tuple[float, ...] | None, scale: float) -> Integers:
+    """The matrix of sums, after checks that look at public facts alone."""
+    vector = check_coordinates(coordinates)
+    side = side_of(len(vector))
+    check_count(k, 1, side, "Frames have between 1 and {0} columns in {0} dimensions", "k")
+    if precision is not None and len(precision) != side:
+        raise UsageError(f"The base measure has {len(precision)} coordinates, and the matrix {side}.")
+    if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
+        raise UsageError(
+            f"The scale of a choice must lie between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g}, got {scale!r}. "
+            "An epsilon nearer to 1 brings it there."
+        )
+    first, second = places(side)
+    matrix = np.empty((side, side), dtype=np.int64)
+    matrix[first, second] = matrix[second, first] = vector
+    return matrix
