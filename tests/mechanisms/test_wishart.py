@@ -623,7 +623,7 @@ AUDITS = pytest.mark.parametrize(
 def test_an_attacker_proves_no_more_than_epsilon_and_nearly_as_much(
     event: Callable[[Array, Array, float], Array], move: tuple[int, ...], chances: tuple[float, float]
 ) -> None:
-    """60,000 draws for each of two neighbours with the system's source, epsilon = 2: 1.61 and 1.35 at least are proven."""
+    """60,000 draws for each of two neighbours, the system's source, epsilon = 2: at least 1.61 and 1.35 are proven."""
     vector, scale = np.array(move, dtype=np.int64), Nuclear()(move) / 2.0
     source = SystemRandomness()
     start = np.array([2**40, 2**41, -(2**39)], dtype=np.int64)
