@@ -13,6 +13,7 @@ from dpfda.releases import Release
 from dpfda.releases.components import ComponentsRelease
 from dpfda.releases.covariance import CovarianceRelease
 from dpfda.releases.files import kind_of
+from dpfda.releases.regression import RegressionRelease
 
 Columns = dict[str, list[Any]]
 
@@ -72,9 +73,24 @@ def _components(release: ComponentsRelease, at: str, derivative: int, level: flo
     return {"t": list(points)} | values
 
 
+def _regression(release: RegressionRelease, at: str, derivative: int, level: float | None) -> Columns:
+    points = numbers(at, "--at", count=None)
+    table: Columns = {"coefficient": [], "t": [], "value": []} | ({} if level is None else {"lower": [], "upper": []})
+    for name in release.names:
+        table["coefficient"] += [name] * len(points)
+        table["t"] += points
+        table["value"] += release.coefficient(name).derivative(derivative)(points).tolist()
+        if level is not None:
+            band = release.band(name, level, points)
+            table["lower"] += band.lower.tolist()
+            table["upper"] += band.upper.tolist()
+    return table
+
+
 # By the kind of release, as it stands in files.
 TABLES: dict[str, Callable[[Any, str, int, float | None], Columns]] = {
     "mean": _mean,
     "covariance": _covariance,
     "components": _components,
+    "regression": _regression,
 }

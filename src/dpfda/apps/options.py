@@ -25,6 +25,7 @@ MECHANISMS = (
 )
 OF_MOMENTS = ("auto", "gaussian", "wishart", "k-norm", "laplace", "iclp-qr")
 OF_COMPONENTS = (*OF_MOMENTS, "covariance", "exponential", "gibbs")
+OF_REGRESSION = ("auto", "gaussian", "k-norm", "laplace", "iclp-qr")
 CALIBRATIONS = ("exact", "published", "simple")
 BASES = ("beam", "bernstein", "bspline", "cosine", "fourier", "legendre", "reinsch")
 ORTHONORMAL = ("beam", "bspline", "cosine", "fourier", "legendre", "reinsch")
@@ -157,6 +158,7 @@ COMPONENTS = [
     basis_option(ORTHONORMAL),
     PARTS,
 ]
+REGRESSION = [*STATED, mechanism_option(OF_REGRESSION), basis_option(ORTHONORMAL), PARTS]
 
 
 def output_options(kind: str) -> list[Any]:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import dpfda
-from dpfda.apps.options import COMPONENTS, COVARIANCE, MEAN, MECHANISMS, options
+from dpfda.apps.covariates import LIMITS, limits_of
+from dpfda.apps.options import COMPONENTS, COVARIANCE, MEAN, MECHANISMS, REGRESSION, options
 from dpfda.apps.targets import check_picture, check_targets
-from dpfda.apps.wishes import Wishes, check_bound, grouped
+from dpfda.apps.wishes import Process, Wishes, check_bound, grouped
+from dpfda.errors import UsageError
 
 if TYPE_CHECKING:
     from dpfda.planner import Ranking
@@ -23,6 +25,9 @@ JSON = [click.option("--json", "as_json", is_flag=True, help="Print JSON.")]
 PICTURE = [
     click.option("--plot", "picture", type=click.Path(path_type=Path), help="Also write a picture (png, pdf, svg)."),
     click.option("--overwrite", is_flag=True, help="Replace a picture that exists."),
+]
+COUNT = [
+    click.option("--covariate-count", type=click.IntRange(min=1), help="How many covariates, with --covariate-bound.")
 ]
 Rows = tuple[tuple[str, float | None, str], ...]
 
@@ -36,14 +41,16 @@ def plan() -> None:
       dpfda plan mean --n 142 --epsilon 1 --delta 1e-6 --bound 1
       dpfda plan covariance --n 5000 --epsilon 1 --delta 1e-6 --bound 1
       dpfda plan components --n 5000 --k 2 --epsilon 1 --delta 0 --bound 1
+      dpfda plan regression --n 5000 --covariate-limits 18:90,0:1 --epsilon 1 --delta 1e-6 --bound 1
     """
 
 
 @plan.command("mean")
 @options(N, MEAN, GRID, PICTURE, JSON)
-@grouped(Wishes)
+@grouped(Wishes, Process)
 def plan_mean(
     wishes: Wishes,
+    process: Process,
     *,
     n: int,
     calibration: str,
@@ -65,7 +72,7 @@ def plan_mean(
     check_bound(wishes.bound, wishes.limits)
     check_picture(picture)
     check_targets([picture] if picture is not None else [], overwrite=overwrite)
-    made = dpfda.MeanFunction(**wishes.parameters(), calibration=calibration).plan(n, grid_size=grid_size)
+    made = dpfda.MeanFunction(**_parameters(wishes, process), calibration=calibration).plan(n, grid_size=grid_size)
     ranking = made.table()
     if picture is not None:
         made.plot().savefig(picture, dpi=150)
@@ -80,8 +87,10 @@ def plan_mean(
 
 @plan.command("covariance")
 @options(N, COVARIANCE, GRID, JSON)
-@grouped(Wishes)
-def plan_covariance(wishes: Wishes, *, n: int, mean: str | None, grid_size: int | None, as_json: bool) -> None:
+@grouped(Wishes, Process)
+def plan_covariance(
+    wishes: Wishes, process: Process, *, n: int, mean: str | None, grid_size: int | None, as_json: bool
+) -> None:
     """Say what a release of a covariance function would do, and what error to expect of every mechanism.
 
     Errors are predicted for a reference population; no data are read, nothing is charged.
@@ -92,15 +101,16 @@ def plan_covariance(wishes: Wishes, *, n: int, mean: str | None, grid_size: int 
       dpfda plan covariance --n 382 --epsilon 1 --delta 0 --limits 0,1 --mean centre --json
     """
     check_bound(wishes.bound, wishes.limits, what="A covariance function")
-    made = dpfda.CovarianceFunction(**wishes.parameters(), mean=mean).plan(n, grid_size=grid_size)
+    made = dpfda.CovarianceFunction(**_parameters(wishes, process), mean=mean).plan(n, grid_size=grid_size)
     _show(made, made.table(), "root mean square error", as_json=as_json)
 
 
 @plan.command("components")
 @options(N, COMPONENTS, GRID, JSON)
-@grouped(Wishes)
+@grouped(Wishes, Process)
 def plan_components(
     wishes: Wishes,
+    process: Process,
     *,
     n: int,
     k: int,
@@ -119,15 +129,58 @@ def plan_components(
       dpfda plan components --n 5000 --k 2 --epsilon 1 --delta 0 --bound 1
       dpfda plan components --n 382 --k 1 --epsilon 1 --delta 0 --limits 0,1 --mechanism exponential
     """
-    from dpfda.estimators.components import FPCA
     from dpfda.planner.components import table
 
     check_bound(wishes.bound, wishes.limits, what="A principal component")
-    est = FPCA(k, **wishes.parameters(), mean=mean, base=base, explained_variance=explained_variance)
+    est = dpfda.FPCA(k, **_parameters(wishes, process), mean=mean, base=base, explained_variance=explained_variance)
     made = est.plan(n, grid_size=grid_size)
     joint = mean != "centre" and wishes.mechanism not in ("exponential", "gibbs")
+    name = made.to_dict()["mechanism"]
     rows = table(replace(made.request, mechanism="auto"), k=k, joint=joint, base=base)
-    _show(made, rows, "squared distance of the span", as_json=as_json)
+    marked = tuple((each, error, "chosen" if each == name else note) for each, error, note in rows)
+    _show(made, marked, "squared distance of the span", as_json=as_json)
+
+
+@plan.command("regression")
+@options(N, LIMITS, COUNT, REGRESSION, GRID, JSON)
+@grouped(Wishes)
+def plan_regression(
+    wishes: Wishes,
+    *,
+    n: int,
+    covariate_limits: str | None,
+    covariate_bound: float | None,
+    no_intercept: bool,
+    covariate_count: int | None,
+    grid_size: int | None,
+    as_json: bool,
+) -> None:
+    """Say what a regression of curves on covariates would do, and what error to expect of every mechanism.
+
+    Errors are those of predicted curves, for reference covariates; no data are read, nothing is charged.
+
+    \b
+    Examples:
+      dpfda plan regression --n 5000 --covariate-limits 18:90,0:1 --epsilon 1 --delta 1e-6 --bound 1
+      dpfda plan regression --n 382 --covariate-bound 3 --covariate-count 2 --epsilon 1 --delta 0 \\
+          --bound 1
+    """
+    check_bound(wishes.bound, wishes.limits, what="A regression of curves")
+    limits = limits_of(covariate_limits, covariate_bound)
+    if (covariate_count is None) == (limits is None):
+        raise UsageError("--covariate-count goes with --covariate-bound, where ranges do not say how many there are.")
+    est = dpfda.FunctionOnScalarRegression(
+        **wishes.parameters(),
+        covariate_limits=limits,
+        covariate_bound=covariate_bound,
+        intercept=not no_intercept,
+    )
+    made = est.plan(n, covariates=covariate_count, grid_size=grid_size)
+    _show(made, made.table(), "root mean square error", as_json=as_json)
+
+
+def _parameters(wishes: Wishes, process: Process) -> dict[str, Any]:
+    return wishes.parameters() | process.parameters()
 
 
 def _show(made: Any, rows: Rows, measure: str, *, as_json: bool) -> None:

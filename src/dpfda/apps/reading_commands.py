@@ -46,7 +46,8 @@ def show(file: Path, as_json: bool) -> None:
 def evaluate(file: Path, at: str, derivative: int, level: float | None, as_json: bool) -> None:
     """Evaluate a release at points of its domain; free, however often.
 
-    A covariance comes with the deviation of its noise before smoothing, components come side by side.
+    A covariance comes with the deviation of its noise before smoothing; components come side by side, coefficients of a
+    regression one below the other.
 
     \b
     Examples:
@@ -56,6 +57,7 @@ def evaluate(file: Path, at: str, derivative: int, level: float | None, as_json:
       dpfda evaluate covariance.json --at 0,0.5,1
       dpfda evaluate covariance.json --at 0:0.5,0.5:1
       dpfda evaluate components.json --at 0,0.5,1
+      dpfda evaluate regression.json --at 0,0.5,1 --level 0.95
     """
     from dpfda.apps.evaluation import table_of
 

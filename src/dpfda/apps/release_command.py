@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 import dpfda
-from dpfda.apps.options import CENTRE, COMPONENTS, COVARIANCE, FILE, MEAN, options, output_options
+from dpfda.apps.covariates import LIMITS, NAMES, RIDGE, check_columns, limits_of, names_of, read_covariates
+from dpfda.apps.options import CENTRE, COMPONENTS, COVARIANCE, FILE, MEAN, REGRESSION, options, output_options
 from dpfda.apps.targets import check_picture, check_targets, same_file, save_picture
-from dpfda.apps.wishes import Output, Source, Wishes, check_bound, grouped
+from dpfda.apps.wishes import Output, Process, Source, Wishes, check_bound, grouped
 from dpfda.errors import UsageError
 
 NOTHING = " Nothing was charged."
@@ -26,13 +27,15 @@ def release() -> None:
       dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
       dpfda release covariance scans.csv --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
       dpfda release components scans.csv --k 2 --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1
+      dpfda release regression scans.csv --covariates age,sex --covariate-limits 18:90,0:1 \\
+          --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
     """
 
 
 @release.command("mean")
 @options(FILE, MEAN, output_options("mean"))
-@grouped(Source, Wishes, Output)
-def release_mean(source: Source, wishes: Wishes, output: Output, *, calibration: str) -> None:
+@grouped(Source, Wishes, Process, Output)
+def release_mean(source: Source, wishes: Wishes, process: Process, output: Output, *, calibration: str) -> None:
     """Release the mean curve of FILE, a wide CSV or Parquet table: one row a curve, one column a grid point.
 
     \b
@@ -43,15 +46,15 @@ def release_mean(source: Source, wishes: Wishes, output: Output, *, calibration:
       dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1 --dry-run
     """
     check_bound(wishes.bound, wishes.limits)
-    parameters = _parameters(source, wishes, output)
+    parameters = _parameters(source, wishes, output) | process.parameters()
     _release(dpfda.MeanFunction(**parameters, calibration=calibration), source, output, kind="mean")
 
 
 @release.command("covariance")
 @options(FILE, COVARIANCE, [CENTRE], output_options("covariance"))
-@grouped(Source, Wishes, Output)
+@grouped(Source, Wishes, Process, Output)
 def release_covariance(
-    source: Source, wishes: Wishes, output: Output, *, mean: str | None, centre: Path | None
+    source: Source, wishes: Wishes, process: Process, output: Output, *, mean: str | None, centre: Path | None
 ) -> None:
     """Release the covariance function of the curves in FILE, a wide CSV or Parquet table as for the mean.
 
@@ -66,17 +69,18 @@ def release_covariance(
           --centre scans-mean.json --mean centre
     """
     check_bound(wishes.bound, wishes.limits, what="A covariance function")
-    parameters = _parameters(source, wishes, output)
+    parameters = _parameters(source, wishes, output) | process.parameters()
     est = dpfda.CovarianceFunction(**parameters, mean=mean, centre=_centre(centre))
     _release(est, source, output, kind="covariance")
 
 
 @release.command("components")
 @options(FILE, COMPONENTS, [CENTRE], output_options("components"))
-@grouped(Source, Wishes, Output)
+@grouped(Source, Wishes, Process, Output)
 def release_components(
     source: Source,
     wishes: Wishes,
+    process: Process,
     output: Output,
     *,
     k: int,
@@ -95,18 +99,60 @@ def release_components(
       dpfda release components scans.csv --k 1 --unit ID --values 't*' --epsilon 1 --delta 0 \\
           --bound 1 --mechanism exponential --explained-variance 0.2 --centre scans-mean.json
     """
-    from dpfda.estimators.components import FPCA
-
     check_bound(wishes.bound, wishes.limits, what="A principal component")
-    est = FPCA(
+    est = dpfda.FPCA(
         k,
         **_parameters(source, wishes, output),
+        **process.parameters(),
         mean=mean,
         base=base,
         explained_variance=explained_variance,
         centre=_centre(centre),
     )
     _release(est, source, output, kind="components")
+
+
+@release.command("regression")
+@options(FILE, [NAMES], LIMITS, REGRESSION, [CENTRE, RIDGE], output_options("regression"))
+@grouped(Source, Wishes, Output)
+def release_regression(
+    source: Source,
+    wishes: Wishes,
+    output: Output,
+    *,
+    covariates: str,
+    covariate_limits: str | None,
+    covariate_bound: float | None,
+    no_intercept: bool,
+    centre: Path | None,
+    ridge: float | None,
+) -> None:
+    """Release the coefficient functions of the curves in FILE regressed on covariates, columns of the same table.
+
+    \b
+    Examples:
+      dpfda release regression scans.csv --covariates age,sex --covariate-limits 18:90,0:1 \\
+          --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
+      dpfda release regression scans.csv --covariates age --covariate-limits 18:90 --unit ID \\
+          --values 't*' --epsilon 1 --delta 0 --limits 0,1 --plot age.png --dry-run
+    """
+    check_bound(wishes.bound, wishes.limits, what="A regression of curves")
+    names, limits = names_of(covariates), limits_of(covariate_limits, covariate_bound)
+    est = dpfda.FunctionOnScalarRegression(
+        **_parameters(source, wishes, output),
+        covariate_limits=limits,
+        covariate_bound=covariate_bound,
+        intercept=not no_intercept,
+        centre=_centre(centre),
+        ridge="auto" if ridge is None else ridge,
+    )
+    check_columns(source, names, limits)
+    curves = _curves(source)
+    facts = est.facts(curves)
+    plan = est.plan(facts.planned, covariates=len(names), grid_size=len(facts.grid))
+    if _ready(est, plan, curves, source, output, kind="regression", about=(("named", ", ".join(names)),)):
+        result = est.fit(read_covariates(source, names), curves).release_
+        _write(result, source, output, kind="regression", panels=len(result.names))
 
 
 def _parameters(source: Source, wishes: Wishes, output: Output) -> dict[str, Any]:
@@ -138,7 +184,13 @@ def _centre(path: Path | None) -> Any:
 
 
 def _release(est: Any, source: Source, output: Output, *, kind: str) -> None:
-    """Check everything, read, release, write and print; the same for every kind of release."""
+    """Check everything, read, release, write and print: the same for every summary of curves alone."""
+    curves = _curves(source)
+    if _ready(est, est.plan_for(curves), curves, source, output, kind=kind):
+        _write(est.fit(curves).release_, source, output, kind=kind)
+
+
+def _curves(source: Source) -> dpfda.Curves:
     from dpfda.records import read_header
 
     row = source.unit == "row"
@@ -152,9 +204,21 @@ def _release(est: Any, source: Source, output: Output, *, kind: str) -> None:
         raise UsageError(
             "--unit row says that every row is another person, but there is a column 'row' too. Rename the column."
         )
-    plan = est.plan_for(curves)
-    target = output.out or Path(f"{source.file.stem}-{kind}.json")
-    _check_outputs(source.file, target, output.picture, overwrite=output.overwrite or output.dry_run)
+    return curves
+
+
+def _ready(
+    est: Any,
+    plan: Any,
+    curves: dpfda.Curves,
+    source: Source,
+    output: Output,
+    *,
+    kind: str,
+    about: tuple[tuple[str, str], ...] = (),
+) -> bool:
+    """Whether to go on: everything has been checked, and this is no dry run, whose plan is printed."""
+    _check_outputs(source, output, kind=kind)
     hidden = getattr(plan, "hidden", "")  # a mechanism that adds no noise hides nothing in it
     if hidden and not output.force:
         raise UsageError(
@@ -162,13 +226,17 @@ def _release(est: Any, source: Source, output: Output, *, kind: str) -> None:
             "--force to go on. Nothing was charged."
         )
     if output.dry_run:
-        about = (("protects", f"one {curves.unit or 'row'}, {est.neighbours}"), ("values", curves.columns))
-        click.echo(json.dumps(plan.to_dict(), indent=1) if output.as_json else plan.text(*about))
-        return
-    result = est.fit(curves).release_
+        lines = (("protects", f"one {curves.unit or 'row'}, {est.neighbours}"), ("values", curves.columns), *about)
+        click.echo(json.dumps(plan.to_dict(), indent=1) if output.as_json else plan.text(*lines))
+    return not output.dry_run
+
+
+def _write(result: Any, source: Source, output: Output, *, kind: str, panels: int = 1) -> None:
+    """Write a release and its picture, and print its card."""
+    target = _target(source, output, kind)
     result.save(target)
     if output.picture is not None:
-        save_picture(result, output.picture)
+        save_picture(result, output.picture, panels=panels)
     if output.as_json:
         click.echo(json.dumps(result.certificate.to_dict(), indent=1))
     else:
@@ -176,13 +244,17 @@ def _release(est: Any, source: Source, output: Output, *, kind: str) -> None:
         click.echo(f"\nWritten: {target}" + (f", {output.picture}" if output.picture else ""))
 
 
-def _check_outputs(file: Path, target: Path, picture: Path | None, *, overwrite: bool) -> None:
+def _target(source: Source, output: Output, kind: str) -> Path:
+    return output.out or Path(f"{source.file.stem}-{kind}.json")
+
+
+def _check_outputs(source: Source, output: Output, *, kind: str) -> None:
     """Everything about the output is checked before anything is charged."""
-    check_picture(picture, after=NOTHING)
-    paths = [target, *([picture] if picture is not None else [])]
-    if same_file(file, *paths):
+    check_picture(output.picture, after=NOTHING)
+    paths = [_target(source, output, kind), *([output.picture] if output.picture is not None else [])]
+    if same_file(source.file, *paths):
         raise UsageError(
             "The data, the release and the picture must be different files. Name another with --out or --plot."
             + NOTHING
         )
-    check_targets(paths, overwrite=overwrite, after=NOTHING)
+    check_targets(paths, overwrite=output.overwrite or output.dry_run, after=NOTHING)

@@ -57,10 +57,10 @@ def write_text(path: Path, text: str) -> Path:
     return path
 
 
-def save_picture(drawn: Any, path: Path) -> None:
-    """Save what can draw itself on axes: a release, a plan, a comparison."""
+def save_picture(drawn: Any, path: Path, *, panels: int = 1) -> None:
+    """Save what can draw itself on axes: a release, a plan, a comparison; in panels, one below the other, if many."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8, 4.8), layout="constrained")
-    drawn.plot(figure.subplots())
+    figure = Figure(figsize=(8, 4.8 if panels == 1 else 1.2 + 2.3 * panels), layout="constrained")
+    drawn.plot(figure.subplots(panels))
     figure.savefig(path, dpi=150)

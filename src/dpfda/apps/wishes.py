@@ -37,9 +37,6 @@ class Wishes:
     limits: str | None
     neighbours: str
     mechanism: str
-    kernel: str | None
-    eta: float | None
-    penalty: float | None
     basis: str | None
     size: int | None
 
@@ -53,12 +50,22 @@ class Wishes:
             "domain": numbers(self.domain, "--domain", count=2),
             "neighbours": self.neighbours,
             "mechanism": self.mechanism,
-            "kernel": kernel_of(self.kernel),
-            "eta": self.eta,
-            "penalty": self.penalty,
             "basis": self.basis,
             "size": self.size,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """What is wished for of the papers' noise processes."""
+
+    kernel: str | None
+    eta: float | None
+    penalty: float | None
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of an estimator that say this."""
+        return {"kernel": kernel_of(self.kernel), "eta": self.eta, "penalty": self.penalty}
 
 
 @dataclass(frozen=True, slots=True)

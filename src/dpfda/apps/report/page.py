@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from dpfda.apps.report.card import card_section
+from dpfda.apps.report.coefficients import regression_content
 from dpfda.apps.report.content import Content
 from dpfda.apps.report.functions import function_content
 from dpfda.apps.report.markup import number, place, row, table, text
@@ -22,6 +23,7 @@ CONTENTS: dict[str, Callable[..., Content]] = {
     "mean": function_content,
     "covariance": covariance_content,
     "components": components_content,
+    "regression": regression_content,
 }
 
 
