@@ -78,3 +78,19 @@ def parquet(tmp_path: Path) -> Path:
     path = tmp_path / "scans.parquet"
     pq.write_table(pa.table({"ID": [f"p{i}" for i in range(UNITS)], **columns}), path)
     return path
+
+
+@pytest.fixture
+def patients(tmp_path: Path) -> Path:
+    """Two curves of each of 2000 people, with their age and whether they were treated."""
+    generator = np.random.default_rng(1)
+    t, age, treated = np.linspace(0, 1, 12), generator.uniform(20, 80, 2000), generator.integers(0, 2, 2000)
+    curves = 0.3 * np.sin(np.pi * t) + 0.005 * age[:, None] * t + 0.2 * treated[:, None] * (1 - t)
+    rows = ["person,age,treated," + ",".join(f"t{j}" for j in range(12))]
+    for visit in range(2):
+        for i in range(2000):
+            noisy = curves[i] + 0.1 * generator.normal()
+            rows.append(f"p{i},{age[i] + visit:.2f},{treated[i]}," + ",".join(f"{v:.4f}" for v in noisy))
+    path = tmp_path / "patients.csv"
+    path.write_text("\n".join(rows) + "\n")
+    return path

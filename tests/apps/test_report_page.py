@@ -30,6 +30,7 @@ from dpfda.errors import UsageError
 from dpfda.mechanisms import SeededRandomness
 from dpfda.privacy import Noise
 from dpfda.releases import NOT_PRIVATE, Count, smooth
+from dpfda.releases.surfaces import contour_levels
 
 VOID = {"meta", "input", "br", "hr", "img", "link"}
 EVIL = "</title></style><script>alert('1')</script>\"><img src=x onerror=alert(2)> & $x$"
@@ -122,13 +123,60 @@ def boxed(release: dpfda.Release) -> Callable[[int], dpfda.Release]:
 
 @pytest.fixture
 def every(
-    release: dpfda.Release, seeded: dpfda.Release, boxed: Callable[[int], dpfda.Release]
-) -> dict[str, dpfda.Release]:
+    release: dpfda.Release,
+    seeded: dpfda.Release,
+    boxed: Callable[[int], dpfda.Release],
+    moments: dict[str, Any],
+) -> dict[str, Any]:
     few = replace(release, count=Count(2.0, Noise("gaussian", (1,), (2.0,))))
-    return {"curve": release, "seeded": seeded, "surface": boxed(2), "three sides": boxed(3), "infinite band": few}
+    drawn = {"curve": release, "seeded": seeded, "surface": boxed(2), "three sides": boxed(3), "infinite band": few}
+    return drawn | moments
 
 
-KINDS = ["curve", "seeded", "surface", "three sides", "infinite band"]
+KINDS = [
+    "curve",
+    "seeded",
+    "surface",
+    "three sides",
+    "infinite band",
+    "covariance",
+    "covariance on a box",
+    "components",
+    "components on a box",
+    "components without variances",
+    "regression",
+    "regression with infinite bands",
+    "regression on a box",
+]
+
+
+@pytest.fixture(scope="module")
+def moments() -> dict[str, Any]:
+    """Releases of the other kinds, on an interval and on a box."""
+    grid = np.linspace(0, 24, 30)
+    box = [[x, y] for x in (0.0, 0.5, 1.0) for y in (0.0, 1.0, 2.0)]
+    generator = np.random.default_rng(1)
+    scores = generator.normal(size=(3000, 2))
+    curves = 0.3 * scores @ np.stack([np.sin(grid / 8), np.cos(grid / 8)])
+    surfaces = 0.3 * scores @ np.stack([[x + y for x, y in box], [x - y for x, y in box]])
+    asked: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "bound": 1.0, "dataset": "load curves"}
+    covariance = dpfda.CovarianceFunction(**asked, domain=(0.0, 24.0)).fit(curves, grid=grid).release_
+    boxed = dpfda.CovarianceFunction(**asked, domain=[(0, 1), (0, 2)]).fit(surfaces, grid=box).release_
+    components = covariance.components(2)
+    ranges = [(-4, 4), (-4, 4)]
+    regression = dpfda.FunctionOnScalarRegression(**asked, domain=(0.0, 24.0), covariate_limits=ranges)
+    on_box = dpfda.FunctionOnScalarRegression(**asked, domain=[(0, 1), (0, 2)], covariate_limits=ranges)
+    few = dpfda.FunctionOnScalarRegression(**asked, domain=(0.0, 24.0), covariate_limits=ranges)
+    return {
+        "covariance": covariance,
+        "covariance on a box": boxed,
+        "components": components,
+        "components on a box": boxed.components(1),
+        "components without variances": replace(components, variances=None, total=None),
+        "regression": regression.fit(scores, curves, grid=grid).release_,
+        "regression with infinite bands": few.fit(scores[:20], curves[:20], grid=grid).release_,
+        "regression on a box": on_box.fit(scores, surfaces, grid=box).release_,
+    }
 
 
 def marked(release: dpfda.Release, what: str) -> dpfda.Release:
@@ -477,3 +525,86 @@ def test_the_page_sees_only_what_was_paid_for(path: Path) -> None:
 
 def test_this_check_has_files_to_look_at() -> None:
     assert len(FILES) >= 6
+
+
+def numbers_of(points: str) -> Any:
+    return np.array([[float(end) for end in pair.split(",")] for pair in points.split()])
+
+
+def test_the_page_of_a_covariance_shows_its_contours_and_its_table(moments: dict[str, Any]) -> None:
+    release = moments["covariance"]
+    found = Reader(page(release, file="c.json"))
+    head, *rows = csv.reader(io.StringIO(found.file("c.csv")))
+    assert head == ["s", "t", "value", "correlation"]
+    side, table = np.linspace(0, 24, 33), np.array(rows, dtype=float)
+    np.testing.assert_allclose(table[:, 2].reshape(33, 33), release(side, side), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(table[:, 3].reshape(33, 33), release.correlation(side, side), rtol=1e-9, atol=1e-12)
+    lines = found.all("polyline", **{"class": "contour"})
+    assert len(lines) >= 3
+    levels = contour_levels(release(side, side))
+    for line in lines:
+        # From pixels back to pairs of points: the covariance is the same all along a line.
+        s, t = ((numbers_of(line["points"]) - [72, 380]) / [590 - 72, 24 - 380] * 24).T
+        inside = np.clip(s, 0, 24), np.clip(t, 0, 24)
+        along = np.array([release(a, b) for a, b in zip(*inside, strict=True)])
+        assert np.abs(levels[:, None] - along).max(axis=1).min() < 0.05 * levels[-1]
+    assert found.texts("label") == ["Read off at s", "Read off at t"]
+    (caption,) = found.texts("figcaption")
+    assert f"Its error is about {release.estimated_error:.6g} root mean square" in caption
+    assert "noise band" not in caption
+
+
+def test_the_page_of_components_shows_a_line_for_each(moments: dict[str, Any]) -> None:
+    release = moments["components"]
+    found = Reader(page(release, file="p.json"))
+    lines = found.all("polyline")
+    assert [line["class"] for line in lines] == ["curve line-1", "curve line-2"]
+    head, *rows = csv.reader(io.StringIO(found.file("p.csv")))
+    assert head == ["t", "component_1", "component_2"]
+    table = np.array(rows, dtype=float)
+    np.testing.assert_allclose(table[:, 1:].T, release(np.linspace(0, 24, 101)), rtol=1e-9, atol=1e-12)
+    shares = [f"component {index + 1}, {release.explained(index)}" for index in range(2)]
+    assert set(shares) <= set(found.texts("text"))
+    (caption,) = found.texts("figcaption")
+    assert caption.endswith(f"Along them: {'; '.join(shares)}.")
+
+
+def test_the_page_of_components_says_what_was_not_released(moments: dict[str, Any]) -> None:
+    found = Reader(page(moments["components without variances"]))
+    assert found.texts("figcaption")[0].endswith("The variance along them was not released.")
+    assert "component 1" in found.texts("text")
+
+
+def test_the_page_of_a_regression_shows_every_coefficient_with_its_band(moments: dict[str, Any]) -> None:
+    release = moments["regression"]
+    found = Reader(page(release, file="r.json", level=0.9))
+    assert len(found.all("polyline")) == len(found.all("polygon")) == 3
+    assert {"intercept", "z1", "z2"} <= set(found.texts("text"))
+    head, *rows = csv.reader(io.StringIO(found.file("r.csv")))
+    assert head[:4] == ["t", "intercept", "intercept lower", "intercept upper"]
+    points, table = np.linspace(0, 24, 101), np.array(rows, dtype=float).T
+    for place, name in enumerate(release.names):
+        band = release.band(name, 0.9, points)
+        np.testing.assert_allclose(table[1 + 3 * place], release.coefficient(name)(points), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(table[2 + 3 * place], band.lower, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(table[3 + 3 * place], band.upper, rtol=1e-9, atol=1e-12)
+
+
+def test_infinite_bands_of_a_regression_are_said_and_not_drawn(moments: dict[str, Any]) -> None:
+    found = Reader(page(moments["regression with infinite bands"], file="r.json"))
+    assert not found.all("polygon")
+    assert "Some noise bands are infinite" in found.texts("figcaption")[0]
+
+
+@pytest.mark.parametrize("kind", ["covariance on a box", "components on a box", "regression on a box"])
+def test_on_a_box_other_kinds_have_a_table_but_no_picture(kind: str, moments: dict[str, Any]) -> None:
+    found = Reader(page(moments[kind], file="b.json"))
+    assert not found.all("svg")
+    assert "have no picture here." in " ".join(found.texts("p")) or "has no picture here." in " ".join(found.texts("p"))
+    assert len(found.file("b.csv").splitlines()) > 100
+
+
+@pytest.mark.parametrize("kind", ["covariance", "components", "regression"])
+def test_a_wrong_level_is_a_mistake_on_every_page(kind: str, moments: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=r"^level must lie strictly between 0 and 1, got 1\.5\."):
+        page(moments[kind], level=1.5)

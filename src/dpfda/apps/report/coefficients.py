@@ -88,8 +88,8 @@ def _caption(release: RegressionRelease, fitted: dict[str, Values], level: float
     if all(values.drawable is not None for values in fitted.values()):
         said.append(
             f"{'Shaded' if drawn else 'In the table'} are the {100 * level:g} % noise bands: each holds the "
-            "coefficient of the exact clipped data everywhere at once with this probability, and stands around what was "
-            "there before ridge and smoothing."
+            "coefficient of the exact clipped data everywhere at once with this probability, and stands around what "
+            "was there before ridge and smoothing."
         )
     else:
         said.append("Some noise bands are infinite: the noise may hide that covariates are linearly dependent.")

@@ -68,7 +68,9 @@ def contours(
     for level in levels[(levels > value.min()) & (levels < value.max())]:
         for line in cast(list[Array], traced.lines(float(level))):
             where = [(across(float(s)), up(float(t))) for s, t in line]
-            parts.append(f'<polyline class="contour" points="{path_of(where)}"><title>{level:g}</title></polyline>')
+            parts.append(f'<polyline class="contour" points="{path_of(where)}"/>')
+            x, y = where[len(where) // 2]
+            parts.append(f'<text class="level" x="{place(x)}" y="{place(y + 4)}" text-anchor="middle">{level:g}</text>')
     parts.append(_legend(colour, up, AROUND_ZERO))
     places = [(across(float(s)), up(float(t))) for s in nodes for t in nodes]
     return drawing(parts, title=title, description=description, stamp=stamp), places
