@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from dpfda import bases, errors, kernels, mechanisms, planner, studies
     from dpfda.bases import Domain
     from dpfda.curator import Curator
-    from dpfda.estimators import CovarianceFunction, MeanFunction, private_bound, private_choice
+    from dpfda.estimators import (
+        FPCA,
+        CovarianceFunction,
+        FunctionOnScalarRegression,
+        Maximiser,
+        MeanFunction,
+        private_bound,
+        private_choice,
+    )
     from dpfda.planner import Plan
     from dpfda.privacy import Budget, SessionLedger, Unit
     from dpfda.records import Curves, read_curves
@@ -31,6 +39,9 @@ _HOME = {
     "Curator": "dpfda.curator",
     "Curves": "dpfda.records",
     "Domain": "dpfda.bases",
+    "FunctionOnScalarRegression": "dpfda.estimators",
+    "FPCA": "dpfda.estimators",
+    "Maximiser": "dpfda.estimators",
     "MeanFunction": "dpfda.estimators",
     "Plan": "dpfda.planner",
     "Release": "dpfda.releases",
@@ -44,12 +55,15 @@ _HOME = {
 _MODULES = ("bases", "errors", "kernels", "mechanisms", "planner", "studies")
 
 __all__ = [
+    "FPCA",
     "Budget",
     "Certificate",
     "CovarianceFunction",
     "Curator",
     "Curves",
     "Domain",
+    "FunctionOnScalarRegression",
+    "Maximiser",
     "MeanFunction",
     "Plan",
     "Release",

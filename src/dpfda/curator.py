@@ -213,7 +213,8 @@ class Curator:
 
     def _card(self, terms: Terms, decoded: Decoded, randomness: Randomness) -> Certificate:
         public, basis, law, sensitivity = self.public, terms.basis, decoded.noise, terms.sensitivity
-        units = float(public.n) if decoded.count is None else decoded.count.value  # type: ignore[arg-type]
+        known = public.n if public.n is not None else public.planned
+        units = float(known) if decoded.count is None else decoded.count.value
         return Certificate(
             what=terms.summary.name,
             dataset=self.dataset,
@@ -223,6 +224,7 @@ class Curator:
             neighbours=public.unit.neighbours,
             n=units,
             n_is_noisy=decoded.count is not None,
+            n_is_planned=public.n is None and decoded.count is None,
             bound=public.lattice.bound,
             centre=_name_of(public.centre),
             epsilon=terms.budget.epsilon,

@@ -2,7 +2,19 @@
 
 from dpfda.estimators.bound import BoundChoice, private_bound
 from dpfda.estimators.choice import private_choice
+from dpfda.estimators.components import FPCA
 from dpfda.estimators.covariance import CovarianceFunction
+from dpfda.estimators.maximiser import Maximiser
 from dpfda.estimators.mean import MeanFunction
+from dpfda.estimators.regression import FunctionOnScalarRegression
 
-__all__ = ["BoundChoice", "CovarianceFunction", "MeanFunction", "private_bound", "private_choice"]
+__all__ = [
+    "FPCA",
+    "BoundChoice",
+    "CovarianceFunction",
+    "FunctionOnScalarRegression",
+    "Maximiser",
+    "MeanFunction",
+    "private_bound",
+    "private_choice",
+]

@@ -8,15 +8,18 @@ from __future__ import annotations
 from dpfda.mechanisms.base import Mechanism
 from dpfda.mechanisms.choice import Dictionary
 from dpfda.mechanisms.exponential import Exponential
+from dpfda.mechanisms.frames import Frames, draw_frames, draw_projected
 from dpfda.mechanisms.gaussian import Gaussian
 from dpfda.mechanisms.knorm import KNorm
 from dpfda.mechanisms.laplace import Laplace
 from dpfda.mechanisms.randomness import Randomness, SeededRandomness, SystemRandomness
 from dpfda.mechanisms.threshold import SoftThreshold
+from dpfda.mechanisms.wishart import Wishart
 
 __all__ = [
     "Dictionary",
     "Exponential",
+    "Frames",
     "Gaussian",
     "KNorm",
     "Laplace",
@@ -25,4 +28,7 @@ __all__ = [
     "SeededRandomness",
     "SoftThreshold",
     "SystemRandomness",
+    "Wishart",
+    "draw_frames",
+    "draw_projected",
 ]

@@ -86,7 +86,8 @@ class MomentsPlan:
 
     def subspace_error(self, k: int) -> float:
         """The expected squared distance of the first k components' span, at most k, for the reference population."""
-        return subspace_error(turned_by_noise(self.variances, self.basis.frequencies), k)
+        turned = turned_by_noise(self.variances, self.basis.frequencies)
+        return subspace_error(turned, k, self.request.domain.dimension)
 
     def table(self) -> tuple[tuple[str, float | None, str], ...]:
         """Every mechanism with the error predicted for it, best first, and a note; reads no data."""
@@ -153,11 +154,13 @@ class MomentsPlan:
         return self.text()
 
 
-def plan_moments(request: Request, *, lead: bool, least: int = 1) -> MomentsPlan:
+def plan_moments(request: Request, *, lead: bool, k: int | None = None) -> MomentsPlan:
     """The design that was asked for, or the one with the least predicted error, by public facts alone.
 
-    `lead` says whether the mean is released along with second moments; `least` is the smallest number of functions.
+    `lead` says whether the mean is released along with second moments. With k, the error is that of the first k
+    components' span, and there are more functions than components where possible.
     """
+    least = 1 if k is None else k + 1
     if request.calibration != "exact" or request.candidates is not None:
         raise UsageError("Second moments are always calibrated exactly and know no candidates: leave both out.")
     if request.mechanism != "auto":
@@ -167,7 +170,7 @@ def plan_moments(request: Request, *, lead: bool, least: int = 1) -> MomentsPlan
             raise UsageError(f"{parameter} is for mechanism 'iclp-qr'; 'auto' does not use it. Leave it out.")
     names = ("wishart", "k-norm") if request.budget.pure else ("gaussian", "wishart", "k-norm")
     plans = [_planned(replace(request, mechanism=name), lead, least, "") for name in names]
-    best = min(plans, key=MomentsPlan.predict)
+    best = min(plans, key=lambda plan: plan.predict() if k is None else plan.subspace_error(k))
     why = f"{best.design.name} noise has the least predicted error of {', '.join(names)}"
     if best.design.name != "gaussian" and not request.budget.pure:
         why += ", and needs no delta: pure epsilon"

@@ -198,10 +198,10 @@ def plan_objective(
     basis = noise_basis(request, kernel, int(request.size or min(request.grid_size or SIZE, SIZE)))
     step = radius / POINTS
     deviations = _deviations(basis, spread) / step
-    enough = int(np.sum(deviations >= LEAST_DEVIATION))
+    enough = max(1, int(np.sum(deviations >= LEAST_DEVIATION)))
     if enough < basis.size:
         basis = noise_basis(request, kernel, enough) if not isinstance(request.basis, Basis) else request.basis
-        deviations = _deviations(basis, spread) / step  # too few steps are refused by the mechanism
+        deviations = _deviations(basis, spread) / step  # what is still too narrow is refused by the mechanism
     mechanism = Objective(
         utility=utility,
         limits=utility_range,

@@ -37,12 +37,17 @@ def covariance_error(variances: Array, frequencies: Array, dimension: int) -> fl
     return kept + max(0.0, _total(dimension) ** 2 - float(np.sum(deviations**2)) ** 2)
 
 
-def subspace_error(pairs: Array, k: int) -> float:
+def subspace_error(pairs: Array, k: int, dimension: int) -> float:
     """Expected `|P~ - P|^2 / 2` from what each pair (i, j) of inside and outside directions is turned by, squared.
 
-    For small angles they add up; none can turn by more than a right angle.
+    For small angles they add up; none can turn by more than a right angle. Directions outside the basis are never
+    found: they count with all that they may be correlated.
     """
-    between = pairs[:k, k:]
+    size = len(pairs)
+    k = min(k, size)
+    deviations = reference(np.arange(FAR, dtype=np.float64) ** (1 / dimension))
+    lost = np.outer(deviations, deviations) ** 2 / _gaps(deviations) ** 2
+    between = np.concatenate([pairs[:k, k:], lost[:k, size:]], axis=1)
     return float(np.sum(between / (1 + between)))
 
 

@@ -47,6 +47,7 @@ class Certificate:
     software: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
     moves: str = "moves the sum"  # how far one unit moves the summary, in words
+    n_is_planned: bool = False  # a public guess, where the number is private and no part of the release
     power: int = 1  # of the bound, in whose units the noise is measured: 2 for second moments
     shrunk_by: str = ""  # what shrank the mean before the noise, and so is in no band; empty: nothing did
 
@@ -102,6 +103,8 @@ class Certificate:
         if self.noise_rms == 0:
             return "There is no noise band: no noise was added, the release was drawn as a whole."
         more = f", {self.shrunk_by}" if self.shrunk_by else ""
+        if self.power == 2:
+            return f"The size of the noise does not cover what clipping, the finite basis{more} or the sampling of people did."
         return f"The noise band does not cover what clipping, the finite basis{more} or the sampling of people did."
 
     def _mechanism(self) -> str:
@@ -132,6 +135,8 @@ class Certificate:
     def entries(self) -> tuple[tuple[str, str], ...]:
         """What the card says, as labels and texts; how each parameter was chosen is in `chosen`."""
         count = f"about {self.n:.0f} (noisy: the number itself is private)" if self.n_is_noisy else f"{self.n:.0f}"
+        if self.n_is_planned:
+            count = f"planned for {self.n:.0f}; the number itself is private"
         assumed = "; no column of persons was named, so every row counts as another person"
         return (
             ("guarantee", f"{self.guarantee}; for composition {up(self.rho, 4)}-zCDP"),
