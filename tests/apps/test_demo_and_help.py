@@ -15,7 +15,16 @@ from click.testing import CliRunner
 
 import dpfda
 from dpfda.apps.cli import cli
-from dpfda.apps.options import BASES, CALIBRATIONS, MECHANISMS, OF_COMPONENTS, OF_MOMENTS, ORTHONORMAL, SMOOTHINGS
+from dpfda.apps.options import (
+    BASES,
+    CALIBRATIONS,
+    MECHANISMS,
+    OF_COMPONENTS,
+    OF_MOMENTS,
+    OF_REGRESSION,
+    ORTHONORMAL,
+    SMOOTHINGS,
+)
 from dpfda.apps.report import page
 from dpfda.apps.wishes import KERNELS, kernel_of
 
@@ -102,6 +111,7 @@ def test_the_names_in_options_are_those_of_the_libraries() -> None:
     from dpfda.planner import DESIGNS
     from dpfda.planner.moments import NAMES
     from dpfda.planner.request import CALIBRATIONS as KNOWN
+    from dpfda.planner.sharing import NAMES as REGRESSIONS
     from dpfda.releases import FAMILIES
 
     # Functions to choose among cannot be typed on a command line.
@@ -109,6 +119,7 @@ def test_the_names_in_options_are_those_of_the_libraries() -> None:
     assert set(SMOOTHINGS) == {"auto", *FAMILIES}
     assert CALIBRATIONS == KNOWN
     assert set(OF_MOMENTS) == {"auto", *NAMES}
+    assert set(OF_REGRESSION) == {"auto", *REGRESSIONS}
     assert set(OF_COMPONENTS) == {*OF_MOMENTS, "covariance", "exponential", "gibbs"}
     assert set(ORTHONORMAL) == {name for name in BASES if bases.by_name(name, (0, 1), 5).orthonormal}
     assert set(BASES) == set(bases.LEAST_SIZES)
@@ -140,6 +151,10 @@ def test_the_version_is_the_packages(run: Run) -> None:
     [
         "--help",
         "release mean --help",
+        "release covariance --help",
+        "release components --help",
+        "release regression --help",
+        "plan regression --help",
         "plan mean --help",
         "compare --help",
         "report --help",

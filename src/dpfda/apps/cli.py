@@ -22,13 +22,17 @@ from dpfda.errors import DpfdaError
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(dpfda.__version__, prog_name="dpfda")
 def cli() -> None:
-    """Private mean curves from sensitive records, with a guarantee that is true.
+    """Private summaries of curves from sensitive records, with a guarantee that is true.
 
     \b
     Start here:
       dpfda demo
       dpfda plan mean --n 142 --epsilon 1 --delta 1e-6 --bound 1
       dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
+      dpfda release covariance scans.csv --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
+      dpfda release components scans.csv --k 2 --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1
+      dpfda release regression scans.csv --covariates age,sex --covariate-limits 18:90,0:1 \\
+          --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
       dpfda show scans-mean.json
       dpfda evaluate scans-mean.json --at 0,0.5,1
       dpfda report scans-mean.json
