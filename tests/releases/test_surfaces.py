@@ -77,6 +77,12 @@ def test_contours_carry_their_numbers_and_the_bar_the_error(make_covariance: Mak
     assert ax.get_title() == "covariance function of 'scans', (epsilon = 1, delta = 1e-06)"
 
 
+def test_what_was_shrunk_before_the_noise_is_not_called_an_error(make_covariance: MakeCovariance, ax: Any) -> None:
+    make_covariance(BASIS, SMOOTH, shrunk_by="a penalty").plot(ax)
+    bar = next(other for other in ax.figure.axes if other is not ax)
+    assert re.search(r",\nnoise about [0-9.e-]+ root mean square$", bar.get_ylabel())
+
+
 @pytest.mark.parametrize("top", [1e-200, 0.0103, 0.799999, 0.8, 1.0, 3.0, 8e4, 1e200])
 def test_levels_are_round_and_reach_just_beyond_the_values(top: float) -> None:
     for values in (np.array([0.0, top]), np.array([-top, top / 2])):

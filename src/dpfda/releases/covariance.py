@@ -211,6 +211,11 @@ class CovarianceRelease:
             risk += float(np.sum(moved**2)) / self.count.value**2 * float(self.count.noise.variances[0])
         return float(np.sqrt(risk))
 
+    @property
+    def counted(self) -> str:
+        """What the estimated error counts, in a word: what shrank the moments before the noise is an error too."""
+        return "noise" if self.certificate.shrunk_by else "error"
+
     def points(self, size: int | None = None) -> Array:
         """Equally spaced points of the domain, (size^p, p); by default 41 on an interval, 9 on each side of a box."""
         return self.basis.domain.grid(size or (41 if self.basis.domain.dimension == 1 else 9))
@@ -260,7 +265,7 @@ class CovarianceRelease:
         if lead < 0 or not basis.orthonormal:
             raise ValueError
         _check_name(data["smoothing"])
-        return CovarianceRelease(
+        release = CovarianceRelease(
             basis=basis,
             noisy=finite(data["noisy"], size),
             noise=noise_law(data["noise"], size),
@@ -270,6 +275,11 @@ class CovarianceRelease:
             smoothing_name=data["smoothing"],
             certificate=certificate,
         )
+        # Numbers may be finite and yet too large to compute with.
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            finite(release.coordinates, basis.size, basis.size)
+            finite_number(release.estimated_error)
+        return release
 
     def __repr__(self) -> str:
         card = self.certificate

@@ -29,7 +29,7 @@ def plot_covariance(release: CovarianceRelease, ax: Any = None) -> Any:
     filled = ax.contourf(side, side, values.T, levels=levels, cmap="RdBu_r")
     lines = ax.contour(side, side, values.T, levels=_crossed(levels, values), colors="black", linewidths=0.5)
     ax.clabel(lines, fontsize=7, fmt=lambda level: f"{level:g}")
-    about = f"error about {release.estimated_error:.2g} root mean square"
+    about = f"{release.counted} about {release.estimated_error:.2g} root mean square"
     ax.figure.colorbar(filled, ax=ax, label=f"private covariance (smoothing: {release.smoothing_name}),\n{about}")
     ax.set_xlabel("s")
     ax.set_ylabel("t")

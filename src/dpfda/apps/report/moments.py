@@ -55,9 +55,9 @@ def _covariance_caption(release: CovarianceRelease, *, drawn: bool) -> str:
         else f"The covariance of a function of {release.basis.domain.dimension} variables has no picture here."
     )
     return (
-        f"{shown} Its error is about {number(release.estimated_error)} root mean square over all pairs of points, the "
-        f"variance of whole curves {number(release.trace)}. Not counted is what clipping, the finite basis and the "
-        "sampling of people did."
+        f"{shown} Its {release.counted} is about {number(release.estimated_error)} root mean square over all pairs of "
+        f"points, the variance of whole curves {number(release.trace)}. Not counted is what clipping, the finite basis "
+        "and the sampling of people did."
     )
 
 
