@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,8 @@ from dpfda.privacy import Noise
 from dpfda.releases.bands import multiplier, sample_size
 from dpfda.symmetric import places, side_of, unpack
 
-SHARES = {"products": 0.85, "moments": 0.1, "rest": 0.05}  # of the chance to fail
+Law = Literal["gaussian", "radial", "wishart", "choice", "frame"]
+SHARE = 0.1  # of the chance to fail, for noise in the moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,36 +41,38 @@ class Equations:
     def reach(self, combination: Array, level: float, points: Array) -> tuple[Array, Array]:
         """The solution's combination of coefficients at points, and how far off it may be at all of them, each (m,).
 
-        With `D = beta - solution` the equations say `(S + E) D = E beta - F`. So `u'D = c'E (solution + D) - c'F` with
-        `c = (S + E)^-1 u`, which knows nothing of F. Three events, each but for a share of the chance to fail:
-        `|c'F|` stays within its exact quantile over the domain; E within an ellipsoid and a ball of its law, so that
-        `|c'E x|` is known for every x; and |D|, which enters in second order only, within the fixed point of the same
-        inequality for all coefficients. Infinite where E may be as large as the smallest eigenvalue of S + E: then S
-        may be singular, and the coefficients anything.
+        From `S beta = T` and `(S + E) solution = T + F` follows `beta - solution = S^-1 (E solution - F)`: exactly, so
+        `u'(beta - solution) = h'E solution - h'F` with `h = S^-1 u`, a vector that no noise has touched. Nobody knows
+        it, but `c = (S + E)^-1 u` is known and `h - c = (S + E)^-1 E h`. Two events, each but for a share of the chance
+        to fail: E lies in an ellipsoid and a ball of its law, which bounds `|h - c|` and `|h'E x|` for every x; and
+        `|h'F|` stays within a quantile over the domain. All lengths are taken after scaling by the deviations of F's
+        rows, so that the length of h is the deviation of h'F. Infinite where E may be as large as the smallest
+        eigenvalue of S + E: then S may be singular, and beta anything.
         """
         functions = self.basis.matrix(points)
-        side = len(self.moments)
-        failure = 1 - level
-        length, norm = spread(self.of_moments, 1 - SHARES["moments"] * failure)
-        smallest = float(np.linalg.eigvalsh(self.moments)[0])
+        failure, scales = 1 - level, self._scales
+        length, norm = spread(self.of_moments, scales, 1 - SHARE * failure)
+        smallest = float(np.linalg.eigvalsh(self.moments / np.outer(scales, scales))[0])
         if smallest <= norm:
             return np.zeros(len(functions)), np.full(len(functions), np.inf)
         solution = np.linalg.solve(self.moments, self.products) @ functions.T  # (side, m)
-        size_of_solution = np.sqrt(np.sum(solution**2, axis=0))
+        c = np.asarray(np.linalg.solve(self.moments, combination), dtype=np.float64)
+        size, off = float(np.linalg.norm(scales * c)), norm / smallest
+        beyond = size * off / (1 - off)  # |h - c| at most, since |h| <= |c| + off |h|
+        lengths = np.sqrt(np.sum((scales[:, None] * solution) ** 2, axis=0))
+        turned = np.minimum(length * self._turned(c, solution), norm * size * lengths) + norm * beyond * lengths
+        deviations = np.sqrt(self.variances @ (functions**2).T)  # (side, m)
+        own = np.sqrt(c**2 @ deviations**2)
+        # Where all rows have the same law but for their scale, the last factor is the same for all of them.
+        moved = own + beyond * (deviations / scales[:, None]).max(axis=0)
+        return combination @ solution, self._multiplier(c, 1 - (1 - SHARE) * failure) * moved + turned
 
-        def first_order(c: Array, chance: float) -> Array:
-            deviation = np.sqrt(functions**2 @ (c**2 @ self.variances))
-            by_law = length * self._turned(c, solution)
-            by_norm = norm * float(np.linalg.norm(c)) * size_of_solution
-            reach: Array = self._multiplier(c, 1 - chance) * deviation + np.minimum(by_law, by_norm)
-            return reach
-
-        inverse = np.linalg.inv(self.moments)
-        each = [first_order(row, SHARES["rest"] * failure / side) for row in inverse]
-        farthest = np.sqrt(np.sum(np.square(each), axis=0)) / (1 - norm / smallest)
-        c = inverse @ combination
-        reach = first_order(c, SHARES["products"] * failure) + norm * float(np.linalg.norm(c)) * farthest
-        return combination @ solution, reach
+    @property
+    def _scales(self) -> Array:
+        """The size of the noise in each row of the products, the largest 1, (side,)."""
+        rows = np.sqrt(self.variances.sum(axis=1))
+        scales: Array = rows / rows.max()
+        return scales
 
     def deviation(self, combination: Array, points: Array) -> Array:
         """The standard deviation of what the noise did to a combination, to first order, (m,)."""
@@ -84,21 +88,39 @@ class Equations:
         return np.sqrt(self.of_moments.variances @ weights**2)
 
     def _multiplier(self, c: Array, level: float) -> float:
-        """How many deviations cover all of `c'F` with at least this probability."""
+        """How many deviations cover all of `h'F` with at least this probability, for c and for whatever h may be.
+
+        Gaussian rows of one shape make the same law of any h. Radial rows do not quite: sums of several have lighter
+        tails than a single one, so beside c itself each row by itself is looked at.
+        """
         if self.of_products.law == "gaussian":
             scales = np.sqrt(c**2 @ self.variances)
             return multiplier(self.basis, Noise("gaussian", (1,) * len(scales), tuple(scales.tolist())), level)
-        paths = np.einsum("i,mik->mk", c.astype(np.float32), _paths(*_in_ratios(self.of_products), len(c)))
-        # As for the band of a mean: sixteen points for every half-wave, and half a percent for what lies between them.
-        functions = self.basis.matrix(np.concatenate([self.basis.nodes()[0], self.basis.domain.grid(2)]))
-        top = max(self.of_products.scales)
-        deviation = np.sqrt(functions**2 @ (c**2 @ self.variances)) / top
-        scaled = (functions / np.maximum(deviation, 1e-300)[:, None]).T.astype(np.float32)
-        suprema = np.concatenate([np.abs(part @ scaled).max(axis=1) for part in np.split(paths, 64)])
-        return quantile(np.sort(suprema).astype(np.float64) * 1.005, level)
+        law = _in_ratios(self.of_products)
+        rows = max(quantile(_suprema(self.basis, *law, len(c), row), level) for row in range(len(c)))
+        return max(rows, quantile(suprema(self.basis, self.of_products, c), level))
 
 
-def _in_ratios(noise: Noise) -> tuple[str, tuple[int, ...], tuple[float, ...]]:
+def suprema(basis: Basis, noise: Noise, c: Array) -> Array:
+    """Sorted suprema over the domain of `|c'F(t)|` in deviations, for a deterministic sample of the law of F."""
+    law = _in_ratios(noise)
+    paths = np.einsum("i,mik->mk", c.astype(np.float32), _paths(*law, len(c)))
+    # As for the band of a mean: sixteen points for every half-wave.
+    functions = basis.matrix(np.concatenate([basis.nodes()[0], basis.domain.grid(2)]))
+    variances = Noise(*law).variances.reshape(len(c), -1)
+    deviation = np.sqrt(functions**2 @ (c**2 @ variances))
+    scaled = (functions / np.maximum(deviation, 1e-300)[:, None]).T.astype(np.float32)
+    found = np.concatenate([np.abs(part @ scaled).max(axis=1) for part in np.split(paths, 64)])
+    # Between neighbouring points a path rises by half a percent at most.
+    return np.sort(found).astype(np.float64) * 1.005
+
+
+@lru_cache(maxsize=32)
+def _suprema(basis: Basis, law: Law, sizes: tuple[int, ...], scales: tuple[float, ...], side: int, row: int) -> Array:
+    return suprema(basis, Noise(law, sizes, scales), np.eye(side)[row])
+
+
+def _in_ratios(noise: Noise) -> tuple[Law, tuple[int, ...], tuple[float, ...]]:
     # Only ratios of scales matter, so equal laws in other units share a sample.
     return noise.law, noise.sizes, tuple(float(f"{scale / max(noise.scales):.9g}") for scale in noise.scales)
 
@@ -112,23 +134,30 @@ def _sample(noise: Noise) -> Array:
 
 
 @lru_cache(maxsize=4)
-def _paths(law: str, sizes: tuple[int, ...], scales: tuple[float, ...], side: int) -> npt.NDArray[np.float32]:
+def _paths(law: Law, sizes: tuple[int, ...], scales: tuple[float, ...], side: int) -> npt.NDArray[np.float32]:
     """A sample of noise in the products, (m, side, size); six digits are plenty, and half the memory."""
-    sample = _sample(Noise(law, sizes, scales)).astype(np.float32)  # type: ignore[arg-type]
+    sample = _sample(Noise(law, sizes, scales)).astype(np.float32)
     return sample.reshape(len(sample), side, -1)
 
 
 @lru_cache(maxsize=16)
-def _sizes(law: str, sizes: tuple[int, ...], scales: tuple[float, ...]) -> tuple[Array, Array]:
-    noise = Noise(law, sizes, scales)  # type: ignore[arg-type]
+def _sizes(
+    law: Law, sizes: tuple[int, ...], ratios: tuple[float, ...], scales: tuple[float, ...]
+) -> tuple[Array, Array]:
+    noise = Noise(law, sizes, ratios)
     sample = _sample(noise)
-    norms = np.abs(np.linalg.eigvalsh(unpack(sample))).max(axis=1)
+    norms = np.abs(np.linalg.eigvalsh(unpack(sample) / np.outer(scales, scales))).max(axis=1)
     return np.sqrt(sample**2 @ (1 / noise.variances)), norms
 
 
-def spread(noise: Noise, level: float) -> tuple[float, float]:
-    """How large noise in a symmetric matrix gets but for a chance, in deviations and in operator norm at once."""
-    lengths, norms = _sizes(*_in_ratios(noise))
+def spread(noise: Noise, scales: Array, level: float) -> tuple[float, float]:
+    """How large noise in a symmetric matrix gets but for a chance, both at once.
+
+    In deviations of its entries, and in operator norm after rows and columns have been divided by `scales`.
+    """
+    # Rounded down, which makes the norm larger, and samples are shared.
+    rounded = tuple(float(f"{scale * (1 - 1e-6):.6g}") for scale in scales)
+    lengths, norms = _sizes(*_in_ratios(noise), rounded)
     length, norm = quantile(np.sort(lengths), level), quantile(np.sort(norms), level)
     both = quantile(np.sort(np.maximum(lengths / length, norms / norm)), level)
     return length * both, norm * both * max(noise.scales)
@@ -167,7 +196,7 @@ def best_ridge(moments: Array, rows: Array, of_moments: Noise, size: float) -> f
     coefficient: the sum over directions is made least. Never so small that `S + E + r` comes nearer to singular than
     noise reaches.
     """
-    _, reach = spread(of_moments, 0.99)
+    _, reach = spread(of_moments, np.ones(len(moments)), 0.99)
     eigenvalues, vectors = np.linalg.eigh(moments)
     side = side_of(of_moments.size)
     first, second = places(side)
