@@ -50,7 +50,7 @@ def best_envelope(target: Target, bend: Bend) -> Envelope:
     place = _maximum(target, bend)
     deviations = _deviations(target, bend, place)
     base, slopes, loss = _slopes(target, place, np.maximum(np.rint(deviations / 1024), 1.0).astype(np.int64))
-    farthest = target.radius + math.isqrt(int((place * place).sum())) + 1
+    farthest = target.radius + math.isqrt(int((place * place).sum())) + 2  # no two points of the ball are so far apart
     radii = np.geomspace(min(float(deviations.min()) / 4, farthest / 2), farthest, RADII)
     falls = target.rate * bend(place, radii)
     candidates = [
@@ -64,8 +64,7 @@ def best_envelope(target: Target, bend: Bend) -> Envelope:
 
 
 def _tilts(place: Integers, slopes: tuple[Array, Array]) -> list[float]:
-    """What may be added of `tilt (radius^2 - |b|^2)`, which is never negative in the ball: where the maximum lies on
-    the sphere, it takes up the slope that is left there."""
+    """How much may be added of `radius^2 - |b|^2`, never negative: on the sphere it takes up the slope that is left."""
     square = float((place * place).sum())
     slope = float((slopes[0] * place).sum()) / (2 * square) if square else 0.0
     return [0.0, slope] if slope > 0 else [0.0]
@@ -114,10 +113,12 @@ def _components(
             found.append((near,))
             continue
         # What lies beyond, below normal laws of several widths.
-        widths = np.geomspace(min(falls[index], 1 / radii[-1] ** 2), falls[index], 12) if falls[index] > 0 else [0.0]
+        widths = np.array([0.0])
+        if falls[index] > 0:
+            widths = np.geomspace(min(falls[index], 1 / radii[-1] ** 2), falls[index], 12)
         above = [
-            _normal(height + _excess(width, radii, falls, math.floor(radius)), left, own + width, farthest, near.most)
-            for width in np.unique(widths)
+            _normal(height + float(excess), left, own + width, farthest, near.most)
+            for width, excess in zip(widths, _excess(widths, radii, falls, near.most), strict=True)
         ]
         found.append((near, min(above, key=lambda component: component.log_mass)))
     return found
@@ -127,26 +128,25 @@ def _normal(height: float, slopes: Array, precisions: Array, most: int, least: i
     """A component above `height + sum_j (slopes[j] |z_j| - precisions[j] z_j^2 / 2)`."""
     given = np.minimum(slopes * np.sqrt(precisions), precisions / 2)
     taken = np.divide(slopes**2, 2 * given, out=np.zeros_like(slopes), where=given > 0)
-    return Component((height + float(taken.sum())) * (1 + 1e-12), (precisions - given) / 2, most, least)
+    top = height + float(taken.sum())
+    return Component(top + 1e-12 * abs(top), (precisions - given) / 2, most, least)
 
 
-def _excess(width: float, radii: Array, falls: Array, start: float) -> float:
-    """The least k with `-fall(t) <= k - width t^2 / 2` beyond a radius; fall'' is the bound of the next radius."""
-    at = value = slope = 0.0
-    most = -math.inf
-    for radius, bending in zip(radii, falls, strict=True):
-        # In this cell fall is a parabola, so the difference is largest at an end or where its slope vanishes.
-        inner = (slope - bending * at) / (width - bending) if width != bending else at
-        for t in (at, radius, min(max(inner, at), radius)):
-            if t >= start:
-                fall = value + slope * (t - at) + bending * (t - at) ** 2 / 2
-                most = max(most, width * t * t / 2 - fall * (1 - 1e-9))
-        if at < start < radius:
-            fall = value + slope * (start - at) + bending * (start - at) ** 2 / 2
-            most = max(most, width * start * start / 2 - fall * (1 - 1e-9))
-        value += slope * (radius - at) + bending * (radius - at) ** 2 / 2
-        slope += bending * (radius - at)
-        at = radius
+def _excess(widths: Array, radii: Array, falls: Array, start: int) -> Array:
+    """The least k with `-fall(t) <= k - width t^2 / 2` from a radius on, for each width; fall'' is that of the next."""
+    at = np.append(0.0, radii[:-1])
+    slopes = np.append(0.0, np.cumsum(falls * (radii - at)))[:-1]
+    values = np.append(0.0, np.cumsum(slopes * (radii - at) + falls * (radii - at) ** 2 / 2))[:-1]
+    beyond = radii > start
+    at, slopes, values, bending, ends = (part[beyond] for part in (at, slopes, values, falls, radii))
+    starts, width = np.maximum(at, start), widths[:, None]
+    # In each cell fall is a parabola, so the difference is largest at an end or where its slope vanishes.
+    room = np.where(width == bending, 1.0, width - bending)
+    inner = np.clip(np.where(width == bending, starts, (slopes - bending * at) / room), starts, ends)
+    most = np.full(len(widths), -np.inf)
+    for t in (starts, ends, inner):
+        fall = values + slopes * (t - at) + bending * (t - at) ** 2 / 2
+        most = np.maximum(most, (width * t * t / 2 - fall * (1 - 1e-9)).max(axis=1))
     return most
 
 

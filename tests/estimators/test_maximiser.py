@@ -1,0 +1,397 @@
+"""The maximiser of a user's objective as an estimator: what comes out, in which order, and what is refused."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+from sklearn.base import clone
+
+import dpfda
+from dpfda.arrays import Array
+from dpfda.bases import mercer
+from dpfda.errors import BudgetExceeded, ReleaseFailed, UsageError
+from dpfda.estimators import maximiser
+from dpfda.estimators.maximiser import Maximiser
+from dpfda.estimators.utilities import RobustDistance, SquaredDistance
+from dpfda.kernels import Matern
+from dpfda.mechanisms import SeededRandomness
+from dpfda.mechanisms.objective import BLOCK, STEPS, Objective
+from dpfda.privacy import Budget, SessionLedger
+
+GRID = np.linspace(0, 1, 25)
+KERNEL = Matern(1.5, 0.3)
+N = 3000
+
+
+def curves(n: int = N, *, wrong: float = 0.0, seed: int = 1) -> Array:
+    """Half-waves of height 0.6 with noise; a share of them is wrong altogether."""
+    rng = np.random.default_rng(seed)
+    table = np.sin(np.pi * GRID) * (0.6 + 0.1 * rng.normal(size=(n, 1))) + 0.05 * rng.normal(size=(n, 1))
+    table[: int(wrong * n)] = -0.9
+    return np.asarray(table)
+
+
+def estimator(**changes: Any) -> Maximiser:
+    known: dict[str, Any] = {"utility": SquaredDistance(), "epsilon": 2.0, "bound": 1.0, "kernel": KERNEL, "size": 3}
+    return Maximiser(**{**known, **changes})
+
+
+def fitted(table: Array | None = None, **changes: Any) -> Any:
+    return estimator(**changes).fit(curves() if table is None else table, grid=GRID).release_
+
+
+def distance(release: Any, truth: Array) -> float:
+    return float(np.sqrt(np.mean((release(GRID) - truth) ** 2)))
+
+
+# What comes out ------------------------------------------------------------------------------------------------------
+
+
+def test_squares_give_the_penalised_mean_of_the_older_mechanism() -> None:
+    """Means over 60 releases each, seeded; the chance of an error of 4.9 standard errors is below 1e-6."""
+    table = curves(400)
+    older = dpfda.MeanFunction(epsilon=2.0, delta=0.0, bound=1.0, mechanism="exponential", kernel=KERNEL, size=3)
+    coordinates = [[], []]
+    for seed in range(60):
+        older.set_params(randomness=SeededRandomness(seed))
+        coordinates[0].append(older.fit(table, grid=GRID).release_.coordinates)
+        coordinates[1].append(fitted(table, randomness=SeededRandomness(1000 + seed)).coordinates)
+    one, other = np.array(coordinates[0]), np.array(coordinates[1])
+    deviations = np.sqrt(np.diag(estimator().plan(400).covariance()))
+    assert np.all(np.abs(one.mean(axis=0) - other.mean(axis=0)) < 4.9 * deviations * math.sqrt(2 / 60))
+    assert np.all(np.abs(other.std(axis=0) / deviations - 1) < 4.9 / math.sqrt(2 * 60))
+
+
+def test_wrong_curves_pull_a_robust_curve_less_than_the_mean() -> None:
+    table = curves(wrong=0.15)
+    truth = 0.6 * np.sin(np.pi * GRID)
+    mean, robust, median = (
+        distance(fitted(table, utility=utility, epsilon=8.0, randomness=SeededRandomness(3)), truth)
+        for utility in (SquaredDistance(), RobustDistance(0.3), RobustDistance(0.05))
+    )
+    assert mean > 0.15
+    assert robust < 0.6 * mean
+    assert median < 0.5 * mean
+
+
+def test_a_utility_without_concavity_is_maximised_among_candidates() -> None:
+    """A loss with a ceiling: wrong curves do not pull at all."""
+
+    def near(units: Array, point: Array) -> Array:
+        return np.exp(-8 * np.sum((units - point) ** 2, axis=1))
+
+    release = fitted(curves(wrong=0.3), utility=near, utility_range=(0.0, 1.0), size=2, randomness=SeededRandomness(4))
+    assert distance(release, 0.6 * np.sin(np.pi * GRID)) < 0.25
+    assert "among 2048 points of that measure" in release.certificate.noise
+    assert "the same whatever the units are" in dict(release.certificate.chosen)["time"]
+
+
+def test_a_function_of_ones_own_with_a_stated_curvature_is_drawn_exactly() -> None:
+    def closeness(units: Array, point: Array) -> Array:
+        return -np.sum((units - point) ** 2, axis=1)
+
+    own = fitted(utility=closeness, utility_range=(-4.0, 0.0), curvature=2.0, randomness=SeededRandomness(5))
+    named = fitted(randomness=SeededRandomness(5))
+    assert np.array_equal(own.coordinates, named.coordinates)
+    assert own.certificate.what == "maximiser of closeness"
+
+
+def test_what_comes_out_lies_in_the_ball_around_the_centre_and_on_the_lattice() -> None:
+    for seed in range(5):
+        release = fitted(curves() + 5.0, centre=5.0, radius=0.25, randomness=SeededRandomness(seed))
+        assert np.sum(release.noisy**2) <= 0.25**2
+        steps = release.noisy * 2**24 / 0.25
+        assert np.array_equal(steps, np.rint(steps))
+        assert np.all(np.abs(release(GRID) - 5.0) < 1.0)
+
+
+def test_the_release_is_a_function_with_a_frame_a_picture_and_a_file(tmp_path: Any) -> None:
+    release = fitted()
+    assert list(release.to_frame(GRID).columns) == ["t", "value"]
+    again = dpfda.load(release.save(tmp_path / "maximiser.json"))
+    assert np.array_equal(again.coordinates, release.coordinates)
+    assert again.certificate == release.certificate
+    with pytest.raises(UsageError, match="no noise was added to it"):
+        release.band()
+
+
+def test_units_are_people_and_rows_of_nobody_count_as_one() -> None:
+    """The objective of the units is that of their averages; an unknown one stands at the centre."""
+    seen: list[Array] = []
+
+    def watching(units: Array, point: Array) -> Array:
+        seen.append(units.copy())
+        return -np.sum((units - point) ** 2, axis=1)
+
+    table = np.repeat([[0.2], [0.4], [0.9], [0.5]], len(GRID), axis=1)
+    est = estimator(utility=watching, utility_range=(-4.0, 0.0), curvature=2.0, randomness=SeededRandomness(6))
+    est.fit(table, grid=GRID, units=["a", "a", "b", None])
+    basis = est.plan_.basis
+    expected = np.array([basis.coordinates(np.full(len(GRID), level), GRID) for level in (0.0, 0.3, 0.9)])
+    last = seen[-1]
+    assert last.shape == (BLOCK, 3)
+    assert not last[3:].any()
+    assert np.allclose(last[:3], expected[np.lexsort(expected.round(4).T[::-1])], atol=1e-5)
+    assert est.release_.certificate.n == 3
+
+
+def test_the_order_of_rows_batches_and_workers_changes_nothing() -> None:
+    table = curves(700)
+    order = np.random.default_rng(7).permutation(700)
+    one, two, three = (
+        fitted(rows, randomness=SeededRandomness(8), **reading)
+        for rows, reading in ((table, {}), (table[order], {}), (table, {"batch_rows": 50, "workers": 3}))
+    )
+    assert np.array_equal(one.coordinates, two.coordinates)
+    assert np.array_equal(one.coordinates, three.coordinates)
+
+
+def test_odd_curves_change_no_message_and_no_shape() -> None:
+    table = curves(300)
+    odd = table.copy()
+    odd[0], odd[1, 3], odd[2] = np.nan, np.inf, 1e300
+    for rows in (table, odd):
+        release = fitted(rows)
+        assert release.noisy.shape == (3,)
+        assert release.certificate.warnings == ()
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_few_units_give_a_curve_too(n: int) -> None:
+    assert np.isfinite(fitted(curves(n), size=1)(GRID)).all()
+
+
+def test_constant_curves_give_a_curve_near_them() -> None:
+    release = fitted(np.full((5000, len(GRID)), 0.4), utility=RobustDistance(0.2), epsilon=5.0)
+    assert distance(release, np.full(len(GRID), 0.4)) < 0.2
+
+
+# Adding or removing one ----------------------------------------------------------------------------------------------
+
+
+def test_where_units_are_added_or_removed_their_number_is_not_told() -> None:
+    changes = {"neighbours": "add-or-remove-one", "planned_n": 2500}
+    cards = [fitted(curves(n), randomness=SeededRandomness(9), **changes).certificate for n in (2000, 3000)]
+    assert cards[0] == cards[1]
+    assert cards[0].n == 2500
+    assert dict(cards[0].chosen)["units"] == "a public guess; their number is private, not released"
+    assert cards[0].sensitivity == pytest.approx(STEPS, rel=3e-6)
+
+
+@pytest.mark.parametrize("utility", [SquaredDistance(), RobustDistance(0.3)], ids=["squares", "robust"])
+def test_no_unit_at_all_gives_a_draw_of_the_base_measure(utility: Any) -> None:
+    changes = {"neighbours": "add-or-remove-one", "planned_n": 10}
+    release = fitted(np.zeros((0, len(GRID))), utility=utility, **changes)
+    assert np.isfinite(release.noisy).all()
+
+
+# The card ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_card_says_what_was_drawn_and_what_the_guarantee_rests_on() -> None:
+    card = fitted(utility=RobustDistance(0.5), epsilon=1.0).certificate
+    text = " ".join(card.text().split())
+    assert (card.epsilon, card.delta, card.rho) == (1.0, 0.0, pytest.approx(0.125))
+    assert "Release card: maximiser of minus the sum of robust distances with knot 0.5 of 'unnamed'" in text
+    assert "guarantee pure epsilon = 1; for composition 0.125-zCDP" in text
+    assert (
+        "exponential mechanism, a curve drawn exactly in proportion to exp(0.6404 times the sum of utilities)" in text
+    )
+    assert "one row moves the objective by at most 0.7807764064044151 at every point" in text
+    assert "The guarantee rests on it: where it is false, a release may fail or be drawn from another law" in text
+    assert "is not covered by epsilon. After 100000 of them a release fails" in text
+    assert "a function of one unit at a time: tried on made-up units" in text
+    assert "Gaussian process, Matern" in text
+    assert "noise none" in text
+
+
+def test_a_seeded_release_is_stamped() -> None:
+    assert "NOT PRIVATE" in fitted(randomness=SeededRandomness(1)).certificate.text()
+    assert fitted().certificate.private
+
+
+def test_the_charge_is_pure_and_comes_before_the_curves_are_read() -> None:
+    ledger = SessionLedger(cap=Budget(3.0, 0.0))
+    fitted(ledger=ledger, dataset="waves")
+    (entry,) = ledger.entries
+    assert entry.budget == Budget(2.0, 0.0)
+    assert entry.what == "maximiser of minus the sum of squared distances, exponential mechanism"
+    with pytest.raises(BudgetExceeded):
+        fitted(ledger=ledger)
+
+
+# Failures after the charge -------------------------------------------------------------------------------------------
+
+
+def wrong_for_some(units: Array, point: Array) -> Array:
+    """As stated on nearly all units, the other way round where the first coordinate is just so: no trial sees it."""
+    squares = np.sum((units - point) ** 2, axis=1)
+    return np.where(np.abs(units[:, 0] - 0.123456) < 1e-4, squares - 4, -squares)
+
+
+def secret(basis: Any) -> Array:
+    """A curve whose first coordinate is just so."""
+    return np.asarray(basis.evaluate([0.123456, 0.0, 0.0], GRID))
+
+
+def test_a_false_statement_that_no_trial_could_see_fails_with_one_text_and_the_charge_stays() -> None:
+    basis, ledger = mercer(KERNEL, (0, 1), 3), SessionLedger()
+    table = np.repeat(secret(basis)[None], 400, axis=0)
+    est = estimator(utility=wrong_for_some, utility_range=(-4.0, 0.0), curvature=2.0, ledger=ledger)
+    with pytest.raises(ReleaseFailed, match=r"^The release failed after records were read\. Nothing more can be said"):
+        est.fit(table, grid=GRID)
+    assert len(ledger.entries) == 1
+    assert not hasattr(est, "release_")
+
+
+@pytest.mark.parametrize("kind", ["raise", "shape"])
+def test_a_utility_that_fails_on_a_real_unit_says_nothing_about_it(kind: str) -> None:
+    def fragile(units: Array, point: Array) -> Array:
+        if (np.abs(units[:, 0] - 0.123456) < 1e-4).any():
+            if kind == "raise":
+                raise RuntimeError("row 17 is odd")
+            return np.zeros(3)
+        return -np.sum((units - point) ** 2, axis=1) / 4
+
+    ledger = SessionLedger()
+    est = estimator(utility=fragile, utility_range=(-1.0, 0.0), ledger=ledger, candidates=8)
+    with pytest.raises(ReleaseFailed) as caught:
+        est.fit(np.repeat(secret(mercer(KERNEL, (0, 1), 3))[None], 30, axis=0), grid=GRID)
+    assert "17" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    assert len(ledger.entries) == 1
+
+
+# Refused before the charge -------------------------------------------------------------------------------------------
+
+
+def centred(units: Array, point: Array) -> Array:
+    return -np.sum((units - units.mean(axis=0) - point) ** 2, axis=1)
+
+
+MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
+    "no function": ({"utility": 3.0}, r"^utility must be a function of units and a point, got 3\.0\.$"),
+    "no range": (
+        {"utility": centred},
+        r"^utility_range=\(low, high\), the public range of one unit's utility, must be",
+    ),
+    "range turned round": ({"utility_range": (1.0, 0.0)}, r"^utility_range must be two finite numbers \(low, high\)"),
+    "range of one": ({"utility_range": 4.0}, r"^utility_range must be two finite numbers \(low, high\)"),
+    "range too wide": ({"utility_range": (-1.7e308, 1.7e308)}, r"^utility_range must be two finite numbers"),
+    "looks at others": (
+        {"utility": centred, "utility_range": (-9.0, 0.0)},
+        r"^The utility of a unit must depend on that unit and the point alone",
+    ),
+    "less curved": ({"curvature": 2.1}, r"^The utility bends less than was stated"),
+    "cut off": ({"utility_range": (-1.0, 0.0)}, r"^The utility bends less than was stated, or leaves its range"),
+    "candidates": ({"candidates": 2.5}, r"^candidates must be a whole number of points, got 2\.5\.$"),
+    "no candidates": (
+        {"utility": lambda u, b: -np.ones(len(u)), "utility_range": (-2.0, 0.0), "candidates": 0},
+        r"^candidates must be between 1 and 65536, got 0\.$",
+    ),
+    "epsilon": ({"epsilon": 0.0}, r"^epsilon must be a positive finite number"),
+    "bound": ({"bound": None}, r"needs exactly one of bound and limits"),
+    "radius": ({"radius": -1.0}, r"^radius must be a positive finite number, in the units of the curves, got -1\.0\.$"),
+    "neighbours": ({"neighbours": "swap"}, r"^neighbours must be one of"),
+    "no guess": ({"neighbours": "add-or-remove-one"}, r"^Under add-or-remove-one the number of units is private"),
+    "too many": (
+        {"neighbours": "add-or-remove-one", "planned_n": 2**20 + 1},
+        r"^An objective is summed over at most 1048576 units, got 1048577\.$",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_mistakes_are_refused_before_anything_is_charged(case: str) -> None:
+    changes, text = MISTAKES[case]
+    ledger = SessionLedger()
+    with pytest.raises(UsageError, match=text):
+        fitted(curves(20), ledger=ledger, **changes)
+    assert not ledger.entries
+
+
+def test_it_can_be_cloned_and_keeps_its_parameters() -> None:
+    est = estimator(utility=RobustDistance(0.5), curvature=0.01, candidates=7)
+    assert clone(est).get_params() == est.get_params()
+    assert "delta" not in est.get_params()
+
+
+# The whole way, attacked ---------------------------------------------------------------------------------------------
+
+LEVEL = 1e-6
+EPSILON = 2.0
+
+
+def level(units: Array, point: Array) -> Array:
+    return np.asarray((units[:, 0] > 0) == (point[0] > 0), dtype=np.float64)
+
+
+def proven_range(pair: tuple[Array, Array], draws: int) -> float:
+    """The least length of an interval that can hold all log likelihood ratios, by the sign of what comes out.
+
+    Clopper-Pearson bounds at 1e-6 on each side; the source is the private one.
+    """
+    ends = []
+    for table in pair:
+        est = Maximiser(
+            utility=level, utility_range=(0.0, 1.0), epsilon=EPSILON, bound=1.0, kernel=KERNEL, size=1, candidates=8
+        )
+        signs = [est.fit(table, grid=GRID).release_.noisy[0] > 0 for _ in range(draws)]
+        more = sum(signs)
+        low, high = beta.ppf(LEVEL, more, draws - more + 1), beta.ppf(1 - LEVEL, more + 1, draws - more)
+        ends.append((math.log(low / (1 - low)), math.log(high / (1 - high))))
+    return max(ends[0][0] - ends[1][1], ends[1][0] - ends[0][1])
+
+
+def sides(*levels: float) -> Array:
+    return np.repeat(np.array(levels)[:, None], len(GRID), axis=1)
+
+
+NEIGHBOURS = (sides(0.5, 0.5, -0.5, -0.5, 0.5), sides(0.5, 0.5, -0.5, -0.5, -0.5))
+
+
+@pytest.mark.audit
+def test_a_maximiser_keeps_its_guarantee_and_uses_it() -> None:
+    """Fails by chance about once in 500,000 runs. Eight candidates may all lie on one side: not all of it is used."""
+    assert 0.5 * EPSILON <= proven_range(NEIGHBOURS, 3000) <= EPSILON
+
+
+@pytest.mark.audit
+def test_a_rate_twice_too_large_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted fault: the factor of two for a replaced unit is forgotten."""
+    honest = Objective._draw
+    monkeypatch.setattr(
+        Objective, "_draw", lambda self, total, scale, randomness: honest(self, total, scale / 2, randomness)
+    )
+    assert proven_range(NEIGHBOURS, 3000) > EPSILON
+
+
+def test_utilities_are_tried_on_made_up_units_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trial is over before the curves are read, and sees none of them."""
+    order: list[str] = []
+    honest = maximiser.check_declared
+    monkeypatch.setattr(maximiser, "check_declared", lambda *args: (order.append("tried"), honest(*args))[1])
+
+    class Watching(SessionLedger):
+        def charge(self, entry: Any) -> None:
+            order.append("charged")
+
+    fitted(curves(20), ledger=Watching())
+    assert order == ["tried", "charged"]
+
+
+def test_the_examples_of_the_guide_run() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "exponential-mechanism.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", guide, flags=re.DOTALL)
+    assert len(blocks) >= 5
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(block, names)
+    assert abs(names["median"](0.5) - 0.5) < 0.2

@@ -1,0 +1,627 @@
+"""The exponential mechanism in general: its law against quadrature, its envelope, its price, and false statements.
+
+Seeded tests state their level and never fail by chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from dpfda.arrays import Array, Integers
+from dpfda.errors import UsageError
+from dpfda.estimators.utilities import RobustDistance, SquaredDistance
+from dpfda.mechanisms import Exponential, SeededRandomness, SystemRandomness, concave, envelope
+from dpfda.mechanisms.concave import NotAccepted, best_envelope, draw_below
+from dpfda.mechanisms.decision import wide
+from dpfda.mechanisms.declared import check_declared
+from dpfda.mechanisms.envelope import Component, Envelope, NotConcave, Target
+from dpfda.mechanisms.objective import (
+    BLOCK,
+    MOST_UNITS,
+    POINTS,
+    STEPS,
+    Objective,
+    Supremum,
+    spread_of,
+    utilities,
+)
+from dpfda.norms import Sensitivity
+from dpfda.privacy import Budget, calibrate
+
+LEVEL = 1e-6
+STEP = 1 / POINTS  # the ball of points has radius 1, as that of the units
+Function = Callable[[Array, Array], Array]
+
+
+def objective(utility: Any, deviations: tuple[float, ...], **changes: Any) -> Objective:
+    """A mechanism on the unit ball; deviations of the base measure in units of its radius."""
+    known: dict[str, Any] = {
+        "utility": utility,
+        "limits": utility.range(2.0) if hasattr(utility, "range") else (-1.0, 0.0),
+        "prior": tuple(POINTS * deviation for deviation in deviations),
+        "unit_step": STEP,
+        "step": STEP,
+        "candidates": 16,
+        "curvature": getattr(utility, "curvature", None),
+    }
+    return Objective(**{**known, **changes})
+
+
+def steps(units: Array) -> Integers:
+    return np.rint(np.asarray(units) / STEP).astype(np.int64).ravel()
+
+
+def target(mechanism: Objective, units: Array, epsilon: float) -> Target:
+    rate = epsilon / spread_of(True)
+    return Target(mechanism.total(steps(units)), rate, mechanism.precisions, POINTS)
+
+
+def bend_of(one: Target) -> Any:
+    return one.total.bend  # type: ignore[attr-defined]
+
+
+def slope(units: Array, point: Array) -> Array:
+    """Concave, with a kink and no curvature at all: minus the distance."""
+    return np.asarray(-np.sqrt(((units - point) ** 2).sum(axis=1)))
+
+
+def cloud(n: int, size: int, *, centre: float = 0.2, spread: float = 0.25, seed: int = 3) -> Array:
+    units = centre + spread * np.random.default_rng(seed).normal(size=(n, size))
+    return units / np.maximum(np.sqrt((units**2).sum(axis=1)), 1.0)[:, None]
+
+
+def flat(distances: Array) -> Array:
+    return np.zeros(np.shape(distances))
+
+
+# utility, changes, deviations of the base measure, units, epsilon
+CASES: dict[str, tuple[Any, dict[str, Any], tuple[float, ...], Array, float]] = {
+    "a line, squares": (SquaredDistance(), {}, (1.0,), cloud(40, 1), 1.0),
+    "a line, robust": (RobustDistance(0.1), {}, (0.7,), cloud(300, 1), 1.0),
+    "a line, hardly any information": (RobustDistance(1.0), {}, (3.0,), cloud(2, 1), 0.5),
+    "a line, at its end": (SquaredDistance(), {}, (1.0,), np.ones((400, 1)), 2.0),
+    "a line, a kink": (slope, {"limits": (-2.0, 0.0), "curvature": flat}, (0.5,), cloud(30, 1), 2.0),
+    "a disc, squares": (SquaredDistance(), {}, (1.0, 0.3), cloud(60, 2), 1.0),
+    "a disc, robust": (RobustDistance(0.15), {}, (0.8, 0.5), cloud(200, 2), 1.0),
+    "a disc, at its edge": (RobustDistance(0.5), {}, (1.0, 1.0), cloud(200, 2, centre=0.9, spread=0.05), 2.0),
+    "a disc, no unit": (SquaredDistance(), {}, (0.6, 0.4), np.zeros((0, 2)), 1.0),
+}
+
+
+def grid_law(one: Target, size: int) -> tuple[Integers, Array]:
+    """Points of a fine grid of the ball and their stated probabilities, by the definition."""
+    axis = np.linspace(-1, 1, 4001 if size == 1 else 121) * POINTS
+    middle = (axis[1:] + axis[:-1]) / 2
+    points = np.stack([part.ravel() for part in np.meshgrid(*[middle] * size, indexing="ij")], axis=1)
+    points = np.rint(points[(points**2).sum(axis=1) <= float(POINTS) ** 2]).astype(np.int64)
+    logs = np.array(
+        [one.rate * one.total(point) - float(one.precisions @ (point.astype(float) ** 2)) for point in points]
+    )
+    weights = np.exp(logs - logs.max())
+    return points, weights / weights.sum()
+
+
+def cells(points: Integers, probabilities: Array, draws: Integers, count: int) -> tuple[Array, Array]:
+    """Observed numbers and probabilities in cells between quantiles of each coordinate."""
+    place = np.zeros(len(points), dtype=np.int64), np.zeros(len(draws), dtype=np.int64)
+    for axis in range(points.shape[1]):
+        order = np.argsort(points[:, axis], kind="stable")
+        sums = np.cumsum(probabilities[order])
+        cuts = np.unique(points[order][np.searchsorted(sums, np.arange(1, count) / count), axis])
+        # Between two columns of the grid, so that no column is cut.
+        gap = POINTS // (4000 if points.shape[1] == 1 else 120)
+        for where, table in zip(place, (points, draws), strict=True):
+            where *= count
+            where += np.searchsorted(cuts + gap, table[:, axis])
+    most = count ** points.shape[1]
+    expected = np.bincount(place[0], weights=probabilities, minlength=most)
+    return np.bincount(place[1], minlength=most).astype(np.float64), expected
+
+
+def p_value(observed: Array, expected: Array) -> float:
+    kept = expected * observed.sum() >= 10
+    observed, expected = (np.append(x[kept], x[~kept].sum()) for x in (observed, expected * observed.sum()))
+    if expected[-1] < 10:
+        observed, expected = observed[:-1], expected[:-1]
+    return float(chisquare(observed, expected * observed.sum() / expected.sum()).pvalue)
+
+
+def drawn(one: Target, draws: int, seed: int) -> Integers:
+    source, found = SeededRandomness(seed), best_envelope(one, bend_of(one))
+    points = (found.draw(one, source) for _ in range(50 * draws))
+    kept = np.array(list(islice((point for point in points if point is not None), draws)))
+    assert len(kept) == draws, "proposals are hardly ever accepted"
+    return kept
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_points_have_the_stated_law(case: str) -> None:
+    """Chi-square against quadrature of the definition, 1,500 draws, level 1e-6; the seed is fixed."""
+    utility, changes, prior, units, epsilon = CASES[case]
+    one = target(objective(utility, prior, **changes), units, epsilon)
+    points, probabilities = grid_law(one, len(prior))
+    draws = drawn(one, 1500, seed=1)
+    observed, expected = cells(points, probabilities, draws, 16 if len(prior) == 1 else 5)
+    assert p_value(observed, expected) > LEVEL
+    assert ((draws**2).sum(axis=1) <= POINTS**2).all()
+
+
+def test_a_rate_larger_by_the_root_of_two_is_caught_by_the_same_check() -> None:
+    utility, changes, prior, units, epsilon = CASES["a line, robust"]
+    one = target(objective(utility, prior, **changes), units, epsilon)
+    faulty = Target(one.total, one.rate * math.sqrt(2), one.precisions, POINTS)
+    points, probabilities = grid_law(one, 1)
+    assert p_value(*cells(points, probabilities, drawn(faulty, 1500, seed=2), 16)) < LEVEL
+
+
+def test_a_draw_of_the_mechanism_is_one_of_that_law() -> None:
+    """From integer coordinates to a point, 400 draws, level 1e-6; scales as they are calibrated."""
+    utility, changes, prior, units, _ = CASES["a disc, robust"]
+    mechanism = objective(utility, prior, **changes)
+    sensitivity = Sensitivity(spread_of(True), Supremum(), "")
+    scale = calibrate(mechanism, sensitivity, Budget(1.0, 0.0), size=2)
+    source = SeededRandomness(4)
+    draws = np.array([mechanism.draw(steps(units), scale, randomness=source) for _ in range(400)])
+    points, probabilities = grid_law(target(mechanism, units, 1.0), 2)
+    assert p_value(*cells(points, probabilities, draws, 4)) > LEVEL
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("case", CASES)
+def test_many_points_of_the_system_have_the_stated_law(case: str) -> None:
+    """The same with 20,000 draws of the private source, level 1e-6 a test, anew in each run."""
+    utility, changes, prior, units, epsilon = CASES[case]
+    one = target(objective(utility, prior, **changes), units, epsilon)
+    found, source, kept = best_envelope(one, bend_of(one)), SystemRandomness(), []
+    while len(kept) < 20_000:
+        point = found.draw(one, source)
+        kept += [] if point is None else [point]
+    assert p_value(*cells(*grid_law(one, len(prior)), np.array(kept), 12 if len(prior) == 1 else 4)) > LEVEL
+
+
+# The envelope --------------------------------------------------------------------------------------------------------
+
+
+def excesses(one: Target, found: Envelope, moves: Integers) -> list[float]:
+    """How far the envelope lies above the weight at several points of the ball; exact, then rounded."""
+    result = []
+    for move in moves:
+        point = found.place + move
+        if not one.inside(point[None])[0]:
+            continue
+        holding = [component for component in found.components if component.holds(move[None])[0]]
+        assert len(holding) == 1, "components share out the ball"
+        gain = one.total(point) - found.base
+        result.append(float(holding[0].exponent(move) - one.exponent(point, found.place, gain)))
+    return result
+
+
+HARD = {
+    **{name: case for name, case in CASES.items() if "no unit" not in name},
+    "many coordinates": (RobustDistance(0.3), {}, (0.5, 0.4, 0.3, 0.2, 0.1, 0.05), cloud(500, 6), 1.0),
+    "two camps": (RobustDistance(0.05), {}, (1.0, 1.0), np.repeat([[0.6, 0.0], [-0.6, 0.1]], [70, 60], axis=0), 3.0),
+    "large epsilon": (RobustDistance(0.5), {}, (1.0, 0.5), cloud(3000, 2), 50.0),
+}
+
+
+@pytest.mark.parametrize("case", HARD)
+def test_no_weight_lies_above_the_envelope(case: str) -> None:
+    """At points near and far in all directions, and where components meet."""
+    utility, changes, prior, units, epsilon = HARD[case]
+    one = target(objective(utility, prior, **changes), units, epsilon)
+    found = best_envelope(one, bend_of(one))
+    rng = np.random.default_rng(5)
+    directions = rng.normal(size=(400, len(prior)))
+    directions /= np.sqrt((directions**2).sum(axis=1))[:, None]
+    lengths = np.geomspace(2.0, 2.0 * POINTS, 400)
+    meeting = found.components[0].most * (1 + 1e-6 * rng.normal(size=400))
+    moves = np.concatenate([directions * lengths[:, None], directions * meeting[:, None], np.zeros((1, len(prior)))])
+    below = excesses(one, found, np.rint(moves).astype(np.int64))
+    assert len(below) > 100
+    assert min(below) >= 0
+    # It touches nearly: not much is lost where most of the mass lies.
+    assert below[-1] < 1.0
+
+
+@pytest.mark.parametrize("start", [0.0, 0.3, 0.9])
+def test_an_envelope_around_any_place_is_valid(start: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However poorly the maximum is found: here it is not even looked for."""
+    monkeypatch.setattr(concave, "_maximum", lambda one, bend: np.array([-int(start * POINTS), 0]))
+    utility, changes, prior, units, epsilon = CASES["a disc, robust"]
+    one = target(objective(utility, prior, **changes), units, epsilon)
+    found = best_envelope(one, bend_of(one))
+    moves = np.rint(np.random.default_rng(6).normal(size=(600, 2)) * POINTS / 3).astype(np.int64)
+    assert min(excesses(one, found, moves)) >= 0
+
+
+def test_far_proposals_have_their_exact_share() -> None:
+    """By 100-digit decimals, and chi-square of 20,000 picks at level 1e-6."""
+    near = Component(0.25, np.array([2.0**-20, 3.0**-13]), 5000)
+    far = Component(-3.5, np.array([2.0**-24, 2.0**-25]), 2**25, 5000)
+    found = Envelope(np.zeros(2, dtype=np.int64), 0, (near, far))
+    with localcontext(wide(100)):
+        masses = [
+            Decimal(part.height).exp() / (Decimal(part.precisions[0]) * Decimal(part.precisions[1])).sqrt()
+            for part in (near, far)
+        ]
+        share = masses[1] / (masses[0] + masses[1])
+    low, high = envelope._far_share(near, far, 60)
+    assert low <= share <= high
+    assert high - low < Decimal(10) ** -50
+    assert math.isclose(math.exp(far.log_mass - found.log_mass), float(share), rel_tol=1e-12)
+    picked = found.pick(20_000, SeededRandomness(7))
+    observed = np.bincount(picked, minlength=2)
+    assert chisquare(observed, 20_000 * np.array([1 - float(share), float(share)])).pvalue > LEVEL
+
+
+def test_a_far_component_without_mass_is_never_picked_and_breaks_nothing() -> None:
+    near, far = Component(0.0, np.array([2.0**-20]), 5000), Component(-5000.0, np.array([2.0**-24]), 2**25, 5000)
+    assert not Envelope(np.zeros(1, dtype=np.int64), 0, (near, far)).pick(1000, SeededRandomness(8)).any()
+
+
+def test_laws_too_narrow_for_their_mass_to_be_known_have_one_component() -> None:
+    """With a deviation of about a step masses are not those of continuous laws; one component needs none."""
+    mechanism, units = objective(RobustDistance(0.3), (1.0,)), np.full((200, 1), 0.25)
+    one, other = (target(mechanism, units, epsilon) for epsilon in (1e3, 1e13))
+    assert len(best_envelope(one, bend_of(one)).components) == 2
+    assert len(best_envelope(other, bend_of(other)).components) == 1
+
+
+# What the sensitivity rests on ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e300, -1e300, 0.5, -0.25, 0.0, -1.0])
+def test_every_utility_is_within_its_range_whatever_it_returns(value: float) -> None:
+    found = utilities(lambda units, point: np.full(len(units), value), (-1.0, 0.0), np.zeros((5, 2)), np.zeros(2))
+    assert found.dtype == np.int64
+    assert (found == {0.5: STEPS, math.inf: STEPS, 1e300: STEPS, 0.0: STEPS, -0.25: 3 * STEPS // 4}.get(value, 0)).all()
+
+
+def test_the_objective_is_the_sum_of_all_utilities_in_any_order_and_of_nothing_else() -> None:
+    units = cloud(2 * BLOCK + 17, 3)
+    mechanism = objective(SquaredDistance(), (1.0, 1.0, 1.0))
+    point = np.array([0.3, -0.2, 0.1])
+    total = mechanism.total(steps(units))
+    expected = (4 - ((units - point) ** 2).sum(axis=1)).sum() / 4 * STEPS
+    assert total(steps(point)) == pytest.approx(expected, rel=1e-6)
+    for order in (slice(None, None, -1), np.random.default_rng(9).permutation(len(units))):
+        assert mechanism.total(steps(units[order]))(steps(point)) == total(steps(point))
+
+
+def test_a_utility_always_sees_as_many_units_and_cannot_change_them() -> None:
+    seen = []
+
+    def watching(units: Array, point: Array) -> Array:
+        seen.append((units.shape, point.shape, units.flags.writeable, point.flags.writeable))
+        return -np.ones(len(units))
+
+    mechanism = objective(watching, (1.0, 1.0))
+    for n in (1, 5, BLOCK, BLOCK + 1):
+        mechanism.total(steps(cloud(n, 2)))(np.zeros(2, dtype=np.int64))
+    assert set(seen) == {((BLOCK, 2), (2,), False, False)}
+    assert len(seen) == 5
+
+
+# Neighbours: u is 1 where unit and point have the same sign, so that one unit does all it can.
+def same_side(units: Array, point: Array) -> Array:
+    return np.asarray((units[:, 0] > 0) == (point[0] > 0), dtype=np.float64)
+
+
+def log_law(
+    units: Array, rate: float, utility: Function = same_side, limits: tuple[float, float] = (0.0, 1.0)
+) -> Array:
+    """Log probabilities of 400 points of the line."""
+    mechanism = objective(utility, (0.5,), limits=limits)
+    total = mechanism.total(steps(units))
+    points = np.linspace(-0.9975, 0.9975, 400)[:, None]
+    logs = np.array([rate * total(steps(point)) for point in points]) - (points[:, 0] ** 2) / (2 * 0.25)
+    return np.asarray(logs - np.logaddexp.reduce(logs))
+
+
+REPLACED = (np.array([[0.5], [0.5], [-0.5]]), np.array([[0.5], [-0.5], [-0.5]]))
+ADDED = (np.array([[0.5], [-0.5]]), np.array([[0.5], [-0.5], [-0.5]]))
+NEIGHBOURS = pytest.mark.parametrize(
+    ("pair", "public"), [(REPLACED, True), (ADDED, False)], ids=["replace-one", "add-or-remove-one"]
+)
+
+
+@NEIGHBOURS
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_log_ratios_of_neighbours_fill_an_interval_of_length_epsilon_and_no_more(
+    pair: tuple[Array, Array], public: bool, epsilon: float
+) -> None:
+    """By enumeration; the rest of epsilon is kept for roundings, two parts in a million."""
+    rate = epsilon / spread_of(public)
+    ratios = log_law(pair[1], rate) - log_law(pair[0], rate)
+    assert (1 - 3e-6) * epsilon <= np.ptp(ratios) <= epsilon
+    assert np.abs(ratios).max() <= epsilon
+
+
+@NEIGHBOURS
+def test_a_rate_that_forgets_one_direction_breaks_the_guarantee_in_the_same_enumeration(
+    pair: tuple[Array, Array], public: bool
+) -> None:
+    rate = 1.5 / spread_of(public)
+    assert np.ptp(log_law(pair[1], rate) - log_law(pair[0], rate)) > 1.4
+
+
+def test_a_single_ratio_comes_near_epsilon_where_few_points_are_on_one_side() -> None:
+    """Pure epsilon itself is nearly used: all but the replaced unit make one side unlikely."""
+    rate = 1.0 / spread_of(True)
+    sure = np.full((30, 1), 0.5)
+    moved = np.concatenate([sure[1:], [[-0.5]]])
+    ratios = log_law(moved, rate) - log_law(sure, rate)
+    assert 0.98 < np.abs(ratios).max() <= 1.0
+
+
+def test_a_utility_beyond_its_range_moves_nothing_further_than_stated() -> None:
+    """A planted fault that clipping has to catch: utilities a hundred times their range."""
+    rate = 1.0 / spread_of(True)
+    ratios = log_law(REPLACED[1], rate, lambda units, point: 100 * same_side(units, point)) - log_law(
+        REPLACED[0], rate, lambda units, point: 100 * same_side(units, point)
+    )
+    assert np.ptp(ratios) <= 1.0
+
+
+def test_the_price_is_the_spread_over_the_scale() -> None:
+    mechanism = objective(SquaredDistance(), (1.0,))
+    for public, factor in ((True, 2), (False, 1)):
+        sensitivity = Sensitivity(spread_of(public), Supremum(), "")
+        scale = calibrate(mechanism, sensitivity, Budget(0.5, 0.0), size=1)
+        assert scale == pytest.approx(factor * STEPS / 0.5, rel=3e-6)
+        assert mechanism.profile(sensitivity, scale).epsilon <= 0.5
+        assert mechanism.profile(sensitivity, scale).rho == pytest.approx(0.5**2 / 8, rel=1e-6)
+    assert mechanism.noise(3.0, 7).law == "choice"
+
+
+def test_squares_have_the_law_of_the_exponential_mechanism_for_the_mean() -> None:
+    """The older sampler knows the sum alone; log weights of both agree at every point, up to a constant."""
+    units, prior, n = cloud(200, 2), (0.8, 0.3), 200
+    older = Exponential(n, POINTS, tuple(POINTS * deviation for deviation in prior))
+    scale = 8.0 * POINTS**2  # epsilon = 1
+    one = target(objective(SquaredDistance(), prior), units, 1.0)
+    total = steps(units).reshape(-1, 2).sum(axis=0)
+    points = steps(np.random.default_rng(10).uniform(-0.7, 0.7, size=(60, 2))).reshape(-1, 2)
+    new = [one.rate * one.total(point) - float(one.precisions @ point.astype(float) ** 2) for point in points]
+    utility = [-(n * float(b @ b.astype(float)) - 2 * float(b @ total.astype(float))) / scale for b in points]
+    old = np.array(utility) - (points.astype(float) ** 2 / (2 * np.array(older.prior) ** 2)).sum(axis=1)
+    assert np.ptp(old) > 10
+    assert np.ptp(np.array(new) - old) < 1e-4
+
+
+# Candidates ----------------------------------------------------------------------------------------------------------
+
+
+def test_base_points_come_from_the_process_cut_to_the_ball() -> None:
+    """Chi-square against quadrature at level 1e-6, 3,000 draws."""
+    mechanism = objective(SquaredDistance(), (0.9, 0.4))
+    one = Target(mechanism.total(np.zeros(0, dtype=np.int64)), 0.0, mechanism.precisions, POINTS)
+    draws = mechanism.base_points(3000, SeededRandomness(11))
+    assert draws.shape == (3000, 2)
+    assert p_value(*cells(*grid_law(one, 2), draws, 5)) > LEVEL
+
+
+def test_without_a_curvature_one_of_the_candidates_is_chosen_by_its_exact_weight(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Chi-square over four fixed points, 2,000 draws, level 1e-6."""
+    points = steps([[-0.8], [-0.1], [0.3], [0.9]]).reshape(-1, 1)
+    monkeypatch.setattr(Objective, "base_points", lambda self, size, randomness: points)
+    mechanism = objective(SquaredDistance(), (0.5,), curvature=None)
+    units, epsilon = cloud(20, 1), 1.5
+    total = mechanism.total(steps(units))
+    weights = np.exp(epsilon / spread_of(True) * (np.array([total(point) for point in points]) - total(points[2])))
+    source, counts = SeededRandomness(12), np.zeros(4)
+    for _ in range(2000):
+        drawn_one = mechanism.draw(steps(units), spread_of(True) / epsilon, randomness=source)
+        counts[int(np.flatnonzero(points[:, 0] == drawn_one[0])[0])] += 1
+    assert chisquare(counts, 2000 * weights / weights.sum()).pvalue > LEVEL
+
+
+def test_candidates_need_no_concavity() -> None:
+    mechanism = objective(same_side, (0.5,), limits=(0.0, 1.0))
+    point = mechanism.draw(steps(np.full((60, 1), 0.4)), spread_of(True) / 5.0, randomness=SystemRandomness())
+    assert point[0] > 0
+
+
+# False statements ----------------------------------------------------------------------------------------------------
+
+
+def test_a_curvature_that_is_not_there_is_noticed() -> None:
+    mechanism = objective(RobustDistance(0.2), (1.0,), curvature=lambda distances: np.ones(np.shape(distances)))
+    one = target(mechanism, cloud(200, 1), 1.0)
+    with pytest.raises(NotConcave, match=r"^a weight lies above its envelope$"):
+        drawn(one, 500, seed=13)
+
+
+def test_a_second_maximum_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(concave, "_maximum", lambda one, bend: steps(np.array([0.05 + math.asin(0.05) / 20])))
+
+    def waves(units: Array, point: Array) -> Array:
+        return np.asarray((np.cos(20 * (units[:, 0] - point[0])) + point[0]) / 2)
+
+    one = target(objective(waves, (0.3,), limits=(-1.0, 1.0), curvature=flat), np.full((100, 1), 0.05), 1.0)
+    with pytest.raises(NotConcave, match=r"^a weight lies above its envelope$"):
+        drawn(one, 100, seed=15)
+
+
+def test_an_objective_that_bends_upwards_at_the_place_itself_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(concave, "_maximum", lambda one, bend: np.array([0]))
+    mechanism = objective(lambda units, point: (units[:, 0] - point[0]) ** 2 - 1, (1.0,), curvature=flat)
+    one = target(mechanism, np.zeros((50, 1)), 1.0)
+    with pytest.raises(NotConcave, match=r"^the objective bends upwards$"):
+        best_envelope(one, bend_of(one))
+
+
+def test_a_draw_ends_after_a_public_number_of_proposals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(envelope, "_yes", lambda exponent, randomness: False)
+    monkeypatch.setattr(concave, "MOST_PROPOSALS", 80)
+    one = target(objective(SquaredDistance(), (1.0,)), cloud(5, 1), 1.0)
+    with pytest.raises(NotAccepted, match=r"^no proposal was accepted$"):
+        draw_below(one, bend_of(one), SeededRandomness(14))
+
+
+# Mistakes before anything is charged ---------------------------------------------------------------------------------
+
+
+def in_place(units: Array, point: Array) -> Array:
+    units -= point
+    return np.asarray(-(units**2).sum(axis=1))
+
+
+def raising(units: Array, point: Array) -> Array:
+    raise RuntimeError("no such curve")
+
+
+def centred(units: Array, point: Array) -> Array:
+    return np.asarray(-((units - units.mean(axis=0) - point) ** 2).sum(axis=1) / 4)
+
+
+class Counting:
+    """Changes from call to call."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, units: Array, point: Array) -> Array:
+        self.calls += 1
+        return np.asarray(-((units - point) ** 2).sum(axis=1) / 4 / self.calls)
+
+
+def quarter(units: Array, point: Array) -> Array:
+    return np.asarray(-((units - point) ** 2).sum(axis=1) / 4)
+
+
+WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "it raises": (
+        raising,
+        {},
+        r"^The utility fails on made-up units, with RuntimeError: no such curve\. It takes units",
+    ),
+    "it writes": (in_place, {}, r"^The utility fails on made-up units, with ValueError: .*read-only"),
+    "no numbers": (lambda u, b: np.full(len(u), "a"), {}, r"^The utility fails on made-up units, with ValueError"),
+    "one number": (lambda u, b: 0.0, {}, r"^The utility of 1024 units must be 1024 numbers, got shape \(\)\.$"),
+    "a matrix": (lambda u, b: u, {}, r"^The utility of 1024 units must be 1024 numbers, got shape \(1024, 2\)\.$"),
+    "nan": (lambda u, b: np.sqrt(u[:, 0] - 5), {}, r"^The utility of made-up units within the bound is not finite"),
+    "elsewhere": (lambda u, b: quarter(u, b) - 9, {}, r"^All utilities of made-up units lie outside of utility_range="),
+    "the others": (centred, {}, r"^The utility of a unit must depend on that unit and the point alone; on made-up"),
+    "the calls": (Counting(), {}, r"^The utility of a unit must depend on that unit and the point alone; on made-up"),
+    "less curved": (quarter, {"curvature": lambda r: np.full(np.shape(r), 0.51)}, r"^The utility bends less than was"),
+    "cut off": (
+        quarter,
+        {"limits": (-0.3, 0.0), "curvature": lambda r: np.full(np.shape(r), 0.5)},
+        r"^The utility bends less than was stated, or leaves its range and bends the other way there",
+    ),
+    "a curvature that grows": (
+        quarter,
+        {"curvature": lambda r: r},
+        r"^The curvature must be finite, 0 or more, and may",
+    ),
+    "a negative curvature": (
+        quarter,
+        {"curvature": lambda r: -r},
+        r"^The curvature must be finite, 0 or more, and may",
+    ),
+    "a broken curvature": (
+        quarter,
+        {"curvature": lambda r: r["a"]},
+        r"^The curvature must be a number or a function of distances, and fails with IndexError: ",
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in sqrt")
+@pytest.mark.parametrize("case", WRONG)
+def test_a_utility_that_is_none_is_refused_on_made_up_units(case: str) -> None:
+    utility, changes, text = WRONG[case]
+    with pytest.raises(UsageError, match=text):
+        check_declared(objective(utility, (1.0, 0.5), **changes), 1.0)
+
+
+@pytest.mark.parametrize("knot", [0.03, 0.3, 3.0, 300.0])
+@pytest.mark.parametrize("size", [1, 3, 12])
+def test_the_utilities_of_the_package_keep_what_they_say(knot: float, size: int) -> None:
+    check_declared(objective(RobustDistance(knot), (1.0,) * size), 1.0)
+    check_declared(objective(SquaredDistance(), (1.0,) * size), 1.0)
+
+
+@pytest.mark.parametrize("utility", [SquaredDistance(), RobustDistance(0.2), RobustDistance(2.0)], ids=str)
+def test_the_curvature_of_the_package_is_the_least_eigenvalue_of_the_second_derivative(utility: Any) -> None:
+    """Against second differences along and across the line to the unit."""
+    h = 1e-4
+    for distance in (0.0, 0.1, 0.5, 1.9):
+        unit = np.array([[distance, 0.0]])
+        seconds = [
+            -(utility(unit, h * way) + utility(unit, -h * way) - 2 * utility(unit, 0 * way))[0] / h**2
+            for way in np.eye(2)
+        ]
+        assert min(seconds) == pytest.approx(float(utility.curvature(np.array(distance))), rel=1e-4)
+    low, high = utility.range(2.0)
+    assert low == pytest.approx(float(utility(np.array([[2.0]]), np.zeros(1))[0]), rel=1e-12)
+    assert high == 0.0
+
+
+@pytest.mark.parametrize("knot", [0, -1.0, math.inf, math.nan, "a"], ids=str)
+def test_a_knot_that_is_none_is_refused(knot: Any) -> None:
+    with pytest.raises(UsageError, match=r"^knot must be a positive number, in the units of the curves, got "):
+        RobustDistance(knot)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"limits": (0.0, 0.0)}, r"^limits must be two finite numbers \(low, high\), the public range of one unit's"),
+        ({"limits": (0.0, math.inf)}, r"^limits must be two finite numbers"),
+        ({"limits": (-1.7e308, 1.7e308)}, r"^limits must be two finite numbers"),
+        (
+            {"prior": ()},
+            r"^The base measure needs a deviation of at least 64 of the 16777216 lattice steps in the radius",
+        ),
+        ({"prior": (63.0,)}, r"^The base measure needs a deviation of at least 64"),
+        ({"prior": (math.nan,)}, r"^The base measure needs a deviation of at least 64"),
+        ({"curvature": None, "candidates": 0}, r"^candidates must be between 1 and 65536, got 0\.$"),
+    ],
+    ids=["empty", "infinite", "too wide", "no prior", "narrow", "nan", "no candidates"],
+)
+def test_mechanisms_that_are_none_are_refused(changes: dict[str, Any], text: str) -> None:
+    with pytest.raises(UsageError, match=text):
+        objective(SquaredDistance(), (1.0,), **changes)
+
+
+@pytest.mark.parametrize("length", [3, 2 * (MOST_UNITS + 1)])
+def test_units_of_another_length_or_too_many_are_refused(length: int) -> None:
+    with pytest.raises(UsageError, match=r"^Units have 2 coordinates each, and there are at most 1048576 of them\.$"):
+        objective(SquaredDistance(), (1.0, 1.0)).draw(
+            np.zeros(length, dtype=np.int64), 1.0, randomness=SystemRandomness()
+        )
+
+
+def test_a_utility_of_another_shape_is_refused_wherever_it_is_asked() -> None:
+    with pytest.raises(UsageError, match=r"^A utility of 4 units is 4 numbers, got shape \(2,\)\.$"):
+        utilities(lambda units, point: point, (0.0, 1.0), np.zeros((4, 2)), np.zeros(2))
+
+
+def test_warnings_of_a_utility_stay_inside() -> None:
+    """They are errors in this test run, and would say something about a unit."""
+
+    def noisy(units: Array, point: Array) -> Array:
+        import warnings
+
+        warnings.warn("a unit is odd", stacklevel=1)
+        return np.asarray(-((units - point) ** 2).sum(axis=1)) + 0 * np.log(units[:, 0] - 2)
+
+    mechanism = objective(noisy, (0.5,), limits=(-4.0, 0.0))
+    assert mechanism.draw(steps(cloud(3, 1)), spread_of(True), randomness=SystemRandomness()).shape == (1,)
+
+
+def test_the_supremum_is_the_largest_change() -> None:
+    assert Supremum()([1.0, -3.0, 2.0]) == 3.0
+    assert Supremum().over_l2(5) == 1.0
