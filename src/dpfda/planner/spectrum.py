@@ -67,11 +67,14 @@ def turned_by_choice(rate: float, frequencies: Array, precision: Array) -> Array
     """The same for the exponential mechanism with density `exp(rate tr V'CV - tr V'PV / 2)`, (size, size).
 
     Awan et al., Theorem 3.3: near its mode the law is normal, and the angle between i and j has the precision
-    `2 (a_i - a_j)` with `a = rate l - p/2`.
+    `2 (a_i - a_j)` with `a = rate l - p/2`. The base measure turns the mode itself, towards its own axes: by the entry
+    (i, j), as large as it may be, over the gap without it less over the gap with it.
     """
-    exponents = rate * reference(frequencies) ** 2 - precision / 2
-    gaps = np.maximum(exponents[:, None] - exponents[None, :], 1e-100)
-    return 1 / (2 * gaps)
+    deviations = reference(frequencies)
+    without, drawn = _gaps(deviations), (precision[None, :] - precision[:, None]) / (2 * rate)
+    gaps = np.maximum(without + np.maximum(drawn, 0.0), 1e-100)
+    turned = np.outer(deviations, deviations) * (1 / without - 1 / gaps)
+    return 1 / (2 * rate * gaps) + turned**2
 
 
 def _gaps(deviations: Array) -> Array:
