@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from bench import dti, mean_error, mechanisms, million, processes, startup
+from bench import dti, frames, mean_error, mechanisms, million, processes, startup
 
 
 @click.command()
@@ -27,6 +27,7 @@ def main(data: Path | None, repetitions: int, rows: int, quick: bool) -> None:
         console.print("DTI: not run. Say --data FOLDER (make bench DATA=FOLDER) with dti_cca.csv in it.")
     mechanisms.run(console, repetitions=max(2, repetitions // 2))
     processes.run(console, quick=quick)
+    frames.run(console)
     million.run(console, folder=Path("bench-output"), rows=rows)
     startup.run(console)
 

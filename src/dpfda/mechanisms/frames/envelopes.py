@@ -105,7 +105,7 @@ def least_tilt(excess: Array, weight: int) -> float:
     tilt = float(weight)
     if weight == 0:
         smallest = 2 * float(excess.min())
-        if smallest > 0 and float((0.5 / excess).sum()) <= 1:
+        if smallest >= 1 and float((0.5 / excess).sum()) <= 1:
             return 0.0
         tilt = max(1 - smallest, 1e-6)  # at the smallest excess alone the sum is 1 or more there, or nearly
     # The left side is convex and falls: from below Newton's steps never pass the root.

@@ -40,6 +40,8 @@ def _renew(frames: Array, column: int, matrix: Array, randomness: Randomness) ->
     values, axes = np.linalg.eigh(free.transpose(0, 2, 1) @ matrix @ free)
     directions = free @ axes
     coordinates = np.einsum("nij,ni->nj", directions, frames[:, :, column])
+    # A vector along an axis exactly has no direction in the others: any will do.
+    coordinates = np.where(np.abs(coordinates) < 1e-100, 1e-100, coordinates)
     for place in range(coordinates.shape[1]):
         squares = coordinates**2
         squares[:, place] = 0.0

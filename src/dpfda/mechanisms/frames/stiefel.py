@@ -15,6 +15,7 @@ from dpfda.mechanisms.randomness import Randomness, SystemRandomness
 
 LARGEST_ENTRY = 1e100
 MOST_NUMBERS = 2**21  # in the largest array of one batch
+MOST_WORK = 2**31  # normal numbers without one acceptance, a minute or two
 
 
 def draw_frames(A: ArrayLike, k: int, size: int = 1, *, randomness: Randomness | None = None) -> Array:
@@ -22,7 +23,8 @@ def draw_frames(A: ArrayLike, k: int, size: int = 1, *, randomness: Randomness |
 
     Exact draws by rejection, not a Markov chain; exact up to the rounding of doubles, `2^-50 |A|` in the exponent.
     The density depends on the span of V alone, so V is uniform among the frames of its span: a span is drawn, of V or
-    of what is orthogonal to it, whichever is smaller, and then a uniform frame of it.
+    of what is orthogonal to it, whichever is smaller, and then a uniform frame of it. Typically one proposal in two is
+    accepted, for tens of columns too; where none is in a minute or two, an error says so.
     """
     source = SystemRandomness() if randomness is None else randomness
     matrix = check_matrix(A)
@@ -116,14 +118,19 @@ class Spans:
     def draw(self, size: int, randomness: Randomness) -> Array:
         """Exact draws, (size, side, k)."""
         found: list[Array] = []
-        missing, tried, kept = size, 8, 4
+        missing, tried, kept = size, 0, 0
         most = max(16, MOST_NUMBERS // (self.side * (len(self.levels) + 1)))
         while missing > 0:
-            batch = min(math.ceil(1.1 * missing * tried / max(kept, 1)) + 16, most)
+            batch = min(math.ceil(1.1 * missing * (tried + 8) / (kept + 4)) + 16, most)
             frames = self.propose(batch, randomness)
             tried, kept = tried + batch, kept + len(frames)
             found.append(frames[:missing])
             missing -= len(found[-1])
+            if not kept and tried * self.side * (len(self.levels) + 1) > MOST_WORK:
+                raise UsageError(
+                    f"None of {tried} proposals was accepted for {len(self.levels) + 1} of {self.side} dimensions. "
+                    "Take fewer columns, or nearly all of them."
+                )
         return np.concatenate(found)
 
 
