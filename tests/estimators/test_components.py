@@ -122,7 +122,7 @@ def test_the_markov_chain_is_stamped_approximate():
 def test_scores_of_public_curves_are_taken_around_the_mean():
     est = estimator(epsilon=50.0).fit(CURVES + 0.3, grid=T)
     public = 0.3 + np.outer([0.5, -0.5], SHAPES[1])
-    scores = est.transform(public, grid=T)
+    scores = est.scores(public, T)
     assert np.abs(scores[:, 1]) == pytest.approx([0.5, 0.5], abs=0.05)
     assert np.abs(scores[:, 0]).max() < 0.05
     assert np.abs(est.release_.curves(scores, T) - public).max() < 0.1

@@ -1,4 +1,4 @@
-"""MeanFunction as scikit-learn knows it: parameters, clones, pickles; and nothing fitted remembers a record."""
+"""The estimators as scikit-learn knows them: parameters, clones, pickles; and nothing fitted remembers a record."""
 
 from __future__ import annotations
 
@@ -25,11 +25,17 @@ def marked():
     return np.random.default_rng(0).normal(size=(ROWS, WIDTH))
 
 
-CHECKS = list(estimator_checks_generator(dpfda.MeanFunction(**GOOD), mark="skip"))
+CHECKS = [
+    (estimator, check)
+    for kind in (dpfda.MeanFunction, dpfda.CovarianceFunction, dpfda.FPCA)
+    for estimator, check in estimator_checks_generator(kind(**GOOD), mark="skip")
+]
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("place", range(len(CHECKS)), ids=lambda place: _name(CHECKS[place][1]))
+@pytest.mark.parametrize(
+    "place", range(len(CHECKS)), ids=lambda place: f"{type(CHECKS[place][0]).__name__}-{_name(CHECKS[place][1])}"
+)
 def test_scikit_learn_accepts_the_estimator(place):
     """Every check of check_estimator; none is declared to fail."""
     estimator, check = CHECKS[place]

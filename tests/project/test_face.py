@@ -20,9 +20,13 @@ README = (ROOT / "README.md").read_text()
 NAMES = [
     "Budget",
     "Certificate",
+    "CovarianceFunction",
     "Curator",
     "Curves",
     "Domain",
+    "FPCA",
+    "FunctionOnScalarRegression",
+    "Maximiser",
     "MeanFunction",
     "Plan",
     "Release",

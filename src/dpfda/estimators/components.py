@@ -187,9 +187,12 @@ class FPCA(MomentsEstimator):
         self.n_features_in_ = curves.source.width
         return self
 
-    def transform(self, X: ArrayLike, *, grid: ArrayLike) -> Array:
-        """Scores of public curves on a grid; scores of the data themselves would not be private, (m, q) -> (m, k)."""
-        return self.release_.scores(X, grid)
+    def scores(self, values: ArrayLike, grid: ArrayLike) -> Array:
+        """Scores of public curves on a grid, (..., q) -> (..., k).
+
+        Not called `transform`: a pipeline would apply it to the data themselves, whose scores are not private.
+        """
+        return self.release_.scores(values, grid)
 
     def _drawn(self, curves: Curves, plan: FramesPlan) -> ComponentsRelease:
         """Components by the exponential mechanism, and the variances along them if they are paid for."""
