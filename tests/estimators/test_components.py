@@ -79,6 +79,9 @@ def test_through_a_covariance_the_variances_cost_nothing():
     est = estimator().fit(CURVES, grid=T)
     assert est.explained_variance_ == pytest.approx([0.12, 0.03], abs=0.02)
     assert est.release_.explained_ratio.sum() <= 1 + 1e-12
+    assert (np.diff(est.explained_variance_) <= 0).all()
+    inner = est.release_.frame.T @ est.covariance_.coordinates @ est.release_.frame
+    assert abs(inner[0, 1]) < 1e-9  # scores on them are uncorrelated
     assert est.covariance_.eigenvalues[0] == pytest.approx(est.explained_variance_[0], rel=0.1)
 
 
@@ -229,6 +232,11 @@ MISTAKES = {
         {"mechanism": "exponential", "basis": "bernstein"},
         UsageError,
         "Second moments need an orthonormal basis, and Bernstein is none.",
+    ),
+    "kernel": (
+        {"kernel": Gaussian(0.3)},
+        UsageError,
+        "kernel is the base measure of mechanism='exponential', which is not considered here. Leave it out.",
     ),
     "bound": ({"bound": None}, UsageError, "A principal component needs exactly one of bound and limits"),
 }

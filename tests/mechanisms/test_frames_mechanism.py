@@ -334,7 +334,7 @@ def test_an_exponent_beyond_doubles_is_not_drawn() -> None:
 def test_the_price_is_the_nuclear_norm_over_the_scale(mechanism: Frames | Gibbs) -> None:
     profile = mechanism.profile(Sensitivity(8.0, Nuclear(), "eight"), 4.0)
     assert profile == RangeProfile(math.nextafter(2.0, 3.0))
-    assert mechanism.noise(4.0, 6) == Noise("choice", (6,), (4.0,))
+    assert mechanism.noise(4.0, 6) == Noise("frame", (6,), (4.0,))
     assert mechanism.norm == Nuclear()
     assert mechanism.pure
 

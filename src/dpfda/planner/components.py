@@ -65,9 +65,15 @@ class FramesPlan:
         return subspace_error(turned, k, self.request.domain.dimension)
 
     @property
+    def hidden(self) -> str:
+        """Why nothing could be seen in the release, or nothing: less weight on the data than on the base measure."""
+        return "the data would weigh less than the base measure" if self.rate < 1 else ""
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What should be known before anything is spent."""
-        return (*self.budget.warnings(self.n), *self.stamps)
+        seen = (f"Nothing could be seen: {self.hidden}.",) if self.hidden else ()
+        return (*self.budget.warnings(self.n), *seen, *self.stamps)
 
     @property
     def stamps(self) -> tuple[str, ...]:
@@ -131,6 +137,10 @@ def plan_components(request: Request, *, k: int, joint: bool, base: str) -> Comp
     if name in ("auto", "covariance"):
         through = plan_moments(replace(request, mechanism="auto", kernel=None), lead=joint, k=k)
         if name == "covariance" or joint:
+            if request.kernel is not None:
+                raise UsageError(
+                    "kernel is the base measure of mechanism='exponential', which is not considered here. Leave it out."
+                )
             return through
         drawn = plan_frames(request, k=k, base=base)
         better = drawn.subspace_error(k) < through.subspace_error(k)

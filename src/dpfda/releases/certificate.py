@@ -103,9 +103,8 @@ class Certificate:
         if self.noise_rms == 0:
             return "There is no noise band: no noise was added, the release was drawn as a whole."
         more = f", {self.shrunk_by}" if self.shrunk_by else ""
-        if self.power == 2:
-            return f"The size of the noise does not cover what clipping, the finite basis{more} or the sampling of people did."
-        return f"The noise band does not cover what clipping, the finite basis{more} or the sampling of people did."
+        what = "size of the noise" if self.power == 2 else "noise band"
+        return f"The {what} does not cover what clipping, the finite basis{more} or the sampling of people did."
 
     def _mechanism(self) -> str:
         noise = "" if self.noise == self.mechanism else f", {self.noise}"

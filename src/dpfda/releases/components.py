@@ -161,10 +161,15 @@ def smoothest_first(frame: Array, frequencies: Array) -> Array:
 
 
 def principal(matrix: Array, frequencies: Array, noise: float, k: int) -> Array:
-    """The first k eigenvectors of a noisy covariance, (size, size) -> (size, k).
+    """The first k components of a noisy covariance, largest variance first, (size, size) -> (size, k).
 
-    Where noise hides what the data say, smooth functions go first: a public multiple of the noise's deviation, falling
-    off with the frequency, is added to the diagonal. It loses its weight as the number of units grows.
+    Where noise hides what the data say, smooth functions go first into their span: a public multiple of the noise's
+    deviation, falling off with the frequency, is added to the diagonal. It loses its weight as the number of units
+    grows. Within the span the covariance alone decides; its ties are broken by smoothness.
     """
-    _, vectors = np.linalg.eigh(matrix + np.diag(noise / (1 + frequencies**2)))
-    return with_signs(vectors[:, ::-1][:, :k])
+    smooth = np.diag(1 / (1 + frequencies**2))
+    _, vectors = np.linalg.eigh(matrix + noise * smooth)
+    span = vectors[:, ::-1][:, :k]
+    tie = 1e-9 * max(float(np.trace(matrix)), noise, 1e-300)
+    _, turn = np.linalg.eigh(span.T @ (matrix + tie * smooth) @ span)
+    return with_signs(span @ turn[:, ::-1])

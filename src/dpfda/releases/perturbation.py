@@ -90,15 +90,16 @@ class Equations:
     def _multiplier(self, c: Array, level: float) -> float:
         """How many deviations cover all of `h'F` with at least this probability, for c and for whatever h may be.
 
-        Gaussian rows of one shape make the same law of any h. Radial rows do not quite: sums of several have lighter
-        tails than a single one, so beside c itself each row by itself is looked at.
+        Gaussian rows of one shape make the same law of any h. Radial rows do not quite: sums of several lie between the
+        law of a single row and the Gaussian one, so beside c itself these ends are looked at.
         """
+        scales = np.sqrt(c**2 @ self.variances)
+        normal = multiplier(self.basis, Noise("gaussian", (1,) * len(scales), tuple(scales.tolist())), level)
         if self.of_products.law == "gaussian":
-            scales = np.sqrt(c**2 @ self.variances)
-            return multiplier(self.basis, Noise("gaussian", (1,) * len(scales), tuple(scales.tolist())), level)
+            return normal
         law = _in_ratios(self.of_products)
         rows = max(quantile(_suprema(self.basis, *law, len(c), row), level) for row in range(len(c)))
-        return max(rows, quantile(suprema(self.basis, self.of_products, c), level))
+        return max(normal, rows, quantile(suprema(self.basis, self.of_products, c), level))
 
 
 def suprema(basis: Basis, noise: Noise, c: Array) -> Array:
@@ -141,7 +142,7 @@ def _paths(law: Law, sizes: tuple[int, ...], scales: tuple[float, ...], side: in
 
 
 @lru_cache(maxsize=16)
-def _sizes(
+def _lengths(
     law: Law, sizes: tuple[int, ...], ratios: tuple[float, ...], scales: tuple[float, ...]
 ) -> tuple[Array, Array]:
     noise = Noise(law, sizes, ratios)
@@ -150,17 +151,25 @@ def _sizes(
     return np.sqrt(sample**2 @ (1 / noise.variances)), norms
 
 
+@lru_cache(maxsize=64)
+def _spread(
+    law: Law, sizes: tuple[int, ...], ratios: tuple[float, ...], scales: tuple[float, ...], level: float
+) -> tuple[float, float]:
+    lengths, norms = _lengths(law, sizes, ratios, scales)
+    length, norm = quantile(np.sort(lengths), level), quantile(np.sort(norms), level)
+    both = quantile(np.sort(np.maximum(lengths / length, norms / norm)), level)
+    return length * both, norm * both
+
+
 def spread(noise: Noise, scales: Array, level: float) -> tuple[float, float]:
     """How large noise in a symmetric matrix gets but for a chance, both at once.
 
     In deviations of its entries, and in operator norm after rows and columns have been divided by `scales`.
     """
-    # Rounded down, which makes the norm larger, and samples are shared.
+    # Rounded down, which makes the norm larger, so that samples are shared.
     rounded = tuple(float(f"{scale * (1 - 1e-6):.6g}") for scale in scales)
-    lengths, norms = _sizes(*_in_ratios(noise), rounded)
-    length, norm = quantile(np.sort(lengths), level), quantile(np.sort(norms), level)
-    both = quantile(np.sort(np.maximum(lengths / length, norms / norm)), level)
-    return length * both, norm * both * max(noise.scales)
+    length, norm = _spread(*_in_ratios(noise), rounded, level)
+    return length, norm * max(noise.scales)
 
 
 def quantile(ordered: Array, level: float) -> float:

@@ -86,7 +86,7 @@ class Frames:
 
     def noise(self, scale: float, size: int) -> Noise:
         """A choice adds nothing, and the law says so."""
-        return Noise("choice", (side_of(size) * self.k,), (scale,))
+        return Noise("frame", (side_of(size) * self.k,), (scale,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Gibbs:
         return cells
 
     def noise(self, scale: float, size: int) -> Noise:
-        return Noise("choice", (side_of(size) * self.k,), (scale,))
+        return Noise("frame", (side_of(size) * self.k,), (scale,))
 
 
 def _check(k: int, precision: tuple[float, ...] | None) -> None:
