@@ -147,6 +147,20 @@ def test_a_curvature_that_falls_gives_two_ends() -> None:
     assert found.to_dict()["privacy_rms"] == [found.privacy_rms(near), found.privacy_rms(far)]
 
 
+def test_a_plan_warns_of_draws_that_may_never_end() -> None:
+    """Measured acceptances: 1e-3 at knot 0.3 and size 20, 3e-4 at 0.1 and 8, none seen at 0.1 and 20."""
+    text = "may take more proposals than are made"
+    for knot, size, slow in ((0.3, 20, False), (0.1, 8, False), (0.1, 20, True)):
+        found = plan(utility=RobustDistance(knot), bound=1.0, size=size)
+        assert any(text in warning for warning in found.warnings) == slow
+
+
+def test_the_curvature_across_belongs_to_the_utilitys_own() -> None:
+    assert plan(utility=RobustDistance(0.5)).mechanism.across is not None
+    assert plan(utility=RobustDistance(0.5), curvature=0.001).mechanism.across is None
+    assert plan().mechanism.across is None
+
+
 def test_without_a_curvature_nothing_is_predicted() -> None:
     found = plan(utility=lambda units, point: -np.ones(len(units)), utility_range=(-1.0, 0.0))
     assert found.curvatures() is None

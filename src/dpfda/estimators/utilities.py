@@ -63,3 +63,7 @@ class RobustDistance:
     def curvature(self, distances: Array) -> Array:
         """At least so strongly it bends at these distances."""
         return np.asarray((1 + (distances / self.knot) ** 2) ** -1.5)
+
+    def across(self, distances: Array) -> Array:
+        """So strongly it bends across the line to the unit: far away that is most of all directions."""
+        return np.asarray((1 + (distances / self.knot) ** 2) ** -0.5)

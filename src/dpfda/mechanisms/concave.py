@@ -21,7 +21,8 @@ class NotAccepted(RuntimeError):
     """No proposal was accepted within the public number of them."""
 
 
-Bend = Callable[[Integers, Array], Array]  # a place and radii to how strongly the objective bends within each
+# A place and radii to how strongly the objective bends within each of them, in every coordinate, (radii, size).
+Bend = Callable[[Integers, Array], Array]
 
 
 def draw_below(target: Target, bend: Bend, randomness: Randomness) -> Integers:
@@ -105,6 +106,7 @@ def _components(
     height = loss + tilt * (target.radius**2 - float((place * place).sum())) * (1 + 1e-9) + 1e-9
     own = 2 * (target.precisions + tilt)
     farthest = math.ceil(radii[-1])
+    least = falls.min(axis=1)  # in any direction
     found: list[tuple[Component, ...]] = []
     for index, radius in enumerate(radii):
         last = index == len(radii) - 1
@@ -114,11 +116,11 @@ def _components(
             continue
         # What lies beyond, below normal laws of several widths.
         widths = np.array([0.0])
-        if falls[index] > 0:
-            widths = np.geomspace(min(falls[index], 1 / radii[-1] ** 2), falls[index], 12)
+        if least[index] > 0:
+            widths = np.geomspace(min(least[index], 1 / radii[-1] ** 2), least[index], 12)
         above = [
             _normal(height + float(excess), left, own + width, farthest, near.most)
-            for width, excess in zip(widths, _excess(widths, radii, falls, near.most), strict=True)
+            for width, excess in zip(widths, _excess(widths, radii, least, near.most), strict=True)
         ]
         found.append((near, min(above, key=lambda component: component.log_mass)))
     return found
@@ -152,7 +154,7 @@ def _excess(widths: Array, radii: Array, falls: Array, start: int) -> Array:
 
 def _deviations(target: Target, bend: Bend, place: Integers) -> Array:
     """About how far the law reaches around a place in every coordinate, (size,)."""
-    bending = target.rate * bend(place, np.array([1.0]))[0]
+    bending = target.rate * bend(place, np.array([1.0]))[0]  # (size,)
     return np.asarray(np.minimum(1 / np.sqrt(2 * target.precisions + bending), float(target.radius)))
 
 

@@ -28,10 +28,10 @@ def check_declared(objective: Objective, bound: float) -> None:
         array.flags.writeable = False
     table = np.stack([_values(objective, units, point) for point in points])
     low, high = objective.limits
-    if not ((table > low) & (table < high)).any():
+    if not np.ptp(np.clip(table, low, high)) > 0:
         raise UsageError(
-            f"All utilities of made-up units lie outside of utility_range={objective.limits!r}: nothing could be told "
-            "apart. State the range of one unit's utility."
+            f"Moved into utility_range={objective.limits!r}, all utilities of made-up units are equal: no two points "
+            "could be told apart. State the range of one unit's utility."
         )
     _check_alone(objective, units, points, table)
     if objective.curvature is not None:

@@ -78,6 +78,7 @@ class Objective:
     step: float
     candidates: int
     curvature: Curvature | None = None
+    across: Curvature | None = None  # of a utility of the distance alone: across the line to the unit, where it is more
 
     name: ClassVar[str] = "exponential mechanism"
     norm: ClassVar[Norm] = Supremum()
@@ -177,19 +178,46 @@ class Total:
         return total
 
     def bend(self, point: Integers, radii: Array) -> Array:
-        """Lower bounds, in steps of the utility, on how the objective bends within each radius of a point, (radii,).
+        """How the objective bends at least within each radius of a point, (radii, size).
 
-        The negative second derivative in every direction, by one lattice step of the points squared.
+        Row k is a diagonal matrix below minus the second derivative, in steps of the utility by steps of the points
+        squared.
         """
-        assert self.objective.curvature is not None
-        low, high = self.objective.limits
-        factor = self.objective.step**2 * STEPS / (high - low) * (1 - 1e-9)
-        found = np.zeros(len(radii))
-        distances = np.sqrt(((self.units - point * self.objective.step) ** 2).sum(axis=1)) * (1 + 1e-12)
-        for start in range(0, len(distances), BLOCK):
-            reach = distances[start : start + BLOCK, None] + radii * self.objective.step
-            found += bends(self.objective.curvature, reach).sum(axis=0)
+        objective = self.objective
+        assert objective.curvature is not None
+        low, high = objective.limits
+        factor = objective.step**2 * STEPS / (high - low) * (1 - 1e-9)
+        found = np.empty((len(radii), objective.size))
+        for index, radius in enumerate(radii * objective.step):
+            least, matrix = 0.0, np.zeros((objective.size, objective.size))
+            for start in range(0, len(self.units), BLOCK):
+                ways = self.units[start : start + BLOCK] - point * objective.step
+                distances = np.sqrt((ways**2).sum(axis=1)) * (1 + 1e-12)
+                along = bends(objective.curvature, distances + radius)
+                least += along.sum()
+                if objective.across is not None:
+                    matrix += across_lines(ways, distances, radius, along, bends(objective.across, distances + radius))
+            # Below a matrix lies what is left of its diagonal by the rest of each row (Gershgorin).
+            rows = 2 * np.diag(matrix) - np.abs(matrix).sum(axis=1)
+            better = (rows > 0).all() and np.log(rows).sum() > objective.size * math.log(max(least, 1e-300))
+            found[index] = rows if better else least
         return found * factor
+
+
+def across_lines(ways: Array, distances: Array, radius: float, along: Array, across: Array) -> Array:
+    """A matrix below the sum of `T I - (T - K) e e'` within a radius: units bend by K along lines e, by T across.
+
+    Within the radius of a place, as seen from which a unit lies at `e0`, e turns by an angle of sine s at most, so that
+    `e e' <= (1 + s) e0 e0' + (s + s^2) I`. Nearby units, whose lines turn more, bend by K in all directions at least.
+    """
+    sines = radius / np.maximum(distances, 1e-300)
+    far = sines <= 0.5
+    more = np.where(far, np.maximum(across - along, 0.0), 0.0)
+    sines = np.where(far, sines, 0.0)
+    lines = ways / np.maximum(distances, 1e-300)[:, None]
+    level = (along + more * (1 - sines - sines**2)).sum()
+    turned: Array = lines.T @ (lines * (more * (1 + sines))[:, None])
+    return np.asarray(level * np.eye(ways.shape[1]) - turned * (1 + 1e-9))
 
 
 def utilities(utility: Utility, limits: tuple[float, float], units: Array, point: Array) -> Integers:

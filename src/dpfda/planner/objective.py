@@ -130,12 +130,24 @@ class ObjectivePlan:
         found = list(self.budget.warnings(self.n))
         if stated is not None and stated[0] > 0 and float(np.trace(self.kept())) < 0.1 * self.basis.size:
             found.append("Next to nothing of the units would be seen: the draw is nearly one of the base measure.")
+        if self._slow():
+            found.append(
+                f"The utility bends so unevenly that draws in {self.basis.size} coordinates may take more proposals "
+                "than are made: the release would fail, and its charge stay. Take fewer, or a larger knot."
+            )
         if self.mechanism.curvature is None:
             found.append(
                 "Without a curvature one of finitely many points is chosen: for large n epsilon the nearest of them is "
                 "farther off than privacy asks for."
             )
         return tuple(found)
+
+    def _slow(self) -> bool:
+        """A rule of thumb from acceptances of robust distances with several knots, sizes and n."""
+        if self.mechanism.curvature is None:
+            return False
+        near, half = bends(self.mechanism.curvature, np.array([0.0, self.request.bound / 2]))
+        return bool(half < near and (half / near) ** (self.basis.size / 4) < 1e-6)
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
@@ -210,6 +222,8 @@ def plan_objective(
         step=step,
         candidates=candidates,
         curvature=_as_function(curvature),
+        # It belongs to the utility's own curvature, not to another one that was stated.
+        across=getattr(utility, "across", None) if curvature == getattr(utility, "curvature", None) else None,
     )
     how = "exact draws below a normal envelope" if curvature is not None else f"one of {candidates} points of it"
     return ObjectivePlan(
