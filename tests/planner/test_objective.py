@@ -153,6 +153,8 @@ def test_a_plan_warns_of_draws_that_may_never_end() -> None:
     for knot, size, slow in ((0.3, 20, False), (0.1, 8, False), (0.1, 20, True)):
         found = plan(utility=RobustDistance(knot), bound=1.0, size=size)
         assert any(text in warning for warning in found.warnings) == slow
+    for n, slow in ((50, False), (1000, True)):
+        assert any(text in warning for warning in plan(n, curvature=0.0).warnings) == slow
 
 
 def test_the_curvature_across_belongs_to_the_utilitys_own() -> None:

@@ -133,7 +133,7 @@ class ObjectivePlan:
         if self._slow():
             found.append(
                 f"The utility bends so unevenly that draws in {self.basis.size} coordinates may take more proposals "
-                "than are made: the release would fail, and its charge stay. Take fewer, or a larger knot."
+                "than are made: the release would fail, and its charge stay. Take fewer, or leave curvature out."
             )
         if self.mechanism.curvature is None:
             found.append(
@@ -147,7 +147,9 @@ class ObjectivePlan:
         if self.mechanism.curvature is None:
             return False
         near, half = bends(self.mechanism.curvature, np.array([0.0, self.request.bound / 2]))
-        return bool(half < near and (half / near) ** (self.basis.size / 4) < 1e-6)
+        if near == 0:
+            return self.n * self.budget.epsilon > 100  # proposals are as wide as the base measure
+        return bool((half / near) ** (self.basis.size / 4) < 1e-6)
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
