@@ -1,6 +1,6 @@
 """The neighbour contract of regressions: no unit moves moments and products further than stated, the worst nearly do.
 
-All comparisons are exact: the moves are integers, roots are taken with 60 decimals, and nothing is allowed for rounding.
+All comparisons are exact: moves are integers, roots are taken with 60 decimals, and nothing is allowed for rounding.
 """
 
 from __future__ import annotations
@@ -410,7 +410,7 @@ def test_a_sensitivity_of_moments_and_products_apart_would_be_caught(neighbours)
 
 @pytest.mark.parametrize("replaced", [True, False])
 def test_the_bound_is_the_largest_value_over_all_angles_and_lengths(replaced):
-    """Brute force over lengths and angles of covariates, with an exact optimum over curves; independent of the proof."""
+    """Brute force over lengths and angles of covariates, with the exact optimum over curves: independent of a proof."""
     rng = np.random.default_rng(4)
     for lead, weight in ((0, 0.3), (0, 3.0), (20_000, 0.7), (50_000, 1.3), (STEPS, 2.5)):
         c, d = rng.normal(size=(2, 20_000, 2))
@@ -471,5 +471,7 @@ def test_noise_that_moments_and_products_share_is_refused():
     case = Case.planned(2, "k-norm", REPLACE)
     size = case.size
     noise = Noise("radial", (7, size - 7), (1.0, 1.0))
-    with pytest.raises(UsageError, match="The first 6 coordinates, of the covariates' moments, need noise of their own"):
+    with pytest.raises(
+        UsageError, match="The first 6 coordinates, of the covariates' moments, need noise of their own"
+    ):
         case.summary.decode(np.zeros(size, dtype=np.int64), noise, case.public, case.basis)

@@ -197,22 +197,18 @@ def split(noise: Noise, first: int) -> tuple[Noise, Noise]:
     )
 
 
-def best_ridge(moments: Array, rows: Array, of_moments: Noise, size: float) -> float:
-    """What is added to the diagonal for stability, from noisy moments and public numbers alone.
+def best_ridges(moments: Array, rows: Array, of_moments: Noise, size: float) -> Array:
+    """What is added to each eigenvalue of the moments, ascending, from them and from public numbers alone, (side,).
 
     `rows` are mean squares of the noise in each row of the products, `size` is that of a coefficient to expect. In the
     direction of an eigenvalue a the squared error is about `(v + r^2 b^2) / (a + r)^2`, v the noise and b the
-    coefficient: the sum over directions is made least. Never so small that `S + E + r` comes nearer to singular than
-    noise reaches.
+    coefficient: least at `r = v / (a b^2)`. Never so little that the sum comes nearer to zero than noise reaches.
     """
-    _, reach = spread(of_moments, np.ones(len(moments)), 0.99)
-    eigenvalues, vectors = np.linalg.eigh(moments)
     side = side_of(of_moments.size)
-    first, second = places(side)
-    symmetric = np.zeros((side, side))
-    symmetric[first, second] = symmetric[second, first] = of_moments.variances
-    noise = vectors.T**2 @ (rows + symmetric.sum(axis=1) * size**2)  # (side,)
-    least = max(0.0, reach - float(eigenvalues[0]))
-    candidates = least + np.concatenate([[0.0], np.geomspace(1e-6, 1e2, 161) * reach])
-    errors = (noise + (candidates[:, None] * size) ** 2) / (eigenvalues + candidates[:, None]) ** 2
-    return float(candidates[int(np.argmin(errors.sum(axis=1)))])
+    _, reach = spread(of_moments, np.ones(side), 0.99)
+    eigenvalues, vectors = np.linalg.eigh(moments)
+    noise = vectors.T**2 @ (rows + unpack(of_moments.variances).sum(axis=1) * size**2)
+    # An eigenvalue of next to nothing, or below, tells nothing: its direction is left to be zero.
+    positive = np.maximum(eigenvalues, 1e-3 * reach)
+    ridges: Array = np.maximum(noise / (positive * size**2) + positive, reach) - eigenvalues
+    return ridges

@@ -17,11 +17,13 @@ from dpfda.releases.bands import Band, check_level
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.covariates import Covariates
-from dpfda.releases.perturbation import Equations, best_ridge, split
+from dpfda.releases.perturbation import Equations, best_ridges, split
 from dpfda.releases.plain import finite, finite_number, noise_law, read_count, write_count
 from dpfda.releases.release import Count
 from dpfda.releases.smoothing import CARE, Smoothing, smooth
 from dpfda.symmetric import packed_size, unpack
+
+DEPENDENT = 0.7  # correlation of the noise in two coefficients, from which on combinations of them are smoothed
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +42,7 @@ class RegressionRelease:
     noise: Noise  # of both, the moments first
     centre: Array  # (size,) coordinates of the public centre
     count: Count | None  # None where the number of units is public or was not released
-    ridge: float | None  # added to the diagonal of the moments; None: chosen from them
+    ridge: float | None  # added to every eigenvalue of the moments; None: chosen from them, for each its own
     smoothing_name: str
     certificate: Certificate
 
@@ -51,21 +53,28 @@ class RegressionRelease:
         return Equations(self.basis, unpack(self.moments), self.products, of_moments, of_products)
 
     @cached_property
-    def penalty(self) -> float:
-        """The ridge in use: as stated, or chosen from the noisy moments and the law of the noise, for nothing."""
+    def ridges(self) -> Array:
+        """What is added to each eigenvalue of the noisy moments, ascending, (side,).
+
+        As stated, or chosen from the moments and the law of the noise: next to nothing where they tell a combination of
+        coefficients well, much where they do not.
+        """
         if self.ridge is not None:
-            return self.ridge
+            return np.full(self.covariates.side, self.ridge)
         equations = self.equations
         # A coefficient as large as the bound moves curves by as much over the range of its covariate.
-        return best_ridge(
+        return best_ridges(
             equations.moments, equations.variances.sum(axis=1), equations.of_moments, self.certificate.bound
         )
 
     @cached_property
     def _inverse(self) -> Array:
-        stable = self.equations.moments + self.penalty * np.eye(self.covariates.side)
+        eigenvalues, vectors = np.linalg.eigh(self.equations.moments)
+        stable = eigenvalues + self.ridges
         # Without a ridge the matrix may be singular; then the least solution is as good as any.
-        return np.asarray(np.linalg.pinv(stable, hermitian=True, rcond=1e-13), dtype=np.float64)
+        kept = np.abs(stable) > 1e-13 * np.abs(stable).max()
+        inverse: Array = (vectors * np.where(kept, 1 / np.where(kept, stable, 1.0), 0.0)) @ vectors.T
+        return inverse
 
     @cached_property
     def raw(self) -> Array:
@@ -73,19 +82,34 @@ class RegressionRelease:
         return np.asarray(self._inverse @ self.products)
 
     @cached_property
+    def _turn(self) -> Array:
+        """The combinations of coefficients that are smoothed, as columns: the coefficients themselves, as a rule.
+
+        Where covariates are nearly dependent, so that noise moves coefficients together, it is the combinations that
+        the moments tell apart: one that is well known would else be smoothed away along with one that is not.
+        """
+        shared = self._inverse @ self._inverse
+        roots = np.maximum(np.sqrt(np.diag(shared)), 1e-100)
+        related = np.abs(shared / np.outer(roots, roots) - np.eye(len(roots))).max()
+        turn = np.eye(len(roots)) if related <= DEPENDENT else np.linalg.eigh(self.equations.moments)[1]
+        return np.asarray(turn, dtype=np.float64)
+
+    @cached_property
     def smoothings(self) -> tuple[Smoothing, ...]:
-        """For each coefficient function weights on its coordinates, chosen from the noisy ones."""
-        variances = self._inverse**2 @ self.equations.variances
+        """For each coefficient function, or combination of them, weights on its coordinates, from the noisy ones."""
+        variances = (self._turn.T @ self._inverse) ** 2 @ self.equations.variances
         care = CARE["gaussian" if self.noise.law == "gaussian" else "radial"]
         return tuple(
             smooth(self.smoothing_name, row, spread, self.basis.frequencies, care=care)
-            for row, spread in zip(self.raw, variances, strict=True)
+            for row, spread in zip(self._turn.T @ self.raw, variances, strict=True)
         )
 
     @cached_property
     def coordinates(self) -> Array:
         """Smoothed coordinates of the coefficients of scaled covariates, (side, size)."""
-        return self.raw * np.stack([smoothing.weights for smoothing in self.smoothings])
+        weights = np.stack([smoothing.weights for smoothing in self.smoothings])
+        smoothed: Array = self._turn @ (weights * (self._turn.T @ self.raw))
+        return smoothed
 
     def coefficient(self, which: int | str) -> Function:
         """A coefficient function in its covariate's own units, by name or number; "intercept" for the intercept."""
