@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from bench import dti, frames, mean_error, mechanisms, million, processes, startup
+from bench import components, dti, frames, mean_error, mechanisms, million, processes, startup
 
 
 @click.command()
@@ -23,6 +23,7 @@ def main(data: Path | None, repetitions: int, rows: int, quick: bool) -> None:
     mean_error.run(console, repetitions=repetitions)
     if data is not None and (data / "dti_cca.csv").is_file():
         dti.run(console, data=data, repetitions=4 * repetitions)
+        components.run(console, data=data, repetitions=max(4, repetitions // 2))
     else:
         console.print("DTI: not run. Say --data FOLDER (make bench DATA=FOLDER) with dti_cca.csv in it.")
     mechanisms.run(console, repetitions=max(2, repetitions // 2))

@@ -73,17 +73,8 @@ class CovarianceRelease:
     @cached_property
     def smoothing(self) -> Smoothing:
         """Weights on the entries, each kept once, chosen from the noisy ones."""
-        side = self.basis.size
-        times = multiplicities(side)
-        frequencies = self.basis.frequencies
-        rough = pack(np.hypot(frequencies[:, None], frequencies[None, :]))
-        return smooth(
-            self.smoothing_name,
-            np.sqrt(times) * pack(self.raw),
-            times * pack(self.variances),
-            rough,
-            care=CARE["gaussian" if self.noise.law == "gaussian" else "radial"],
-        )
+        law = self.noise.law
+        return smooth_entries(self.smoothing_name, self.raw, self.variances, self.basis.frequencies, law)
 
     @cached_property
     def coordinates(self) -> Array:
@@ -294,3 +285,18 @@ def _pairs(values: Array, s: ArrayLike, t: ArrayLike) -> Array:
 def _check_name(smoothing: str) -> None:
     """Refuses a smoothing that nobody knows."""
     smooth(smoothing, np.ones(1), np.ones(1), np.zeros(1))
+
+
+def smooth_entries(name: str, noisy: Array, variances: Array, frequencies: Array, law: str) -> Smoothing:
+    """A smoothing of the entries of a symmetric matrix, each kept once and counted as often as it stands there.
+
+    An entry of two functions is as rough as the root of their squared frequencies.
+    """
+    times = multiplicities(len(noisy))
+    return smooth(
+        name,
+        np.sqrt(times) * pack(noisy),
+        times * pack(variances),
+        pack(np.hypot(frequencies[:, None], frequencies[None, :])),
+        care=CARE["gaussian" if law == "gaussian" else "radial"],
+    )
