@@ -322,6 +322,15 @@ def test_odd_sums_give_frames_from_the_system(case: str) -> None:
     np.testing.assert_allclose(frame.T @ frame, np.eye(k), atol=1e-5)
 
 
+@pytest.mark.audit
+def test_many_columns_are_decided_in_decimals() -> None:
+    """Twelve columns: errors of doubles have grown too far, decimals have digits enough."""
+    sums = 2.0**43 * np.diag(np.arange(1.0, 26.0) ** -2)
+    frame = Frames(12).draw(packed(sums), 2.0**33, randomness=SeededRandomness(1)).reshape(25, 12) / LATTICE
+    np.testing.assert_allclose(frame.T @ frame, np.eye(12), atol=1e-5)
+    assert np.sum(frame[:2] ** 2) > 1.9
+
+
 def test_an_exponent_beyond_doubles_is_not_drawn() -> None:
     sums = 2.0**60 * np.diag([1.0, 0.3, 0.1])
     with pytest.raises(RuntimeError, match="beyond what doubles can propose for"):

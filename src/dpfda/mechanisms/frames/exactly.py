@@ -21,7 +21,9 @@ from dpfda.mechanisms.randomness import Randomness
 LATTICE = 2**20  # steps to a unit
 FIRST_DIGITS = 40
 BATCH = 64  # proposals at a time, all of them made whichever is accepted
-BATCH_PROJECTED = 16  # fewer, since each that might be accepted is looked at in decimals
+MOST_IN_DOUBLES = 8  # columns, beyond which errors of doubles have grown too far to decide by
+BATCH_IN_DECIMALS = 4  # fewer there, since each that might be accepted is looked at in decimals
+BATCH_PROJECTED = 16  # likewise, but in few coordinates
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,8 @@ def draw_span(exponent: Exponent, columns: int, randomness: Randomness) -> tuple
     error = _error(exponent.size, matrix, vectors, top - spans.laws[-1], rotation)
     if columns * error > 1:
         raise RuntimeError("an exponent beyond what doubles can propose for")
-    batch = BATCH if exponent.precision is None else BATCH_PROJECTED
+    batch = BATCH if columns <= MOST_IN_DOUBLES else BATCH_IN_DECIMALS
+    batch = batch if exponent.precision is None else BATCH_PROJECTED
     while True:
         normals = draw_normals(batch * normals_needed(spans), randomness)
         proposals = Proposals(exponent, spans, rotation, top, error, normals)

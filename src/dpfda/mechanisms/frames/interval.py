@@ -50,6 +50,14 @@ class Arithmetic:
         middle = np.asarray(_decimal(array), dtype=object)
         return Interval(middle, abs(middle) * self.unit, self)
 
+    @property
+    def half(self) -> Any:
+        return Decimal("0.5") if self.digits else 0.5
+
+    def plain(self, numbers: Numbers) -> Interval:
+        """Numbers that are what they are."""
+        return Interval(numbers, abs(numbers) * 0, self)
+
     def interval(self, middle: Numbers, radius: Numbers, rounded: Numbers | None = None) -> Interval:
         """A result with the rounding of its middle, `unit` times its size or that of its terms, in the radius."""
         size = np.abs(middle) if rounded is None else rounded
@@ -150,6 +158,44 @@ def log_determinant_of(factor: Sequence[Sequence[Interval]]) -> Interval:
     for log in logs[1:]:
         half = half + log
     return half + half
+
+
+def nearly_orthonormal(columns: Sequence[Interval]) -> tuple[list[Interval], Interval, Numbers]:
+    """Vectors of the same span that are orthonormal up to an error: these, `log|C'C|` of the given ones, the error.
+
+    A triangular matrix of plain numbers makes them so, from the middles alone. What it leaves of their Gram matrix,
+    `I + E`, is small: `log|I + E|` is at most twice the sum of the entries of E in size. Radii grow less this way than
+    by subtracting one interval after another.
+    """
+    arithmetic = columns[0].arithmetic
+    gram = [[(one * other).sum().middle for other in columns] for one in columns]
+    factor = cholesky([[arithmetic.plain(entry) for entry in row] for row in gram])
+    inverse = _inverse([[entry.middle for entry in line] for line in factor])
+    turned = []
+    for line in inverse:
+        rest = columns[0] * arithmetic.plain(line[0]).column
+        for weight, column in zip(line[1:], columns[1:], strict=False):
+            rest = rest + column * arithmetic.plain(weight).column
+        turned.append(rest)
+    error = arithmetic.least
+    for i, one in enumerate(turned):
+        for j, other in enumerate(turned):
+            inner = (one * other).sum()
+            error = error + (abs(inner.middle - int(i == j)) + inner.radius) * arithmetic.outwards
+    log = arithmetic.plain(inverse[0][0]).log()
+    for i, line in enumerate(inverse[1:], 1):
+        log = log + arithmetic.plain(line[i]).log()
+    twice = log + log
+    return turned, arithmetic.guarded(error < arithmetic.half, -twice.middle, twice.radius + 2 * error), error
+
+
+def _inverse(factor: Sequence[Sequence[Numbers]]) -> list[list[Numbers]]:
+    """The inverse of a lower triangular matrix in plain numbers, rounded as they come."""
+    inverse: list[list[Numbers]] = []
+    for i, line in enumerate(factor):
+        row = [-sum(line[c] * inverse[c][j] for c in range(j, i)) / line[i] for j in range(i)]
+        inverse.append([*row, 1 / line[i]])
+    return inverse
 
 
 def orthonormal_columns(columns: Sequence[Interval], before: Sequence[Interval] = ()) -> list[Interval]:

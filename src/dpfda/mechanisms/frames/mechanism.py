@@ -39,8 +39,8 @@ class Frames:
 
     Proposals are made 64 at a time whichever of them is accepted, so the time of a draw depends on the data only by the
     chance that all are rejected, 1e-4 where one in seven is accepted (`python -m bench` shows how many are), and by
-    that of a decision that needs decimals, about 1e-6. Under the projected measure there are 16 at a time, and those
-    that might be accepted are each looked at in decimals: there the time does depend on the data.
+    that of a decision that needs decimals, below 1e-4. Under the projected measure, and for more than 8 columns, fewer
+    are made at a time and those that might be accepted are looked at in decimals: there the time depends on the data.
     """
 
     k: int

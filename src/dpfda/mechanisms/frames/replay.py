@@ -13,10 +13,8 @@ from dpfda.mechanisms.frames.interval import (
     Arithmetic,
     Interval,
     Numbers,
-    cholesky,
     joined,
-    log_determinant_of,
-    orthonormal_columns,
+    nearly_orthonormal,
 )
 from dpfda.mechanisms.frames.stiefel import Level, Spans
 
@@ -106,15 +104,18 @@ class Replay:
         envelope = level.envelope
         roots = self._roots(envelope)
         white = [column / roots for column in columns]
-        factor = cholesky([[(one * other).sum() for other in white] for one in white])
+        rows, log_determinant, error = nearly_orthonormal(white)
         squares = columns[0] * columns[0]
         for column in columns[1:]:
             squares = squares + column * column
         # Jensen: `below` is at most the excess less half the logarithm of the precision.
-        log = ((below - excess) * squares).sum() - log_determinant_of(factor) * self._number(0.5)
+        log = ((below - excess) * squares).sum() - log_determinant * self._number(0.5)
         z = self._take(len(envelope.excess))
-        for row in orthonormal_columns(white):
-            z = z - (row * z).sum().column * row
+        along = [(row * z).sum() for row in rows]
+        # The coefficients of the projection are those times (I + E)^-1, and so off by at most twice E times their size.
+        size = sum(abs(part.middle) + part.radius for part in along)
+        for row, part in zip(rows, along, strict=True):
+            z = z - self.arithmetic.interval(part.middle, part.radius + 2 * error * size).column * row
         if isinstance(envelope, Central):
             placed, leading, x = self._on_sphere(envelope, z / roots, excess)
         else:
