@@ -8,7 +8,7 @@ from __future__ import annotations
 from dpfda.mechanisms.base import Mechanism
 from dpfda.mechanisms.choice import Dictionary
 from dpfda.mechanisms.exponential import Exponential
-from dpfda.mechanisms.frames import Frames, draw_frames, draw_projected
+from dpfda.mechanisms.frames import Frames, Gibbs, draw_frames, draw_projected, gibbs_frames
 from dpfda.mechanisms.gaussian import Gaussian
 from dpfda.mechanisms.knorm import KNorm
 from dpfda.mechanisms.laplace import Laplace
@@ -21,6 +21,7 @@ __all__ = [
     "Exponential",
     "Frames",
     "Gaussian",
+    "Gibbs",
     "KNorm",
     "Laplace",
     "Mechanism",
@@ -31,4 +32,5 @@ __all__ = [
     "Wishart",
     "draw_frames",
     "draw_projected",
+    "gibbs_frames",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ def scaled(
     return Covariates(names, limits, None, middles, tuple(half * share for half in halves), intercept)
 
 
+@lru_cache(maxsize=4096)
 def longest_change(lead: int, weight: float, *, replaced: bool) -> float:
     """How far one unit can move moments and weighed products, in steps squared, rounded up; proven at `Regression`."""
     square = lead**2 + STEPS**2
