@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import dpfda
 from dpfda.bases import as_domain, cosine
@@ -149,6 +150,23 @@ def test_odd_data_give_orthonormal_components_and_end(curves, mechanism):
     assert np.isfinite(release(T)).all()
 
 
+def test_an_estimator_that_was_not_fitted_says_so():
+    for name in ("components_", "explained_variance_", "explained_variance_ratio_"):
+        with pytest.raises(NotFittedError):
+            getattr(estimator(), name)
+
+
+def test_components_that_do_not_stand_out_from_the_noise_say_so():
+    """Curves of no variance: what is released is smooth functions, and the card tells."""
+    release = estimator(epsilon=0.5).fit(np.zeros((60, 41)), grid=T).release_
+    assert not release.seen
+    assert any("stands out from the noise" in warning for warning in release.certificate.warnings)
+    many = estimator().fit(CURVES, grid=T)
+    assert many.release_.seen
+    assert not any("stands out" in warning for warning in many.release_.certificate.warnings)
+    assert many.explained_variance_ratio_[0] == pytest.approx(0.8, abs=0.1)
+
+
 def test_as_many_components_as_functions_span_everything():
     for mechanism in ("covariance", "exponential"):
         frame = estimator(mechanism=mechanism, n_components=4, size=4).fit(CURVES, grid=T).release_.frame
@@ -202,7 +220,7 @@ MISTAKES = {
     "more than functions": (
         {"n_components": 5, "size": 4},
         UsageError,
-        "There can be at most 4 components in a basis of that size, got n_components=5.",
+        "There can be at most 4 components in a basis of 4 functions, got n_components=5. State size= for more",
     ),
     "more than functions, drawn": (
         {"n_components": 5, "size": 4, "mechanism": "exponential"},
@@ -221,6 +239,11 @@ MISTAKES = {
         {"explained_variance": 0.2, "neighbours": "add-or-remove-one", "planned_n": 9},
         UsageError,
         "explained_variance needs the number of units, which is private under add-or-remove-one.",
+    ),
+    "a price for nothing": (
+        {"explained_variance": 0.2, "mechanism": "wishart"},
+        UsageError,
+        "explained_variance is a price that only the exponential mechanism asks",
     ),
     "delta": ({"mechanism": "gaussian"}, CannotMeetBudget, "it needs delta > 0"),
     "penalty": (

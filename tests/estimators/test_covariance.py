@@ -74,6 +74,15 @@ def test_a_mean_release_serves_as_the_centre():
     release = estimator(centre=paid, mean="centre").fit(CURVES, grid=T).release_
     assert distance(release) < 0.02
     assert "the public centre" in dict(release.certificate.chosen)["subtracted mean"]
+    assert dict(release.certificate.chosen)["centre"] == (
+        "the mean function of 'unnamed', pure epsilon = 1, whose cost adds to this one"
+    )
+
+
+def test_the_card_says_when_noise_will_hide_everything():
+    faint = estimator(epsilon=0.1).fit(CURVES[:20], grid=T).release_
+    assert any("Next to nothing can be seen" in warning for warning in faint.certificate.warnings)
+    assert not estimator().fit(CURVES, grid=T).release_.certificate.warnings[1:]  # but for the seed
 
 
 def test_a_person_with_many_curves_counts_once():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpfda.mechanisms import SeededRandomness
-from dpfda.studies.awan_beside import through_covariance
+from dpfda.studies.awan_beside import through_covariance, without_data
 from dpfda.studies.awan_curves import Coordinates
 from dpfda.studies.awan_tables import BESIDE, exponential, measure
 
@@ -32,7 +32,12 @@ def test_frames_are_orthonormal_and_differ():
 
 def test_at_the_same_epsilon_it_has_more_of_the_variance_than_the_exponential_mechanism():
     """Two means of 60 draws that lie 5 standard errors apart: no chance of a false alarm with this seed."""
-    assert {"ours, pure": through_covariance} == BESIDE
+    assert {"ours, pure": through_covariance, "no data": without_data} == BESIDE
     ours = measure(sample(), through_covariance(sample(), 1, 0.5, 60, SeededRandomness(4)))["variance ratio"]
     theirs = measure(sample(), exponential(sample(), 1, 0.5, 60, SeededRandomness(5)))["variance ratio"]
     assert ours.mean() - theirs.mean() > 5 * np.hypot(ours.std(), theirs.std()) / np.sqrt(60)
+
+
+def test_without_data_every_frame_is_the_same():
+    frames = without_data(sample(), 2, 1.0, 3, SeededRandomness(1))
+    assert (frames == np.eye(5, 2)).all()

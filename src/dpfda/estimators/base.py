@@ -15,6 +15,7 @@ from dpfda.errors import DataError, UsageError
 from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.privacy import Budget, Ledger, Unit
 from dpfda.records import Curves, Lattice, smallest_cap
+from dpfda.releases import Release
 from dpfda.summaries import Public
 
 if TYPE_CHECKING:
@@ -78,9 +79,17 @@ class CurveEstimator(BaseEstimator):  # type: ignore[misc]
                 ("bound", "stated by the user" if self.limits is None else "limits of values"),
                 ("grid", f"{len(public.grid)} points, {'even' if curves.grid is None else 'stated by the user'}"),
                 *((("values", curves.columns),) if curves.columns else ()),
+                *self._centre_reason(),
                 *reasons,
             ),
         )
+
+    def _centre_reason(self) -> tuple[tuple[str, str], ...]:
+        """A release as the centre has been paid for, and its price adds to this one's."""
+        if not isinstance(self.centre, Release):
+            return ()
+        card = self.centre.certificate
+        return (("centre", f"the {card.what} of '{card.dataset}', {card.guarantee}, whose cost adds to this one"),)
 
     def _public_arguments(self) -> Reading:
         reading = Reading(batch_rows=self.batch_rows, workers=self.workers, progress=self.progress)

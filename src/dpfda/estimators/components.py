@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis, Domain, as_domain, combined
@@ -140,12 +141,20 @@ class FPCA(MomentsEstimator):
     @property
     def components_(self) -> tuple[Function, ...]:
         """The components, each callable anywhere in the domain; orthonormal, signs fixed."""
+        check_is_fitted(self, "release_")
         return self.release_.components
 
     @property
     def explained_variance_(self) -> Array:
         """The variance along each component, (k,)."""
+        check_is_fitted(self, "release_")
         return self.release_.explained_variance
+
+    @property
+    def explained_variance_ratio_(self) -> Array:
+        """The share of the total variance that each component has, (k,)."""
+        check_is_fitted(self, "release_")
+        return self.release_.explained_ratio
 
     def plan(self, n: int, *, grid_size: int | None = None) -> ComponentsPlan:
         """What a fit on n units would do and what error to expect; reads no data and costs nothing."""
@@ -159,7 +168,13 @@ class FPCA(MomentsEstimator):
         plan = plan_components(request, k=k, joint=self._joint, base=self.base)
         if k > plan.basis.size:
             raise UsageError(
-                f"There can be at most {plan.basis.size} components in a basis of that size, got n_components={k}."
+                f"There can be at most {plan.basis.size} components in a basis of {plan.basis.size} functions, got "
+                f"n_components={k}. State size= for more functions."
+            )
+        if share and not isinstance(plan, FramesPlan) and self.mechanism != "auto":
+            raise UsageError(
+                "explained_variance is a price that only the exponential mechanism asks: through a covariance the "
+                "variances cost nothing. Leave it out."
             )
         return plan
 
@@ -250,6 +265,7 @@ def _turned(drawn: ComponentsRelease, second: CovarianceRelease, paid: Budget) -
         drawn,
         frame=with_signs(drawn.frame @ vectors[:, ::-1]),
         variances=np.maximum(values[::-1], 0.0),
+        deviation=second.variance_deviation,
         certificate=replace(
             card,
             what=f"{card.what} with their variances",

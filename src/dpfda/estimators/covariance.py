@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from dpfda.arrays import ArrayLike
@@ -71,7 +72,8 @@ class MomentsEstimator(CurveEstimator):
             smoothing="none" if self.smoothing == "auto" and plan.design.weights is not None else self.smoothing,
             name=plan.design.name,
         )
-        return released
+        card = released.certificate
+        return replace(released, certificate=replace(card, warnings=(*card.warnings, *plan.faint)))
 
     def _mean_reason(self) -> tuple[str, str]:
         return ("subtracted mean", "released along with second moments" if self._joint else "the public centre")

@@ -105,7 +105,7 @@ class FramesPlan:
             "",
             f"  mechanism   {self.name}, a frame drawn from the {self.mechanism.base} base measure, no noise added",
             f"  basis       {self.basis.describe()['family']}, {self.basis.size} function{'s' * (self.basis.size > 1)}",
-            f"  error       squared distance of the span {self.subspace_error(self.k):.2g} expected",
+            f"  error       squared distance of the span: {self.subspace_error(self.k):.2g} of at most {self.k}",
             f"  expected    for {REFERENCE}",
             *(f"  because     {name}: {how}" for name, how in self.reasons),
             *(f"  {name:<11} {what}" for name, what in more),

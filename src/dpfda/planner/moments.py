@@ -19,7 +19,7 @@ from dpfda.planner.blocks import optimal_blocks, shape_weights
 from dpfda.planner.own import DEFAULT_BASIS, basis_of
 from dpfda.planner.processes import tensor_process
 from dpfda.planner.request import Request
-from dpfda.planner.spectrum import REFERENCE, covariance_error, subspace_error, turned_by_noise
+from dpfda.planner.spectrum import REFERENCE, covariance_error, covariance_size, subspace_error, turned_by_noise
 from dpfda.privacy import Budget, Noise, calibrate
 from dpfda.summaries.moments import ROUGH, check_orthonormal, moved_by
 from dpfda.symmetric import multiplicities, packed_size, unpack
@@ -102,16 +102,25 @@ class MomentsPlan:
         return tuple(sorted(rows, key=lambda row: (math.inf if row[1] is None else row[1], row[0])))
 
     @property
+    def unseen(self) -> float:
+        """The expected error relative to the covariance of the reference population itself."""
+        return self.predict() / (self.bound**2 * covariance_size(self.request.domain.dimension))
+
+    @property
     def hidden(self) -> str:
         """Why nothing could be seen in the release, or nothing."""
-        share = self.noise_rms / self.bound**2
-        return f"the noise would be {share:.0%} of the bound squared" if share > 1 else ""
+        share = self.unseen
+        return f"the expected error is {share:.0%} of what is estimated" if share > 0.9 else ""
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What should be known before anything is spent."""
-        seen = (f"Little can be seen before smoothing: {self.hidden}.",) if self.hidden else ()
-        return (*self.budget.warnings(self.n), *seen)
+        return (*self.budget.warnings(self.n), *self.faint)
+
+    @property
+    def faint(self) -> tuple[str, ...]:
+        """What the card says where noise is expected to hide what is estimated."""
+        return (f"Next to nothing can be seen: {self.hidden}.",) if self.hidden else ()
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
@@ -133,7 +142,7 @@ class MomentsPlan:
 
     def text(self, *more: tuple[str, str]) -> str:
         """The plan for people."""
-        turned = ", ".join(f"{self.subspace_error(k):.2g} (k = {k})" for k in range(1, min(4, self.basis.size)))
+        turned = ", ".join(f"{self.subspace_error(k):.2g} of at most {k}" for k in range(1, min(4, self.basis.size)))
         lines = [
             f"Plan for second moments of {self.n} units at {self.budget}; no values read, nothing charged",
             *(f"Warning: {warning}" for warning in self.warnings),
@@ -142,8 +151,9 @@ class MomentsPlan:
             f"  basis       {self.basis.describe()['family']}, {self.basis.size} function{'s' * (self.basis.size > 1)}",
             f"  noise       {self.noise_rms:.4g} root mean square before smoothing, "
             f"{self.noise_rms / self.bound**2:.1%} of the bound squared",
-            f"  error       about {self.predict():.4g} root mean square expected after smoothing; squared distance of "
-            f"the spans of components: {turned or 'none'}",
+            f"  error       about {self.predict():.4g} root mean square expected after smoothing, {self.unseen:.0%} of "
+            "what is estimated",
+            *((f"  components  squared distance of the span for k = 1, 2, ...: {turned}",) if turned else ()),
             f"  expected    for {REFERENCE}",
             *(f"  because     {name}: {how}" for name, how in self.reasons),
             *(f"  {name:<11} {what}" for name, what in more),

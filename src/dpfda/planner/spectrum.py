@@ -37,6 +37,11 @@ def covariance_error(variances: Array, frequencies: Array, dimension: int) -> fl
     return kept + max(0.0, _total(dimension) ** 2 - float(np.sum(deviations**2)) ** 2)
 
 
+def covariance_size(dimension: int) -> float:
+    """The root mean square of the reference population's covariance as `covariance_error` takes it, over bound^2."""
+    return _total(dimension)
+
+
 def subspace_error(pairs: Array, k: int, dimension: int) -> float:
     """Expected `|P~ - P|^2 / 2` from what each pair (i, j) of inside and outside directions is turned by, squared.
 
@@ -48,7 +53,8 @@ def subspace_error(pairs: Array, k: int, dimension: int) -> float:
     deviations = reference(np.arange(FAR, dtype=np.float64) ** (1 / dimension))
     lost = np.outer(deviations, deviations) ** 2 / _gaps(deviations) ** 2
     between = np.concatenate([pairs[:k, k:], lost[:k, size:]], axis=1)
-    return float(np.sum(between / (1 + between)))
+    # Each direction of the span can be lost once.
+    return float(np.sum(np.minimum(1.0, np.sum(between / (1 + between), axis=1))))
 
 
 def turned_by_noise(variances: Array, frequencies: Array) -> Array:

@@ -29,6 +29,7 @@ class ComponentsRelease:
     total: float | None  # variance of whole curves, None where it was not paid for
     centre: Array  # (size,) coordinates of what is subtracted before scores are taken
     certificate: Certificate
+    deviation: float | None = None  # of the noise in a variance, where variances were released
 
     @property
     def components(self) -> tuple[Function, ...]:
@@ -57,7 +58,11 @@ class ComponentsRelease:
 
     @property
     def explained_ratio(self) -> Array:
-        """The share of the variance of whole curves that each component explains, (k,)."""
+        """The share of the total variance of the smoothed covariance that each component has, (k,).
+
+        Smoothing removes rough functions first, so shares of the first components are rather too large; `deviation` is
+        that of the noise in a variance.
+        """
         variances = self.explained_variance
         if self.total is None:
             raise UsageError(
@@ -72,8 +77,19 @@ class ComponentsRelease:
         if self.variances is None:
             return ""
         if self.total is None:
-            return f"variance {self.variances[index]:.3g}"
-        return f"{100 * self.explained_ratio[index]:.3g} % of the variance"
+            return f"variance {self.variances[index]:.3g}{self._give_or_take}"
+        share = 100 * float(self.explained_ratio[index])
+        return f"{share:.3g} % of the variance" if share >= 0.1 else "less than 0.1 % of the variance"
+
+    @property
+    def _give_or_take(self) -> str:
+        return "" if self.deviation is None else f", noise {self.deviation:.2g}"
+
+    @property
+    def seen(self) -> bool:
+        """Whether the variance of any component stands out from the noise in it; True where none was released."""
+        known = self.variances is not None and self.deviation is not None
+        return not known or float(np.max(self.variances)) > 2 * self.deviation  # type: ignore[arg-type, operator]
 
     def scores(self, values: ArrayLike, grid: ArrayLike) -> Array:
         """Scores of public curves, given by their values on a grid: curves of the data would not stay private.
@@ -122,6 +138,7 @@ class ComponentsRelease:
             "frame": self.frame.tolist(),
             "variances": None if self.variances is None else self.variances.tolist(),
             "total": self.total,
+            "deviation": self.deviation,
             "centre": self.centre.tolist(),
         }
 
@@ -139,6 +156,7 @@ class ComponentsRelease:
             total=None if data["total"] is None else finite_number(data["total"]),
             centre=finite(data["centre"], basis.size),
             certificate=certificate,
+            deviation=None if data["deviation"] is None else finite_number(data["deviation"]),
         )
 
     def __repr__(self) -> str:

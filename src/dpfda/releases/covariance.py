@@ -21,6 +21,11 @@ from dpfda.releases.release import Count
 from dpfda.releases.smoothing import CARE, Smoothing, smooth
 from dpfda.symmetric import multiplicities, pack, packed_size, unpack
 
+NOTHING_SEEN = (
+    "No component has a variance that stands out from the noise in it: they are smooth functions of the basis rather "
+    "than of the data."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class CovarianceRelease:
@@ -138,14 +143,24 @@ class CovarianceRelease:
         size = self.basis.size
         deviation = float(np.sqrt(pack(self.variances)[size:].mean())) if size > 1 else 0.0
         frame = principal(self.coordinates, self.basis.frequencies, deviation, k)
-        return ComponentsRelease(
+        found = ComponentsRelease(
             basis=self.basis,
             frame=frame,
-            variances=np.einsum("ij,ij->j", frame, self.coordinates @ frame),
+            variances=np.maximum(np.einsum("ij,ij->j", frame, self.coordinates @ frame), 0.0),
             total=self.trace,
             centre=self.mean.coordinates,
             certificate=replace(self.certificate, what=f"{k} principal component{'s' * (k > 1)}"),
+            deviation=self.variance_deviation,
         )
+        if found.seen:
+            return found
+        card = found.certificate
+        return replace(found, certificate=replace(card, warnings=(*card.warnings, NOTHING_SEEN)))
+
+    @property
+    def variance_deviation(self) -> float:
+        """The standard deviation of the noise in the variance along a direction, before smoothing."""
+        return float(np.sqrt(np.diagonal(self.variances).mean()))
 
     def scores(self, values: ArrayLike, grid: ArrayLike, k: int = 2) -> Array:
         """Scores of public curves on the first k components, (..., q) -> (..., k)."""

@@ -31,3 +31,8 @@ def through_covariance(sample: Coordinates, k: int, epsilon: float, size: int, r
         nearest = (vectors * np.maximum(values, 0.0)) @ vectors.T
         frames.append(principal(nearest, frequencies, deviation, k))
     return np.stack(frames)
+
+
+def without_data(sample: Coordinates, k: int, epsilon: float, size: int, randomness: Randomness) -> Array:
+    """The first k functions of the basis whatever the curves: what smoothness alone is worth, (size, m, k)."""
+    return np.tile(np.eye(sample.curves.shape[1], k), (size, 1, 1))

@@ -14,7 +14,7 @@ import numpy as np
 from dpfda.arrays import Array
 from dpfda.mechanisms.frames import draw_frames
 from dpfda.mechanisms.randomness import Randomness, SeededRandomness
-from dpfda.studies.awan_beside import through_covariance
+from dpfda.studies.awan_beside import through_covariance, without_data
 from dpfda.studies.awan_curves import FILES, Coordinates, read
 from dpfda.studies.awan_published import (
     COMPONENTS,
@@ -58,7 +58,8 @@ NOTES = (
     "settings are those of the paper. z of 100: the same for a mean over 100 draws, as many as the paper has, which is "
     "about sqrt 2 even for the authors' own program run twice, since either mean errs; z of difference counts both "
     "errors.",
-    "Ours, pure: the same epsilon and bound spent on second moments with two-sided Wishart noise, smoothed afterwards.",
+    "Ours, pure: the same epsilon and bound spent on second moments with two-sided Wishart noise, smoothed afterwards. "
+    "No data: the first k functions of the basis, whatever the curves; much of the variance is smooth.",
 )
 
 # How a method makes frames of k columns for one data set and epsilon: (coordinates, k, epsilon, size) -> (size, m, k).
@@ -71,7 +72,7 @@ def exponential(sample: Coordinates, k: int, epsilon: float, size: int, randomne
 
 
 # Other ways to the same components, on the same coordinates; each adds its mean and standard error to every row.
-BESIDE: Mapping[str, Draw] = {"ours, pure": through_covariance}
+BESIDE: Mapping[str, Draw] = {"ours, pure": through_covariance, "no data": without_data}
 
 
 @dataclass(frozen=True, slots=True)
