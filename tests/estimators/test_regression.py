@@ -99,7 +99,10 @@ def test_a_person_is_one_observation_with_the_averages_of_covariates_and_curves(
     card = est.release_.certificate
     assert card.n == 20
     assert not card.unit_was_assumed
-    assert dict(card.chosen)["observation"] == "a unit's averages of covariates and curves"
+    assert dict(card.chosen)["observation"] == (
+        "each person counts once, with the averages of covariates and curve: coefficients compare people, not visits "
+        "of one person"
+    )
 
 
 def test_values_beyond_the_limits_count_as_the_limits():
@@ -134,10 +137,11 @@ def test_missing_covariates_are_filled_by_the_middle_of_their_limits_and_the_car
     one = fit(gaps, values, randomness=SeededRandomness(1)).release_
     other = fit(filled, values, randomness=SeededRandomness(1)).release_
     np.testing.assert_array_equal(one.products, other.products)
-    assert "missing covariates by the middle of their limits" in one.certificate.missing
+    said = "a covariate that is no number counts as missing and is filled by the middle of its limits"
+    assert said in one.certificate.missing
     assert "records with empty curves are left out" in one.certificate.missing
     ball = fit(z, values, covariate_limits=None, covariate_bound=12.0).release_
-    assert "missing covariates by zero" in ball.certificate.missing
+    assert "a covariate that is no number counts as missing and is filled by zero" in ball.certificate.missing
 
 
 def test_records_with_empty_curves_are_left_out():
@@ -309,6 +313,9 @@ def test_objects_of_scikit_fda_are_welcome():
 
 TEXT = pd.DataFrame({"dose": np.arange(40.0), "group": ["a", "b"] * 20})
 Z, Y = data(40)
+CATEGORY = TEXT.astype({"group": "category"})
+TWICE = pd.DataFrame({"group=b": np.zeros(40), "group": TEXT["group"]})
+LEVELS = {"covariate_limits": [(0, 10)], "covariate_levels": {"group": ("a", "b")}}
 MISTAKES = {
     "no covariate bound": ({"covariate_limits": None}, Z, Y, {}, "exactly one of covariate_limits and covariate_bound"),
     "both covariate bounds": (
@@ -330,11 +337,22 @@ MISTAKES = {
     "planned n": ({"neighbours": "add-or-remove-one"}, Z, Y, {}, "State a public guess"),
     "basis": ({"basis": "bernstein"}, Z, Y, {}, "needs an orthonormal basis"),
     "delta": ({"mechanism": "gaussian", "delta": 0.0}, Z, Y, {}, "needs delta > 0"),
-    "text column": ({}, TEXT, Y, {}, "Column 'group' of the covariates holds no numbers.*pandas.get_dummies"),
-    "text series": ({"covariate_limits": (0, 1)}, TEXT["group"], Y, {}, "The covariate holds no numbers"),
-    "text arrow": ({}, pa.table(TEXT), Y, {}, "Column 'group' of the covariates holds no numbers"),
-    "text array": ({}, Z.astype(str), Y, {}, "an array of type text: no numbers"),
-    "objects": ({}, Z.astype(object), Y, {}, "an array of type object: no numbers"),
+    "category": ({}, CATEGORY, Y, {}, "Column 'group' of the covariates is a category.*covariate_levels=.*get_dummies"),
+    "category arrow": ({}, pa.table(CATEGORY), Y, {}, "Column 'group' of the covariates is a category"),
+    "levels of a matrix": ({"covariate_levels": {"a": (0, 1)}}, Z, Y, {}, "pass covariates as a data frame or table"),
+    "levels of no column": (
+        {**LEVELS, "covariate_levels": {"a": (0, 1)}},
+        TEXT,
+        Y,
+        {},
+        "'a', which must be one column",
+    ),
+    "limits for levels": ({**LEVELS, "covariate_limits": [(0, 1)] * 2}, TEXT, Y, {}, "1 covariate.s. without levels"),
+    "one level": ({"covariate_levels": {"group": ("a",)}}, TEXT, Y, {}, "two or more that differ.*got {'group'"),
+    "equal levels": ({"covariate_levels": {"group": ("1", 1.0)}}, TEXT, Y, {}, "two or more that differ"),
+    "empty level": ({"covariate_levels": {"group": ("a", " ")}}, TEXT, Y, {}, "two or more that differ"),
+    "levels as text": ({"covariate_levels": "sex"}, TEXT, Y, {}, "two or more that differ"),
+    "levels make a column twice": (LEVELS, TWICE, Y, {}, "two covariates of one name: group=b, group=b"),
     "cube": ({}, Z[:, :, None], Y, {}, r"got 3 dimension\(s\)"),
     "no columns": ({}, Z[:, :0], Y, {}, "and no columns"),
     "empty frame": ({}, pd.DataFrame(index=range(40)), Y, {}, "There are no covariates"),
@@ -377,6 +395,130 @@ def test_what_is_in_a_cell_never_decides_whether_there_is_an_error():
     rows = [list(row) for row in z]
     rows[3][0], rows[4], rows[5] = "unknown", [], [1.0, 2.0, 3.0]
     FunctionOnScalarRegression(**GOOD).fit(rows, values, grid=GRID)
+
+
+def spoilt(z, cell):
+    """The same covariates in every container, one cell of which may have made text or objects of the whole."""
+    rows = [list(map(float, row)) for row in z]
+    rows[3][0] = cell
+    frame = pd.DataFrame(rows, columns=["dose", "group"])
+    objects = np.array(rows, dtype=object)
+    text = pa.array([str(row[0]) for row in rows])
+    return {
+        "list": rows,
+        "objects": objects,
+        "text": np.array([[str(c) for c in row] for row in rows]),
+        "masked": np.ma.array(objects),
+        "pandas": frame,
+        "strings": frame.astype({"dose": "string"}),
+        "polars": pl.DataFrame({"dose": [str(row[0]) for row in rows], "group": frame["group"]}),
+        "arrow": pa.table({"dose": text, "group": frame["group"]}),
+    }
+
+
+@pytest.mark.parametrize("cell", ["unknown", "", "5 mg", None, pd.Timestamp("2020-01-01"), 1j, float("nan")], ids=repr)
+@pytest.mark.parametrize("kind", spoilt(np.zeros((4, 2)), 0.0))
+def test_a_cell_that_is_no_number_is_missing_whatever_type_it_makes_of_its_column(kind, cell):
+    """Neighbouring data sets give the same exception or none, and everybody else keeps their numbers."""
+    z, values = data(40)
+    z[3, 0] = np.nan
+    expected = fit(z, values, randomness=SeededRandomness(1)).release_
+    found = fit(spoilt(z, cell)[kind], values, randomness=SeededRandomness(1)).release_
+    np.testing.assert_array_equal(found.moments, expected.moments)
+    np.testing.assert_array_equal(found.products, expected.products)
+
+
+def test_numbers_survive_what_one_cell_makes_of_an_array():
+    """One complex number makes all complex, one word makes True text, one date makes objects of a column."""
+    z, values = data(40)
+    whole = fit(z, values, randomness=SeededRandomness(1)).release_.moments
+    truth = z.astype(str)
+    truth[:, 1] = np.where(z[:, 1] == 1, "True", "False")
+    for same in (z.astype(complex), truth, pd.DataFrame(z).astype({1: bool}).astype({1: object})):
+        np.testing.assert_array_equal(fit(same, values, randomness=SeededRandomness(1)).release_.moments, whole)
+    dates = pd.DataFrame({"dose": z[:, 0], "group": pd.date_range("2020", periods=40)})
+    missing = np.c_[z[:, 0], np.full(40, np.nan)]
+    for column in (dates["group"], dates["group"] - dates["group"][0], dates["group"].astype(object)):
+        found = fit(dates.assign(group=column), values, randomness=SeededRandomness(1)).release_.moments
+        np.testing.assert_array_equal(found, fit(missing, values, randomness=SeededRandomness(1)).release_.moments)
+
+
+# Declared levels.
+
+
+SITES = np.array(["north", "south", "west"])
+
+
+def surveyed(people=60):
+    z, values = data(people)
+    site = np.arange(people) % 3
+    frame = pd.DataFrame({"sex": np.where(z[:, 1] == 1, "male", "female"), "dose": z[:, 0], "site": SITES[site]})
+    return frame, np.c_[z[:, 1], z[:, 0], site == 1, site == 2], values
+
+
+DECLARED = {"sex": ("female", "male"), "site": tuple(SITES.tolist())}
+
+
+def test_declared_levels_become_columns_of_zeros_and_ones():
+    frame, table, values = surveyed()
+    limits = [(0, 1), (0, 10), (0, 1), (0, 1)]
+    expected = fit(table, values, covariate_limits=limits, randomness=SeededRandomness(1)).release_
+    wishes = {"covariate_limits": [(0, 10)], "covariate_levels": DECLARED}
+    for kind in (frame, pl.from_pandas(frame), pa.table(frame), frame.astype({"site": "category"})):
+        est = fit(kind, values, **wishes, randomness=SeededRandomness(1))
+        np.testing.assert_array_equal(est.release_.moments, expected.moments)
+        np.testing.assert_array_equal(est.release_.products, expected.products)
+        assert est.release_.names == ("intercept", "sex=male", "dose", "site=south", "site=west")
+        assert est.feature_names_in_.tolist() == ["sex", "dose", "site"]
+        assert est.n_features_in_ == 3
+    np.testing.assert_array_equal(est.predict(frame[:2]), est.predict(table[:2]))
+    text = " ".join(est.release_.certificate.text().split())
+    assert "sex=male in [0, 1], dose in [0, 10], site=south in [0, 1], site=west in [0, 1]" in text
+    assert (
+        "declared: sex is female, male, compared with female; site is north, south, west, compared with north" in text
+    )
+    assert "a cell that is none of them counts as missing" in text
+    assert "levels: declared: sex is" in " ".join(est.plan(100).text().split())
+
+
+def test_a_cell_that_is_no_level_is_missing_and_levels_need_neither_limits_nor_numbers():
+    frame, _, values = surveyed()
+    frame = frame[["sex"]].astype(object)
+    frame.loc[:3, "sex"] = ["unknown", None, 7.0, pd.Timestamp("2020-01-01")]
+    filled = (frame["sex"] == "male").astype(float)
+    filled[:4] = np.nan
+    wishes = {"covariate_limits": None, "randomness": SeededRandomness(1)}
+    found = fit(frame, values, **wishes, covariate_levels={"sex": ("female", "male")}).release_
+    wishes = {"covariate_limits": (0, 1), "randomness": SeededRandomness(1)}
+    np.testing.assert_array_equal(found.moments, fit(filled, values, **wishes).release_.moments)
+
+
+def test_levels_that_are_numbers_are_found_however_one_cell_made_them_be_written():
+    _, values = data(40)
+    codes = np.arange(40) % 2 + 1
+    written = [codes, codes.astype(float), codes.astype(str), codes.astype(float).astype(str), codes.astype(object)]
+    wishes = {"covariate_limits": None, "covariate_levels": {"g": (1, 2)}}
+    found = [
+        fit(pd.DataFrame({"g": column}), values, **wishes, randomness=SeededRandomness(1)).release_.moments
+        for column in written
+    ]
+    for other in found:
+        np.testing.assert_array_equal(other, found[0])
+    assert found[0].any()
+
+
+def test_levels_go_with_a_common_bound_and_with_plans():
+    frame, _, values = surveyed()
+    wishes = {"covariate_limits": None, "covariate_bound": 12.0, "covariate_levels": DECLARED}
+    assert fit(frame, values, **wishes).release_.covariates.size == 4
+    est = FunctionOnScalarRegression(**{**GOOD, **wishes})
+    assert est.plan(100, covariates=3).covariates.size == 4
+    named = FunctionOnScalarRegression(**{**GOOD, "covariate_limits": [(0, 10)], "covariate_levels": DECLARED})
+    assert named.plan(100).covariates.size == 4
+    assert named.plan(100, covariates=["sex", "dose", "site"]).covariates.names[:2] == ("sex=male", "dose")
+    for wrong in (["sex", "dose", "site", "age"], ["sex", "site"]):
+        with pytest.raises(UsageError, match="one pair in covariate_limits for each covariate without levels"):
+            named.plan(100, covariates=wrong)
 
 
 class Broken:

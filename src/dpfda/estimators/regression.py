@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,10 +14,11 @@ from dpfda.bases import Basis, Domain, as_domain
 from dpfda.errors import UsageError
 from dpfda.estimators.base import Centre, CurveEstimator
 from dpfda.mechanisms import Mechanism, Randomness
-from dpfda.planner.regression import RegressionPlan, plan_regression
+from dpfda.planner.regression import OBSERVATION, RegressionPlan, plan_regression
 from dpfda.planner.request import Request
 from dpfda.privacy import Budget, Ledger, Unit
-from dpfda.records.joined import as_covariates, curves_in_order, join
+from dpfda.records.joined import curves_in_order, join
+from dpfda.records.levels import check_levels, columns_for, covariate_table
 from dpfda.releases.calculus import Function
 from dpfda.releases.covariates import Covariates, check_limits, check_names
 from dpfda.releases.regression import RegressionRelease, check_ridge
@@ -32,17 +33,22 @@ MOST_COVARIATES = 64  # two thousand moments of them; noise in more would hide e
 class FunctionOnScalarRegression(CurveEstimator):
     """Coefficient functions of curves regressed on covariates, private: `y(t) = b0(t) + b1(t) z1 + ... + bp(t) zp`.
 
-    A unit is one observation: with several records the averages of its covariates and of its curves count. Sums of
-    products of covariates, and of covariates and curves, are released with noise once; the equations are solved,
-    stabilised by a ridge and smoothed across t afterwards, which costs nothing.
+    Each person (privacy unit) counts once, with the averages of covariates and curve: coefficients compare people, not
+    visits of one person, also where a covariate varies within people. Sums of products of covariates, and of covariates
+    and curves, are released with noise once; the equations are solved, stabilised by a ridge and smoothed across t
+    afterwards, which costs nothing.
 
     Parameters
     ----------
     epsilon, delta : the guarantee; delta = 0 asks for pure privacy.
     bound, limits : public bound on a curve's root mean square (around the centre), or the range of its values.
-    covariate_limits : one public pair (low, high) for each covariate; values beyond are moved to its ends. Categories
-        are 0/1 columns, with (0, 1).
+    covariate_limits : one public pair (low, high) for each covariate without levels; values beyond are moved to its
+        ends. A covariate that is no number counts as missing.
     covariate_bound : instead, a public bound on the Euclidean norm of the covariates together.
+    covariate_levels : public levels of columns of a data frame, e.g. {"sex": ("female", "male")}: such a column becomes
+        a 0/1 covariate for each level but the first, named "sex=male", and needs no limits; a cell that is none of
+        the levels counts as missing. Declared, so that nothing is read from the data. 0/1 columns made by
+        `pandas.get_dummies` are fine too if the categories are fixed first, with limits (0, 1).
     domain : public interval, or list of intervals for surfaces.
     centre : public curve that is subtracted first: a number, values on the grid, or a function of the points.
     intercept : whether b0 is fitted; without it curves of people with all covariates zero are the centre.
@@ -83,6 +89,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         limits: tuple[float, float] | None = None,
         covariate_limits: Sequence[Sequence[float]] | Sequence[float] | None = None,
         covariate_bound: float | None = None,
+        covariate_levels: Mapping[str, Sequence[str]] | None = None,
         domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0),
         centre: Centre | None = None,
         intercept: bool = True,
@@ -106,6 +113,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         self.limits = limits
         self.covariate_limits = covariate_limits
         self.covariate_bound = covariate_bound
+        self.covariate_levels = covariate_levels
         self.domain = domain
         self.centre = centre
         self.intercept = intercept
@@ -123,16 +131,23 @@ class FunctionOnScalarRegression(CurveEstimator):
         self.workers = workers
         self.progress = progress
 
-    def plan(self, n: int, *, covariates: int | None = None, grid_size: int | None = None) -> RegressionPlan:
+    def plan(
+        self, n: int, *, covariates: int | Sequence[str] | None = None, grid_size: int | None = None
+    ) -> RegressionPlan:
         """What a fit on n units would do and what error to expect; reads no data and costs nothing.
 
-        `covariates` is their number, where covariate_limits do not say it.
+        `covariates` are the names of the columns of Z, or their number, where covariate_limits do not say it.
         """
-        limits = self._covariate_limits()
+        limits, levels = self._covariate_limits(), check_levels(self.covariate_levels)
         if covariates is None and limits is None:
             raise UsageError("With covariate_bound a plan has to be told the number of covariates: covariates=2.")
-        size = len(limits) if limits is not None else int(covariates or 0)
-        return self._plan(n, self._covariates(check_names(None, size), size), grid_size)
+        if covariates is None or isinstance(covariates, int | np.integer):
+            plain = len(limits) if limits is not None else int(covariates or 0) - len(levels)
+            columns = (*check_names(None, plain), *levels)
+        else:
+            columns = tuple(map(str, covariates))
+        names = tuple(made for column in columns for made in columns_for(column, levels))
+        return self._plan(n, self._covariates(names), grid_size)
 
     def _plan(self, n: int, covariates: Covariates, grid_size: int | None) -> RegressionPlan:
         lattice, _, _ = self._clipping()
@@ -147,22 +162,32 @@ class FunctionOnScalarRegression(CurveEstimator):
             size=self.size,
             grid_size=grid_size,
         )
-        return plan_regression(request, covariates)
+        plan = plan_regression(request, covariates)
+        return replace(plan, reasons=(*plan.reasons, *self._levels_reason()))
+
+    def _levels_reason(self) -> tuple[tuple[str, str], ...]:
+        levels = check_levels(self.covariate_levels)
+        if not levels:
+            return ()
+        said = "; ".join(f"{name} is {', '.join(each)}, compared with {each[0]}" for name, each in levels.items())
+        return (("levels", f"declared: {said}; a cell that is none of them counts as missing"),)
 
     def fit(
         self, Z: Any, Y: Any, *, grid: ArrayLike | str | None = None, units: object = None
     ) -> FunctionOnScalarRegression:
         """Release the coefficients of curves Y regressed on covariates Z; all that is public is checked first.
 
-        Z: matrix (n, p), a vector for one covariate, or a data frame; a missing value is filled by the middle of its
-        limits. Y: matrix (n, q), FDataGrid, data frame, or `dpfda.Curves` from a file, in the same order. `units` says
-        whose record each row is: a vector of identifiers, or the name of a column of Y. `grid` as for `MeanFunction`.
+        Z: matrix (n, p), a vector for one covariate, or a data frame; a value that is missing or no number is filled by
+        the middle of its limits. Y: matrix (n, q), FDataGrid, data frame, or `dpfda.Curves` from a file, in the same
+        order. `units` says whose record each row is: a vector of identifiers, or the name of a column of Y. `grid` as
+        for `MeanFunction`.
         """
         reading = self._public_arguments()
         self._clipping()  # refuses, before anything is looked at, as the next lines do
         limits, ridge = self._covariate_limits(), check_ridge(self.ridge)
-        table, names = as_covariates(Z, None if limits is None else len(limits))
-        covariates = self._covariates(check_names(names, table.shape[1]), table.shape[1])
+        levels = check_levels(self.covariate_levels)
+        table, names = covariate_table(Z, levels, None if limits is None else len(limits))
+        covariates = self._covariates(check_names(names, table.shape[1]))
         curves = curves_in_order(Y, grid=grid, units=units)
         records = join(table, curves)
         facts = self.facts(curves)
@@ -170,7 +195,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         design = plan.design
         stated = (
             ("covariates", covariates.text),
-            ("observation", "a unit's averages of covariates and curves"),
+            ("observation", OBSERVATION),
             *plan.reasons,
         )
         public = replace(facts, covariates=covariates.size)
@@ -186,9 +211,10 @@ class FunctionOnScalarRegression(CurveEstimator):
         )
         self.plan_ = plan
         self.grid_ = public.grid
-        self.n_features_in_ = covariates.size
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
+        columns = tuple(dict.fromkeys(_column_of(name, levels) for name in names)) if levels and names else names
+        self.n_features_in_ = covariates.size if columns is None else len(columns)
+        if columns is not None:
+            self.feature_names_in_ = np.array(columns, dtype=object)
         return self
 
     @property
@@ -202,11 +228,20 @@ class FunctionOnScalarRegression(CurveEstimator):
         return self.release_.intercept
 
     def predict(self, Z: ArrayLike, points: ArrayLike | None = None) -> Array:
-        """Curves for public covariates, on the grid of the fit or at points, (m, p) -> (m, number of points)."""
-        return self.release_.predict(Z, self.grid_ if points is None else points)
+        """Curves for public covariates, on the grid of the fit or at points, (m, p) -> (m, number of points).
+
+        A data frame with the columns of the fit, or a matrix with a 0/1 column for each level but the first. Beyond the
+        limits of covariates it extrapolates, and nothing says how well.
+        """
+        levels = check_levels(self.covariate_levels)
+        rows = covariate_table(Z, levels, None)[0] if levels and hasattr(Z, "columns") else Z
+        return self.release_.predict(rows, self.grid_ if points is None else points)
 
     def _covariate_limits(self) -> tuple[tuple[float, float], ...] | None:
-        if (self.covariate_bound is None) == (self.covariate_limits is None):
+        alone = self.covariate_levels is not None and self.covariate_limits is None  # levels need no limits
+        if (self.covariate_bound is None) == (self.covariate_limits is None) and not (
+            alone and self.covariate_bound is None
+        ):
             raise UsageError(
                 "A regression needs exactly one of covariate_limits and covariate_bound, known in advance, e.g. "
                 f"covariate_limits=[(18, 90), (0, 1)]; got covariate_limits={self.covariate_limits!r} and "
@@ -216,20 +251,36 @@ class FunctionOnScalarRegression(CurveEstimator):
             raise UsageError(f"intercept must be True or False, got {self.intercept!r}.")
         if self.covariate_limits is not None:
             return check_limits(self.covariate_limits)
+        if self.covariate_bound is None:
+            return ()
         bound = self.covariate_bound
         number = isinstance(bound, Real) and not isinstance(bound, bool)
-        if not number or not 1e-100 <= float(bound) <= 1e100:  # type: ignore[arg-type]
+        if not number or not 1e-100 <= float(bound) <= 1e100:
             raise UsageError(
                 f"covariate_bound must be a positive finite number, between 1e-100 and 1e100, got {bound!r}. It may "
                 "not be read from the data."
             )
         return None
 
-    def _covariates(self, names: tuple[str, ...], size: int) -> Covariates:
-        if not 1 <= size <= MOST_COVARIATES:
-            raise UsageError(f"A regression takes between 1 and {MOST_COVARIATES} covariates, got {size}.")
-        bound = None if self.covariate_bound is None else float(self.covariate_bound)
-        return scaled(names, limits=self._covariate_limits(), bound=bound, intercept=bool(self.intercept))
+    def _covariates(self, names: tuple[str, ...]) -> Covariates:
+        if not 1 <= len(names) <= MOST_COVARIATES:
+            raise UsageError(f"A regression takes between 1 and {MOST_COVARIATES} covariates, got {len(names)}.")
+        bound, limits = self.covariate_bound, self._covariate_limits()
+        if limits is not None:
+            levels = check_levels(self.covariate_levels)
+            indicators = {made for name in levels for made in columns_for(name, levels)}
+            stated = iter(limits)
+            # As many as there are covariates without levels; `covariate_table` and the next line have seen to it.
+            wide = tuple((0.0, 1.0) if name in indicators else next(stated, None) for name in names)
+            limits = tuple(pair for pair in (*wide, *stated) if pair is not None)
+            if None in wide or len(limits) != len(names):
+                raise UsageError(
+                    f"There must be one pair in covariate_limits for each covariate without levels, got "
+                    f"{self.covariate_limits!r} for {', '.join(names)}."
+                )
+        return scaled(
+            names, limits=limits, bound=None if bound is None else float(bound), intercept=bool(self.intercept)
+        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -238,3 +289,8 @@ class FunctionOnScalarRegression(CurveEstimator):
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = False
         return tags
+
+
+def _column_of(covariate: str, levels: Mapping[str, tuple[str, ...]]) -> str:
+    """The column of Z that a covariate was made of."""
+    return next((name for name in levels if covariate in columns_for(name, levels)), covariate)

@@ -16,10 +16,17 @@ from dpfda.planner.request import Request
 from dpfda.planner.sharing import NAMES, RegressionDesign, Setting, design_of
 from dpfda.privacy import Budget, Noise, calibrate
 from dpfda.releases.covariates import Covariates
+from dpfda.releases.perturbation import SHARE, split, spread
+from dpfda.releases.regression import finite_from
 from dpfda.summaries.regression import Regression
 from dpfda.symmetric import packed_size, unpack
 
 REFERENCE = "covariates spread evenly over their limits, and coefficients that move curves by half the bound"
+OBSERVATION = (
+    "each person counts once, with the averages of covariates and curve: coefficients compare people, not visits of "
+    "one person"
+)
+LEVEL = 0.95  # of the bands that a plan speaks of
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +79,30 @@ class RegressionPlan:
 
     @property
     def noise_rms(self) -> float:
-        """The expected root mean square of the noise in predicted curves before smoothing, for the reference."""
+        """The expected root mean square of what the noise does to predicted curves before smoothing, for the reference.
+
+        In products and moments, to first order, as the card counts it for the covariates that there are.
+        """
         return self.bound * math.sqrt(float(self._rows.sum()) + self._turning)
+
+    @property
+    def band_share(self) -> float:
+        """How far noise in the moments reaches against their smallest eigenvalue for the reference; bands need < 1."""
+        side = self.setting.side
+        of_moments, of_products = split(self.noise, packed_size(side))
+        rows = np.sqrt(of_products.variances.reshape(side, -1).sum(axis=1))
+        scales = rows / rows.max()
+        _, norm = spread(of_moments, scales, 1 - SHARE * (1 - LEVEL))
+        return norm / float(np.min(self.setting.spread(self.design.lead) / scales**2))
+
+    @property
+    def bands(self) -> str:
+        """Whether noise bands will be finite, and from where on if not."""
+        share = self.band_share
+        if share < 1:
+            return f"finite, expected: noise in the moments of covariates reaches {share:.0%} of what would hide them"
+        needed = finite_from(share, self.n, self.budget.epsilon if self.spends.pure else None)
+        return f"infinite, expected: the noise may hide that covariates are dependent; they could be finite {needed}"
 
     def predict(self, within: SmoothnessClass = DEFAULT_CLASS) -> Prediction:
         """Expected squared errors of predicted curves for the reference design, in units of the bound's square.
@@ -129,6 +158,10 @@ class RegressionPlan:
             "noise": self.noise.describe(),
             "noise_rms": self.noise_rms,
             "predicted_rms": self.bound * math.sqrt(self.predict().total),
+            "band_share": self.band_share,
+            "bands": self.bands,
+            "missing": self.covariates.missing,
+            "observation": OBSERVATION,
             "spends": {"epsilon": self.spends.epsilon, "delta": self.spends.delta},
             "reasons": dict(self.reasons),
             "warnings": list(self.warnings),
@@ -143,12 +176,14 @@ class RegressionPlan:
             *(f"Warning: {warning}" for warning in self.warnings),
             "",
             f"  mechanism   {self.design.name}, {self.noise.text}",
-            f"  covariates  {self.covariates.text}",
+            f"  covariates  {self.covariates.text}; {self.covariates.missing}",
+            f"  observation {OBSERVATION}",
             f"  basis       {self.basis.describe()['family']}, {size} function{'s' * (size > 1)} for each coefficient",
-            f"  noise       {self.noise_rms:.4g} root mean square in predicted curves before smoothing, "
+            f"  noise       {self.noise_rms:.4g} root mean square expected in predicted curves before smoothing, "
             f"{self.noise_rms / self.bound:.1%} of the bound {self.bound:g}",
             f"  error       about {self.bound * math.sqrt(self.predict().total):.4g} root mean square expected in "
             f"predicted curves{'' if self.design.weights is not None else ' after the best smoothing'}",
+            f"  bands       {self.bands}",
             f"  expected    for {REFERENCE}",
             *(f"  because     {name}: {how}" for name, how in self.reasons),
             *(f"  {name:<11} {what}" for name, what in more),

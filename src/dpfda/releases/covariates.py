@@ -44,6 +44,27 @@ class Covariates:
         return tuple(low / 2 + high / 2 for low, high in self.limits)
 
     @property
+    def missing(self) -> str:
+        """What becomes of a covariate that is missing, in words."""
+        filled = "the middle of its limits" if self.limits is not None else "zero"
+        return f"a covariate that is no number counts as missing and is filled by {filled}"
+
+    @property
+    def reference(self) -> float:
+        """The mean square of a scaled covariate that is spread evenly over its limits, or over the ball."""
+        return 1 / (3 * self.size) if self.limits is not None else 1 / (self.size + 2)
+
+    def beyond(self, values: ArrayLike) -> tuple[str, ...]:
+        """The covariates that some row of public values has beyond their limits: curves for it extrapolate."""
+        table = np.asarray(values, dtype=np.float64).reshape(-1, self.size)
+        if self.limits is None:
+            far = bool((np.linalg.norm(table, axis=1) > float(self.bound or 0.0)).any())
+            return self.names if far else ()
+        low, high = np.array(self.limits).T
+        outside = ((table < low) | (table > high)).any(axis=0)
+        return tuple(name for name, out in zip(self.names, outside, strict=True) if out)
+
+    @property
     def text(self) -> str:
         """The limits in words, for the card."""
         if self.limits is None:

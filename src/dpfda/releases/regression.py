@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +18,7 @@ from dpfda.releases.bands import Band, check_level
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.covariates import Covariates
-from dpfda.releases.perturbation import Equations, best_ridges, split
+from dpfda.releases.perturbation import SHARE, Equations, best_ridges, split, spread
 from dpfda.releases.plain import finite, finite_number, noise_law, read_count, write_count
 from dpfda.releases.release import Count
 from dpfda.releases.smoothing import CARE, Smoothing, smooth
@@ -132,8 +133,17 @@ class RegressionRelease:
     def _function(self, coordinates: Array) -> Function:
         return Function(self.basis, coordinates, (0,) * self.basis.domain.dimension)
 
+    def curves(self, values: ArrayLike) -> tuple[Function, ...]:
+        """The curves predicted for public covariates, one row each, as functions; see `predict`."""
+        rows = self.covariates.design(values, self.lead) @ self.coordinates + self.centre
+        return tuple(self._function(row) for row in rows)
+
     def predict(self, values: ArrayLike, points: ArrayLike | None = None) -> Array:
-        """Curves at points for public covariates, one row each, (m, p) -> (m, number of points)."""
+        """Curves at points for public covariates, one row each, (m, p) -> (m, number of points).
+
+        Covariates beyond their declared limits extrapolate: no record was counted there, and nothing says how well the
+        curves fit. `covariates.beyond(values)` names them. So does the intercept where zero is beyond the limits.
+        """
         rows = self.covariates.design(values, self.lead) @ self.coordinates + self.centre
         return self.basis.evaluate(rows, self.points() if points is None else points)
 
@@ -142,7 +152,7 @@ class RegressionRelease:
 
         It holds the least-squares coefficient of all clipped units at all points at once with at least this
         probability, and stands around the solution before ridge and smoothing. It is infinite where the noise may hide
-        that covariates are linearly dependent.
+        that covariates are linearly dependent: `infinite` says why, and from where on it could be finite.
         """
         check_level(level)
         where = self.points() if points is None else self.basis.domain.points(points)
@@ -164,13 +174,58 @@ class RegressionRelease:
             raise UsageError("No intercept was fitted: it is the public centre, without noise and without a band.")
         return place
 
+    def infinite(self, level: float = 0.95) -> str:
+        """Why the noise bands at a level are infinite, and from where on they could be finite; empty: they are not."""
+        check_level(level)
+        equations = self.equations
+        scales, share = equations._scales, 1 - SHARE * (1 - level)
+        norm = spread(equations.of_moments, scales, share)[1]
+        smallest = float(np.linalg.eigvalsh(equations.moments / np.outer(scales, scales))[0])
+        if smallest > norm:
+            return ""
+        first = (self.lead**2,) if self.covariates.intercept else ()
+        even = np.array([*first, *((self.covariates.reference,) * self.covariates.size)]) / scales**2
+        needed, card = norm / float(even.min()), self.certificate
+        said = (
+            "The noise bands are infinite: noise in the moments of covariates may hide that they are linearly dependent"
+        )
+        if needed >= 1:
+            epsilon = card.epsilon if card.delta == 0 else None
+            return (
+                f"{said}. With covariates spread evenly over their limits bands could be finite "
+                f"{finite_from(needed, card.n, epsilon)}."
+            )
+        return f"{said}, although it would not for covariates spread evenly over their limits.{self._at_rest()}"
+
+    def _at_rest(self) -> str:
+        """Names the covariates whose noisy moments say that they stand at the middle of their limits for everybody."""
+        deviations = np.sqrt(np.diag(unpack(self.equations.of_moments.variances)))[-self.covariates.size :]
+        squares = np.diag(self.equations.moments)[-self.covariates.size :]
+        told = (squares < 3 * deviations) & (self.covariates.reference > 9 * deviations)
+        names = ", ".join(name for name, rests in zip(self.covariates.names, told, strict=True) if rests)
+        middle = "the middle of its limits" if any(self.covariates.middles) else "zero"
+        return (
+            f" Next to everybody seems to be at {middle} in {names}, as if its cells were no numbers: are they?"
+            if names
+            else ""
+        )
+
     @property
     def noise_rms(self) -> float:
-        """The root mean square of what the noise in the products did to predicted curves, over the noisy design."""
+        """The root mean square of what the noise did to predicted curves before smoothing, to first order.
+
+        Noise in products and in moments, for covariates as the noisy moments have them, with the ridge. A plan expects
+        the same for covariates spread evenly over their limits.
+        """
         values, vectors = np.linalg.eigh(self.equations.moments)
         design = (vectors * np.maximum(values, 0.0)) @ vectors.T
-        shares = np.einsum("ij,jk,ki->i", self._inverse, design, self._inverse)
-        return float(np.sqrt(np.maximum(shares, 0.0) @ self.equations.variances.sum(axis=1)))
+        counted = self._inverse @ design @ self._inverse
+        of_products = float(np.diag(counted) @ self.equations.variances.sum(axis=1))
+        # E beta has the variance sum_j v_ij |beta_j|^2 in place i; places i and j share the entry E_ij.
+        entries, inner = unpack(self.equations.of_moments.variances), self.raw @ self.raw.T
+        shared = entries * inner
+        np.fill_diagonal(shared, entries @ np.diag(inner))
+        return math.sqrt(max(of_products + float(np.sum(counted * shared)), 0.0))
 
     def smooth(self, name: str = "auto") -> RegressionRelease:
         """The same release with another smoothing: "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"."""
@@ -262,6 +317,17 @@ class RegressionRelease:
     def __repr__(self) -> str:
         card = self.certificate
         return f"RegressionRelease({card.what} of {card.dataset!r}, {card.guarantee}, {self.basis.size} coordinates)"
+
+
+def finite_from(share: float, n: float, epsilon: float | None) -> str:
+    """From how many units on, or from which epsilon if it is said, noise so many times too large would be small enough.
+
+    Noise in means falls with the number of units, and pure noise with epsilon, in proportion.
+    """
+    needed = share * n
+    step = 10.0 ** max(0, math.floor(math.log10(needed)) - 1)  # two digits, rounded up
+    units = f"from about n = {math.ceil(needed / step) * step:.0f}"
+    return f"{units}, or epsilon = {share * epsilon:.2g}, on" if epsilon is not None else f"{units} on"
 
 
 def check_ridge(ridge: object) -> float | None:

@@ -29,6 +29,7 @@ from dpfda.symmetric import pack, packed_size
 STEPS = 2**16  # lattice steps in the unit ball of covariates and in the bound of curves
 MOST_UNITS = 2**30  # of products below 2^32: their sums fit 64 bits
 AT_ONCE = 2**20  # units whose products are added in doubles: below 2^53, so exactly
+NOISE = "counted in predicted curves, for covariates as released; a plan expects it for covariates spread evenly"
 FINE = RADIUS // STEPS * FRACTIONS
 
 
@@ -286,18 +287,18 @@ class Regression(Summary):
             smoothing_name=smoothing,
             certificate=certificate,
         )
-        fill = "the middle of their limits" if self.covariates.limits is not None else "zero"
         card = replace(
             certificate,
             noise_rms=release.noise_rms,
             scale=float(np.sqrt(decoded.noise.variances[entries:].max())),
             lattice_step=public.lattice.bound / STEPS**2,
             missing=certificate.missing.replace(
-                "empty curves by the centre", f"records with empty curves are left out; missing covariates by {fill}"
+                "empty curves by the centre", f"records with empty curves are left out; {self.covariates.missing}"
             ),
             n_is_noisy=certificate.n_is_noisy and released,
             chosen=(
                 *certificate.chosen,
+                ("noise", NOISE),
                 ("ridge", "stated by the user" if self.ridge is not None else "after the noise, from noisy moments"),
                 *(() if released else (("units", "a public guess; their number is private, not released"),)),
             ),
