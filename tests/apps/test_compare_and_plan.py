@@ -107,7 +107,7 @@ def test_json_of_compare_is_the_comparison_and_nothing_else(run: Run) -> None:
             [*CASE, "--mechanisms", "gaussian"],
             3,
             "gaussian noise cannot meet (epsilon = 1, delta = 0) at any scale: it needs delta > 0. For delta = 0 use "
-            "mechanism='k-norm' or 'laplace'.",
+            "--mechanism k-norm or laplace.",
         ),
     ],
 )
@@ -221,7 +221,7 @@ def test_json_of_plan_is_the_plan_and_nothing_else(run: Run) -> None:
             [*PLAN, "--bound", 1, "--delta", 0, "--mechanism", "gaussian"],
             3,
             "gaussian noise cannot meet (epsilon = 1, delta = 0) at any scale: it needs delta > 0. For delta = 0 use "
-            "mechanism='k-norm' or 'laplace'.",
+            "--mechanism k-norm or laplace.",
         ),
     ],
 )

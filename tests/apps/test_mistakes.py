@@ -68,7 +68,7 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
     "limits turned round": (
         {"--bound": None, "--limits": "12,0"},
         USAGE,
-        "limits must be two finite numbers (low, high) with low < high, got (12.0, 0.0).",
+        "--limits must be two finite numbers (low, high) with low < high, got (12.0, 0.0).",
     ),
     "limits of one number": (
         {"--bound": None, "--limits": "12"},
@@ -129,7 +129,7 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
     "a published calibration of ours": (
         {"--mechanism": "k-norm", "--calibration": "published"},
         USAGE,
-        "calibration='published' is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; 'k-norm' is always calibrated "
+        "--calibration published is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; 'k-norm' is always calibrated "
         "exactly.",
     ),
     "noise that no scale makes private": (
@@ -177,7 +177,7 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
         {"--delta": 0, "--mechanism": "gaussian"},
         PRIVACY,
         "gaussian noise cannot meet (epsilon = 1, delta = 0) at any scale: it needs delta > 0. For delta = 0 use "
-        "mechanism='k-norm' or 'laplace'.",
+        "--mechanism k-norm or laplace.",
     ),
     "a missing column": ({"--unit": "person"}, DATA, f"No column 'person' for the privacy unit. {COLUMNS}"),
     "no matching column": ({"--values": "x*"}, DATA, f"No column matches the pattern 'x*'. {COLUMNS}"),

@@ -42,7 +42,9 @@ def test_a_release_writes_its_file_and_prints_its_card(kind: str, run: Run, pati
     assert done.out == f"{made.certificate.text()}\n\nWritten: patients-{kind}.json\n"
     assert (made.certificate.unit, made.certificate.n, made.certificate.dataset) == ("person", 2000.0, "patients")
     assert made.certificate.private
-    assert run("show", f"patients-{kind}.json").out == made.certificate.text() + "\n"
+    shown = run("show", f"patients-{kind}.json").out
+    assert shown.startswith(made.certificate.text() + "\n")
+    assert (shown == made.certificate.text() + "\n") is (kind != "components")
 
 
 @pytest.mark.parametrize("kind", EXTRA)
@@ -188,13 +190,18 @@ def test_a_plan_says_the_error_of_every_mechanism(kind: str, run: Run) -> None:
 def test_a_plan_says_why_a_mechanism_cannot(kind: str, run: Run) -> None:
     done = run("plan", kind, "--n", 5000, *PLANNED[kind], "--epsilon", 1, "--delta", 0, "--limits", "0,1")
     assert done.code == 0
-    assert "gaussian: gaussian noise cannot meet (epsilon = 1, delta = 0) at any scale" in done.out
+    said = " ".join(done.out.split())
+    assert "gaussian: gaussian noise cannot meet (epsilon = 1, delta = 0) at any scale" in said
+    pure = "k-norm or laplace" if kind == "regression" else "wishart or k-norm"
+    assert f"For delta = 0 use --mechanism {pure}." in said
 
 
 def test_a_plan_of_a_regression_with_a_bound_counts_its_covariates(run: Run) -> None:
     asked = ("--n", 5000, "--covariate-bound", 3, *PUBLIC)
     assert run("plan", "regression", *asked, "--covariate-count", 2).code == 0
-    text = "--covariate-count goes with --covariate-bound, where ranges do not say how many there are."
+    text = (
+        "--covariate-count goes with --covariate-bound, where neither ranges nor --covariates say how many there are."
+    )
     for wrong in (asked, ("--n", 5000, "--covariate-limits", "0:1", "--covariate-count", 1, *PUBLIC)):
         done = run("plan", "regression", *wrong)
         assert (done.code, done.out, done.err) == (2, "", f"Error: {text}\n")
@@ -224,6 +231,10 @@ def test_evaluate_gives_all_components_and_their_derivatives(run: Run, patients:
         assert json.loads(done.out) == {
             "t": [0.0, 1.0],
             **{f"component_{i + 1}": made.components[i].derivative(order)([0.0, 1.0]).tolist() for i in range(2)},
+            "explained_variance": made.variances.tolist(),
+            "explained_ratio": made.explained_ratio.tolist(),
+            "total_variance": made.total,
+            "noise_in_variance": made.deviation,
         }
 
 
@@ -285,7 +296,11 @@ RANGES = (
     "and not both. They may not be read from the data."
 )
 LIMITS = (
-    "--covariate-limits takes one range LOW:HIGH for each covariate, separated by commas, e.g. 18:90,0:1; got {!r}."
+    "--covariate-limits takes one range LOW:HIGH, LOW below HIGH, for each covariate, separated by commas, e.g. "
+    "18:90,0:1; got {!r}."
+)
+DIFFER = (
+    "--covariates takes two or more different levels of a column, separated by |, e.g. 'age,sex=female|male'; got {!r}."
 )
 NAMED = "--covariates takes different names separated by commas, e.g. age,sex, none of them 'intercept'; got {!r}."
 BOTH = (
@@ -326,7 +341,18 @@ def regress(**changes: object) -> tuple[object, ...]:
         ({"covariates": "age,age"}, 2, NAMED.format("age,age")),
         ({"covariates": "age,"}, 2, NAMED.format("age,")),
         ({"covariates": "age,intercept"}, 2, NAMED.format("age,intercept")),
-        ({"covariates": "age,weight"}, 5, f"No column matches the pattern 'weight'. {COLUMNS}"),
+        ({"covariates": "age,weight"}, 5, f"No column 'weight' for a covariate. {COLUMNS}"),
+        ({"covariate_limits": "20:80,1:0"}, 2, LIMITS.format("20:80,1:0")),
+        ({"covariate_limits": "20:80,0:inf"}, 2, LIMITS.format("20:80,0:inf")),
+        ({"covariates": "age,treated=1"}, 2, DIFFER.format("treated=1")),
+        ({"covariates": "age,treated=1|1"}, 2, DIFFER.format("treated=1|1")),
+        ({"covariates": "age,treated=1|"}, 2, DIFFER.format("treated=1|")),
+        (
+            {"covariates": "age,treated=0|1"},
+            2,
+            "There are 1 covariates without levels and 2 ranges in --covariate-limits: one range for each.",
+        ),
+        ({"covariates": "age,treated=0|1", "covariate_limits": None}, 2, RANGES),
         ({"covariates": "age,person"}, 2, BOTH.format("person")),
         ({"values": "t*"}, 2, BOTH.format("treated")),
         ({"bound": None}, 2, f"A regression of curves {NEEDS} from the data."),
@@ -360,7 +386,7 @@ def test_a_missing_bound_is_named(kind: str, what: str, run: Run, patients: Path
             ("--delta", 0, "--mechanism", "gaussian"),
             3,
             "gaussian noise cannot meet (epsilon = 1, delta = 0) at any scale: it needs delta > 0. For delta = 0 use "
-            "mechanism='k-norm' or 'laplace'.",
+            "--mechanism {} or {}.",
         ),
         (
             ("--neighbours", "add-or-remove-one"),
@@ -377,6 +403,7 @@ def test_a_mistake_gives_one_line_whatever_is_released(
     more: tuple[object, ...], code: int, message: str, kind: str, run: Run, patients: Path, tmp_path: Path
 ) -> None:
     done = release(kind, run, patients, *more)
+    message = message.format(*(("k-norm", "laplace") if kind == "regression" else ("wishart", "k-norm")))
     assert (done.code, done.out, done.err) == (code, "", f"Error: {message}\n")
     assert [path.name for path in tmp_path.iterdir()] == ["patients.csv"]
 
@@ -388,8 +415,55 @@ def test_noise_larger_than_the_bound_is_refused_unless_forced(kind: str, n: int,
     done = release(kind, run, patients, *tiny)
     assert (done.code, done.out) == (2, "")
     assert re.fullmatch(
-        r"Error: With n = 2 and epsilon 0\.01 the noise .* of the bound.*: nothing could be seen\. Raise --epsilon, or "
-        r"say --force to go on\. Nothing was charged\.\n",
+        r"Error: With n = 2 and epsilon 0\.01 the (noise .* of the bound|expected error .* estimated).*: nothing "
+        r"could be seen\. Raise --epsilon, or say --force to go on\. Nothing was charged\.\n",
         done.err,
     )
     assert release(kind, run, patients, *tiny, "--force").code == 0
+
+
+def test_a_dry_run_hints_at_a_header_that_is_not_even(run: Run, tmp_path: Path) -> None:
+    rows = "".join(f"p{i},1,2,3\n" for i in range(50))
+    asked = ("--unit", "ID", "--values", "age_*", "--epsilon", 1, "--delta", 0, "--bound", 5, "--dry-run", "--force")
+    hint = "the header has numbers that are not evenly spaced: --grid header takes them"
+    for header, more, hinted in (
+        ("ID,age_1,age_2,age_8", (), True),
+        ("ID,age_1,age_2,age_3", (), False),
+        ("ID,age_a,age_b,age_c", (), False),
+        ("ID,age_3,age_1,age_2", (), False),
+        ("ID,age_1,age_2,age_8", ("--grid", "header"), False),
+    ):
+        (tmp_path / "growth.csv").write_text(f"{header}\n{rows}")
+        done = run("release", "mean", "growth.csv", *asked, "--domain", "1,8", *more)
+        assert done.code == 0
+        assert (hint in done.out) is hinted
+
+
+def test_variances_along_components_are_shown_where_they_were_released(
+    run: Run, patients: Path, tmp_path: Path
+) -> None:
+    drawn = ("--delta", 0, "--mechanism", "exponential")
+    assert release("components", run, patients, "--out", "through.json").code == 0
+    assert release("components", run, patients, *drawn, "--explained-variance", 0.2, "--out", "paid.json").code == 0
+    assert release("components", run, patients, *drawn, "--out", "none.json").code == 0
+    for name, total in (("through", True), ("paid", False)):
+        made = dpfda.load(tmp_path / f"{name}.json")
+        line = f"Variance along the components: {made.variances[0]:.4g}, {made.variances[1]:.4g}"
+        shown = " ".join(run("show", f"{name}.json").out.split())
+        assert line in shown
+        assert f"noise in each has the deviation {made.deviation:.2g}." in shown
+        assert ("of a total of" in shown) is total
+        assert run("evaluate", f"{name}.json", "--at", "0,1").err.startswith(f"Note: {line}")
+        data = json.loads(run("show", f"{name}.json", "--json").out)
+        assert data["explained_variance"] == made.variances.tolist()
+        assert data["noise_in_variance"] == made.deviation
+        assert ("explained_ratio" in data) is total
+        assert data["epsilon"] == made.certificate.epsilon
+    assert "Variance along" not in run("show", "none.json").out
+    assert run("evaluate", "none.json", "--at", "0").err == ""
+    assert "explained_variance" not in json.loads(run("evaluate", "none.json", "--at", "0", "--json").out)
+
+
+def test_a_plan_of_components_says_what_a_distance_is_at_most(run: Run) -> None:
+    done = run("plan", "components", "--n", 5000, "--k", 2, *PUBLIC)
+    assert "Predicted squared distance of the span, of at most 2, for a reference population" in done.out

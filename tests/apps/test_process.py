@@ -55,3 +55,19 @@ def test_a_refusal_after_the_layout_was_read_keeps_its_code(tmp_path: Path) -> N
     for _ in range(5):
         done = run("release", "mean", str(table), *options, "--mechanism", "gp")
         assert done.returncode == 3, done.stderr
+
+
+@pytest.mark.parametrize("json", [(), ("--json",)], ids=["text", "json"])
+def test_a_reader_that_leaves_makes_no_failure_of_a_release(json: tuple[str, ...], tmp_path: Path) -> None:
+    """As in `dpfda release ... | head -1` under `set -o pipefail`: the release was written, and stands."""
+    table = tmp_path / "scans.csv"
+    table.write_text("ID,t1,t2\n" + "".join(f"{i},0.1,0.2\n" for i in range(500)))
+    options = ("--unit", "ID", "--values", "t*", "--epsilon", "1", "--delta", "0", "--bound", "1")
+    command = [sys.executable, "-c", RUN, "release", "mean", str(table), *options, "--out", str(tmp_path / "a.json")]
+    with subprocess.Popen([*command, *json], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()  # before a word was said
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
+    assert (tmp_path / "a.json").is_file()

@@ -6,6 +6,7 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,10 +17,25 @@ from dpfda.apps.plan_command import plan
 from dpfda.apps.reading_commands import evaluate, report, show
 from dpfda.apps.release_command import release
 from dpfda.apps.reproduce_command import reproduce
+from dpfda.apps.wording import in_options
 from dpfda.errors import DpfdaError
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class Gone(Exception):
+    """Whoever read the output has gone, as `head` does; what was written stands."""
+
+
+class Commands(click.Group):
+    """Commands that end quietly when nobody reads on; click would end as if something had failed."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise Gone from None
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(dpfda.__version__, prog_name="dpfda")
 def cli() -> None:
     """Private summaries of curves from sensitive records, with a guarantee that is true.
@@ -31,7 +47,7 @@ def cli() -> None:
       dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
       dpfda release covariance scans.csv --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
       dpfda release components scans.csv --k 2 --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1
-      dpfda release regression scans.csv --covariates age,sex --covariate-limits 18:90,0:1 \\
+      dpfda release regression scans.csv --covariates 'age,sex=female|male' --covariate-limits 18:90 \\
           --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
       dpfda show scans-mean.json
       dpfda evaluate scans-mean.json --at 0,0.5,1
@@ -65,7 +81,11 @@ def main() -> None:
     try:
         code = cli.main(prog_name="dpfda", standalone_mode=False)
     except DpfdaError as error:
-        _leave(str(error), error.exit_code)
+        _leave(in_options(str(error)), error.exit_code)
+    except Gone:
+        # What is left in the buffer would be refused again when the process ends.
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        sys.exit(0)
     except click.ClickException as error:
         _leave_usage(error)
     except click.exceptions.Abort:

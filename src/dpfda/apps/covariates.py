@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from glob import escape
-from typing import TYPE_CHECKING, Any
+import math
+from dataclasses import dataclass
+from typing import Any
 
 import click
 
-import dpfda
 from dpfda.apps.wishes import Source
 from dpfda.errors import DataError, UsageError
-
-if TYPE_CHECKING:
-    import numpy as np
 
 NAMES = click.option(
     "--covariates",
     required=True,
-    metavar="NAME,NAME",
-    help="Columns that the curves are regressed on: numbers; write categories as 0 and 1.",
+    metavar="NAME,NAME=A|B",
+    help="Columns that the curves are regressed on: numbers, or declared levels, e.g. 'age,sex=female|male', which "
+    "need no range and are compared with the first. A cell that is no number, or no level, counts as missing.",
+)
+PLANNED_NAMES = click.option(
+    "--covariates",
+    metavar="NAME,NAME=A|B",
+    help="Columns and declared levels, as for a release.  [default: as many as there are ranges]",
 )
 LIMITS = [
     click.option(
         "--covariate-limits",
         metavar="LOW:HIGH,...",
-        help="Public range of each covariate, in their order, e.g. 18:90,0:1; not read from the data.",
+        help="Public range of each covariate without levels, in their order, e.g. 18:90,0:1; not read from the data.",
     ),
     click.option(
         "--covariate-bound",
@@ -40,19 +43,45 @@ RIDGE = click.option(
 )
 
 
-def names_of(text: str) -> tuple[str, ...]:
-    """Names separated by commas."""
-    names = tuple(part.strip() for part in text.split(","))
-    if not all(names) or len({*names, "intercept"}) <= len(names):
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The columns that are covariates, and the declared levels of some of them."""
+
+    columns: tuple[str, ...]
+    levels: dict[str, tuple[str, ...]]
+
+    @property
+    def ranges(self) -> int:
+        """How many of them need a range."""
+        return len(self.columns) - len(self.levels)
+
+
+def names_of(text: str) -> Named:
+    """Names separated by commas, some with levels."""
+    columns, levels = [], {}
+    for part in text.split(","):
+        name, sign, listed = (piece.strip() for piece in part.partition("="))
+        columns.append(name)
+        if sign:
+            levels[name] = tuple(level.strip() for level in listed.split("|"))
+            if len(set(levels[name])) < max(2, len(levels[name])) or not all(levels[name]):
+                raise UsageError(
+                    "--covariates takes two or more different levels of a column, separated by |, e.g. "
+                    f"'age,sex=female|male'; got {part.strip()!r}."
+                )
+    if not all(columns) or len({*columns, "intercept"}) <= len(columns):
         raise UsageError(
             f"--covariates takes different names separated by commas, e.g. age,sex, none of them 'intercept'; got "
             f"{text!r}."
         )
-    return names
+    return Named(tuple(columns), levels)
 
 
-def limits_of(text: str | None, bound: float | None) -> list[tuple[float, float]] | None:
+def limits_of(text: str | None, bound: float | None, named: Named | None) -> list[tuple[float, float]] | None:
     """Pairs of numbers, one for each covariate; what the estimator would refuse too, here in words of the command."""
+    needed = named is None or named.ranges > 0
+    if text is None and bound is None and not needed:
+        return None
     if (text is None) == (bound is None):
         raise UsageError(
             "Covariates need public ranges known in advance, e.g. --covariate-limits 18:90,0:1, or else "
@@ -64,28 +93,34 @@ def limits_of(text: str | None, bound: float | None) -> list[tuple[float, float]
         pairs = [tuple(float(end) for end in part.split(":")) for part in text.split(",")]
     except ValueError:
         pairs = []
-    if not pairs or any(len(pair) != 2 for pair in pairs):
+    if not pairs or any(len(pair) != 2 or not -math.inf < pair[0] < pair[1] < math.inf for pair in pairs):
         raise UsageError(
-            f"--covariate-limits takes one range LOW:HIGH for each covariate, separated by commas, e.g. 18:90,0:1; got "
-            f"{text!r}."
+            "--covariate-limits takes one range LOW:HIGH, LOW below HIGH, for each covariate, separated by commas, "
+            f"e.g. 18:90,0:1; got {text!r}."
+        )
+    if named is not None and len(pairs) != named.ranges:
+        without = " without levels" if named.levels else ""
+        raise UsageError(
+            f"There are {named.ranges} covariates{without} and {len(pairs)} ranges in --covariate-limits: one range "
+            "for each."
         )
     return [(low, high) for low, high in pairs]
 
 
-def check_columns(source: Source, names: tuple[str, ...], limits: list[tuple[float, float]] | None) -> None:
-    """Covariates are columns of the file, none is a value of the curves too, and each has its range."""
+def check_columns(source: Source, named: Named) -> None:
+    """Covariates are columns of the file, and none is a value of the curves too."""
     from dpfda.records import read_header
     from dpfda.records.curves import choose_columns
 
-    if limits is not None and len(limits) != len(names):
-        raise UsageError(
-            f"There are {len(names)} covariates and {len(limits)} ranges in --covariate-limits: one range for each."
-        )
     header = read_header(source.file)
-    for name in names:
-        choose_columns(header, escape(name), None)  # refuses a name that is not there
+    for name in named.columns:
+        if name not in header:
+            try:
+                choose_columns(header, "*", name)
+            except DataError as error:
+                raise DataError(str(error).replace("for the privacy unit", "for a covariate", 1)) from None
     values = choose_columns(header, source.values, None if source.unit == "row" else source.unit)
-    both = [name for name in names if name in values or name == source.unit]
+    both = [name for name in named.columns if name in values or name == source.unit]
     if both:
         raise UsageError(
             f"Column {both[0]!r} cannot be a covariate and a value of the curves, or the privacy unit, at once. Name "
@@ -93,23 +128,32 @@ def check_columns(source: Source, names: tuple[str, ...], limits: list[tuple[flo
         )
 
 
-def read_covariates(source: Source, names: tuple[str, ...]) -> Any:
-    """The columns of covariates as a table with their names; a cell that is no number is missing."""
-    import numpy as np
-    import pyarrow as pa
-
-    columns = {name: dpfda.read_curves(source.file, values=escape(name)) for name in names}
-    table = _read(columns)
+def read_covariates(source: Source, named: Named) -> Any:
+    """The columns of covariates as a table with their names; texts where levels are declared."""
+    table = _read(source, named)
     if table is None:
         # Out here and with one constant text: nothing about the records.
         raise DataError("The covariates could not be read. Check that the file can be read. Nothing was charged.")
-    return pa.table({name: pa.array(np.asarray(column)) for name, column in table.items()})
+    return table
 
 
-def _read(columns: dict[str, dpfda.Curves]) -> dict[str, np.ndarray[Any, Any]] | None:
+def _read(source: Source, named: Named) -> Any:
     import numpy as np
+    import pyarrow as pa
+
+    from dpfda.records.csvfile import CsvSource
 
     try:
-        return {name: np.concatenate([*curves.batches(2**16)])[:, 0] for name, curves in columns.items()}
+        if source.file.suffix.lower() in (".parquet", ".pq"):
+            from pyarrow import parquet
+
+            return parquet.read_table(source.file, columns=list(named.columns))
+        columns = {}
+        for name in named.columns:
+            reader = CsvSource(source.file, (name,), name)
+            # As texts where levels are declared, the way identifiers are read.
+            cells = reader.ids() if name in named.levels else np.concatenate([*reader.batches(2**16)])[:, 0]
+            columns[name] = pa.array(np.asarray(cells))
+        return pa.table(columns)
     except Exception:
         return None

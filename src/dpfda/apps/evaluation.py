@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,13 +20,73 @@ from dpfda.releases.regression import RegressionRelease
 Columns = dict[str, list[Any]]
 
 
-def table_of(release: Any, at: str, *, derivative: int, level: float | None) -> Columns:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of a release."""
+
+    at: str
+    derivative: int
+    level: float | None
+    covariates: str | None  # of a regression: for whom a curve is predicted
+
+
+def table_of(release: Any, asked: Asked) -> Columns:
     """The columns that a release of any kind has at these points."""
     if release.basis.domain.dimension > 1:
         raise UsageError("evaluate knows releases on an interval; for a surface use dpfda.load(...) in Python.")
-    if level is not None and derivative:
+    if asked.level is not None and asked.derivative:
         raise UsageError("--level gives the noise band of the curve itself: leave --derivative out.")
-    return TABLES[kind_of(release)](release, at, derivative, level)
+    if asked.covariates is not None and not isinstance(release, RegressionRelease):
+        raise UsageError("--covariates is for a regression, which predicts a curve for them: leave it out.")
+    if asked.covariates is not None:
+        return _predicted(release, asked, asked.covariates)
+    return TABLES[kind_of(release)](release, asked.at, asked.derivative, asked.level)
+
+
+def facts_of(release: Any) -> dict[str, Any]:
+    """What is known of a release as a whole beside its values: the variances along components, and noise in them."""
+    if not isinstance(release, ComponentsRelease) or release.variances is None:
+        return {}
+    shares = {} if release.total is None else {"explained_ratio": release.explained_ratio.tolist()}
+    return {
+        "explained_variance": release.variances.tolist(),
+        **shares,
+        "total_variance": release.total,
+        "noise_in_variance": release.deviation,
+    }
+
+
+def notes_of(release: Any, asked: Asked, table: Columns) -> tuple[str, ...]:
+    """What a reader of the columns should know, in sentences."""
+    if isinstance(release, ComponentsRelease):
+        return () if release.variances is None else (variances_text(release),)
+    if not isinstance(release, RegressionRelease):
+        return ()
+    if asked.covariates is not None:
+        return beyond_text(release, asked.covariates)
+    infinite = any(math.isinf(end) for end in table.get("lower", ()))
+    return (release.infinite(asked.level or 0.95),) if infinite else ()
+
+
+def variances_text(release: ComponentsRelease) -> str:
+    """The variances along components, their shares if the total is known, and the noise in them."""
+    assert release.variances is not None
+    listed = ", ".join(f"{value:.4g}" for value in release.variances)
+    known = "" if release.total is None else f" of a total of {release.total:.4g} after smoothing"
+    shares = "" if release.total is None else f" ({', '.join(map(release.explained, range(len(release.variances))))})"
+    noise = "" if release.deviation is None else f"; noise in each has the deviation {release.deviation:.2g}"
+    return f"Variance along the components: {listed}{known}{shares}{noise}."
+
+
+def beyond_text(release: RegressionRelease, covariates: str) -> tuple[str, ...]:
+    """Says that a predicted curve extrapolates, if it does."""
+    beyond = release.covariates.beyond([numbers(covariates, "--covariates", count=release.covariates.size)])
+    if not beyond:
+        return ()
+    return (
+        f"This curve extrapolates: {', '.join(beyond)} beyond the declared limits, where no record was counted. "
+        f"Declared: {release.covariates.text}.",
+    )
 
 
 def _mean(release: Release, at: str, derivative: int, level: float | None) -> Columns:
@@ -85,6 +147,16 @@ def _regression(release: RegressionRelease, at: str, derivative: int, level: flo
             table["lower"] += band.lower.tolist()
             table["upper"] += band.upper.tolist()
     return table
+
+
+def _predicted(release: RegressionRelease, asked: Asked, covariates: str) -> Columns:
+    if asked.level is not None:
+        raise UsageError("A predicted curve has no noise band here: leave --level out, or --covariates.")
+    names = release.covariates.names
+    values = numbers(covariates, f"--covariates ({', '.join(names)})", count=len(names))
+    points = numbers(asked.at, "--at", count=None)
+    (curve,) = release.curves([values])
+    return {"t": list(points), "value": curve.derivative(asked.derivative)(points).tolist()}
 
 
 # By the kind of release, as it stands in files.

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import dpfda
-from dpfda.apps.covariates import LIMITS, limits_of
+from dpfda.apps.covariates import LIMITS, PLANNED_NAMES, limits_of, names_of
 from dpfda.apps.options import COMPONENTS, COVARIANCE, MEAN, MECHANISMS, REGRESSION, options
 from dpfda.apps.targets import check_picture, check_targets
 from dpfda.apps.wishes import Process, Wishes, check_bound, grouped
+from dpfda.apps.wording import in_options, of_moments, said_of_moments
 from dpfda.errors import UsageError
 
 if TYPE_CHECKING:
@@ -101,8 +102,9 @@ def plan_covariance(
       dpfda plan covariance --n 382 --epsilon 1 --delta 0 --limits 0,1 --mean centre --json
     """
     check_bound(wishes.bound, wishes.limits, what="A covariance function")
-    made = dpfda.CovarianceFunction(**_parameters(wishes, process), mean=mean).plan(n, grid_size=grid_size)
-    _show(made, made.table(), "root mean square error", as_json=as_json)
+    with said_of_moments():
+        made = dpfda.CovarianceFunction(**_parameters(wishes, process), mean=mean).plan(n, grid_size=grid_size)
+    _show(made, _named(made.table()), "root mean square error", as_json=as_json)
 
 
 @plan.command("components")
@@ -133,21 +135,23 @@ def plan_components(
 
     check_bound(wishes.bound, wishes.limits, what="A principal component")
     est = dpfda.FPCA(k, **_parameters(wishes, process), mean=mean, base=base, explained_variance=explained_variance)
-    made = est.plan(n, grid_size=grid_size)
+    with said_of_moments():
+        made = est.plan(n, grid_size=grid_size)
     joint = mean != "centre" and wishes.mechanism not in ("exponential", "gibbs")
     name = made.to_dict()["mechanism"]
     rows = table(replace(made.request, mechanism="auto"), k=k, joint=joint, base=base)
     marked = tuple((each, error, "chosen" if each == name else note) for each, error, note in rows)
-    _show(made, marked, "squared distance of the span", as_json=as_json)
+    _show(made, _named(marked), f"squared distance of the span, of at most {k}", as_json=as_json)
 
 
 @plan.command("regression")
-@options(N, LIMITS, COUNT, REGRESSION, GRID, JSON)
+@options(N, [PLANNED_NAMES], LIMITS, COUNT, REGRESSION, GRID, JSON)
 @grouped(Wishes)
 def plan_regression(
     wishes: Wishes,
     *,
     n: int,
+    covariates: str | None,
     covariate_limits: str | None,
     covariate_bound: float | None,
     no_intercept: bool,
@@ -157,25 +161,33 @@ def plan_regression(
 ) -> None:
     """Say what a regression of curves on covariates would do, and what error to expect of every mechanism.
 
-    Errors are those of predicted curves, for reference covariates; no data are read, nothing is charged.
+    Errors are those of predicted curves, for reference covariates; no data are read, nothing is charged. Each person
+    counts once, with the averages of covariates and curve: coefficients compare people, not visits of one person.
 
     \b
     Examples:
       dpfda plan regression --n 5000 --covariate-limits 18:90,0:1 --epsilon 1 --delta 1e-6 --bound 1
+      dpfda plan regression --n 5000 --covariates 'age,sex=female|male' --covariate-limits 18:90 \\
+          --epsilon 1 --delta 1e-6 --bound 1
       dpfda plan regression --n 382 --covariate-bound 3 --covariate-count 2 --epsilon 1 --delta 0 \\
           --bound 1
     """
     check_bound(wishes.bound, wishes.limits, what="A regression of curves")
-    limits = limits_of(covariate_limits, covariate_bound)
-    if (covariate_count is None) == (limits is None):
-        raise UsageError("--covariate-count goes with --covariate-bound, where ranges do not say how many there are.")
+    named = None if covariates is None else names_of(covariates)
+    limits = limits_of(covariate_limits, covariate_bound, named)
+    if (covariate_count is None) == (limits is None and named is None):
+        raise UsageError(
+            "--covariate-count goes with --covariate-bound, where neither ranges nor --covariates say how many there "
+            "are."
+        )
     est = dpfda.FunctionOnScalarRegression(
         **wishes.parameters(),
         covariate_limits=limits,
         covariate_bound=covariate_bound,
+        covariate_levels=None if named is None else named.levels or None,
         intercept=not no_intercept,
     )
-    made = est.plan(n, covariates=covariate_count, grid_size=grid_size)
+    made = est.plan(n, covariates=covariate_count if named is None else named.columns, grid_size=grid_size)
     _show(made, made.table(), "root mean square error", as_json=as_json)
 
 
@@ -183,11 +195,17 @@ def _parameters(wishes: Wishes, process: Process) -> dict[str, Any]:
     return wishes.parameters() | process.parameters()
 
 
+def _named(rows: Rows) -> Rows:
+    """Rows whose notes name the pure mechanisms that suit second moments."""
+    return tuple((name, error, of_moments(note)) for name, error, note in rows)
+
+
 def _show(made: Any, rows: Rows, measure: str, *, as_json: bool) -> None:
     """Print a plan, the mechanisms that can meet the budget, best first, and why the others cannot."""
     from dpfda.apps.tables import print_notes, print_table
     from dpfda.studies.reproduction import Table
 
+    rows = tuple((name, error, in_options(note)) for name, error, note in rows)
     if as_json:
         names = ("mechanism", "predicted", "note")
         listed = [dict(zip(names, row, strict=True)) for row in rows]
@@ -212,5 +230,5 @@ def print_ranking(ranking: Ranking) -> None:
     reasons: dict[str, str] = {}
     for row in ranking.entries:
         if row.prediction is None and row.mechanism in MECHANISMS:
-            reasons.setdefault(row.mechanism, f"{row.mechanism}: {row.note}")
+            reasons.setdefault(row.mechanism, f"{row.mechanism}: {in_options(row.note)}")
     print_notes(tuple(reasons.values()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from textwrap import fill
 
 import click
 
@@ -19,12 +20,22 @@ from dpfda.errors import UsageError
 def show(file: Path, as_json: bool) -> None:
     """Print the card of a release: what it is, what it guarantees, what it means.
 
+    Components come with the variances along them, where those were released.
+
     \b
     Example:
       dpfda show mean.json
     """
-    card = dpfda.load(file).certificate
-    click.echo(json.dumps(card.to_dict(), indent=1) if as_json else card.text())
+    from dpfda.apps.evaluation import facts_of, variances_text
+
+    result = dpfda.load(file)
+    card, facts = result.certificate, facts_of(result)
+    if as_json:
+        click.echo(json.dumps({**card.to_dict(), **facts}, indent=1))
+        return
+    click.echo(card.text())
+    if facts:
+        click.echo(f"\n{fill(variances_text(result), width=118, initial_indent='  ', subsequent_indent='  ')}")
 
 
 @click.command()
@@ -42,12 +53,17 @@ def show(file: Path, as_json: bool) -> None:
     help="Order of the derivative, at most 20.",
 )
 @click.option("--level", type=float, help="Also print the noise band at this level, e.g. 0.95.")
+@click.option(
+    "--covariates",
+    metavar="NUMBER,...",
+    help="Of a regression: print the curve predicted for these covariates, in their order; 0 or 1 for a level.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; an end of the band that is infinite is null.")
-def evaluate(file: Path, at: str, derivative: int, level: float | None, as_json: bool) -> None:
+def evaluate(file: Path, at: str, derivative: int, level: float | None, covariates: str | None, as_json: bool) -> None:
     """Evaluate a release at points of its domain; free, however often.
 
     A covariance comes with the deviation of its noise before smoothing; components come side by side, coefficients of a
-    regression one below the other.
+    regression one below the other. Notes, e.g. why a band is infinite, go to the standard error.
 
     \b
     Examples:
@@ -58,13 +74,18 @@ def evaluate(file: Path, at: str, derivative: int, level: float | None, as_json:
       dpfda evaluate covariance.json --at 0:0.5,0.5:1
       dpfda evaluate components.json --at 0,0.5,1
       dpfda evaluate regression.json --at 0,0.5,1 --level 0.95
+      dpfda evaluate regression.json --at 0,0.5,1 --covariates 50,1
     """
-    from dpfda.apps.evaluation import table_of
+    from dpfda.apps.evaluation import Asked, facts_of, notes_of, table_of
 
-    table = table_of(dpfda.load(file), at, derivative=derivative, level=level)
+    result, asked = dpfda.load(file), Asked(at, derivative, level, covariates)
+    table = table_of(result, asked)
+    for note in notes_of(result, asked, table):
+        click.echo(f"Note: {note}", err=True)
     if as_json:
         # JSON has no infinity, which a band has where the noisy number of units could be zero.
-        click.echo(json.dumps({name: [_finite(x) for x in column] for name, column in table.items()}, allow_nan=False))
+        columns = {name: [_finite(x) for x in column] for name, column in table.items()}
+        click.echo(json.dumps(columns | facts_of(result), allow_nan=False))
         return
     click.echo("\t".join(table))
     for row in zip(*table.values(), strict=True):

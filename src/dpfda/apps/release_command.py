@@ -13,7 +13,8 @@ from dpfda.apps.covariates import LIMITS, NAMES, RIDGE, check_columns, limits_of
 from dpfda.apps.options import CENTRE, COMPONENTS, COVARIANCE, FILE, MEAN, REGRESSION, options, output_options
 from dpfda.apps.targets import check_picture, check_targets, same_file, save_picture
 from dpfda.apps.wishes import Output, Process, Source, Wishes, check_bound, grouped
-from dpfda.errors import UsageError
+from dpfda.apps.wording import said_of_moments
+from dpfda.errors import DataError, UsageError
 
 NOTHING = " Nothing was charged."
 
@@ -27,7 +28,7 @@ def release() -> None:
       dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
       dpfda release covariance scans.csv --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
       dpfda release components scans.csv --k 2 --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1
-      dpfda release regression scans.csv --covariates age,sex --covariate-limits 18:90,0:1 \\
+      dpfda release regression scans.csv --covariates 'age,sex=female|male' --covariate-limits 18:90 \\
           --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
     """
 
@@ -71,7 +72,8 @@ def release_covariance(
     check_bound(wishes.bound, wishes.limits, what="A covariance function")
     parameters = _parameters(source, wishes, output) | process.parameters()
     est = dpfda.CovarianceFunction(**parameters, mean=mean, centre=_centre(centre))
-    _release(est, source, output, kind="covariance")
+    with said_of_moments():
+        _release(est, source, output, kind="covariance")
 
 
 @release.command("components")
@@ -109,7 +111,8 @@ def release_components(
         explained_variance=explained_variance,
         centre=_centre(centre),
     )
-    _release(est, source, output, kind="components")
+    with said_of_moments():
+        _release(est, source, output, kind="components")
 
 
 @release.command("regression")
@@ -129,29 +132,33 @@ def release_regression(
 ) -> None:
     """Release the coefficient functions of the curves in FILE regressed on covariates, columns of the same table.
 
+    Each person counts once, with the averages of covariates and curve: coefficients compare people, not visits of one
+    person. A covariate that is no number counts as missing.
+
     \b
     Examples:
-      dpfda release regression scans.csv --covariates age,sex --covariate-limits 18:90,0:1 \\
+      dpfda release regression scans.csv --covariates 'age,sex=female|male' --covariate-limits 18:90 \\
           --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
       dpfda release regression scans.csv --covariates age --covariate-limits 18:90 --unit ID \\
           --values 't*' --epsilon 1 --delta 0 --limits 0,1 --plot age.png --dry-run
     """
     check_bound(wishes.bound, wishes.limits, what="A regression of curves")
-    names, limits = names_of(covariates), limits_of(covariate_limits, covariate_bound)
+    named = names_of(covariates)
     est = dpfda.FunctionOnScalarRegression(
         **_parameters(source, wishes, output),
-        covariate_limits=limits,
+        covariate_limits=limits_of(covariate_limits, covariate_bound, named),
         covariate_bound=covariate_bound,
+        covariate_levels=named.levels or None,
         intercept=not no_intercept,
         centre=_centre(centre),
         ridge="auto" if ridge is None else ridge,
     )
-    check_columns(source, names, limits)
+    check_columns(source, named)
     curves = _curves(source)
     facts = est.facts(curves)
-    plan = est.plan(facts.planned, covariates=len(names), grid_size=len(facts.grid))
-    if _ready(est, plan, curves, source, output, kind="regression", about=(("named", ", ".join(names)),)):
-        result = est.fit(read_covariates(source, names), curves).release_
+    plan = est.plan(facts.planned, covariates=named.columns, grid_size=len(facts.grid))
+    if _ready(est, plan, curves, source, output, kind="regression"):
+        result = est.fit(read_covariates(source, named), curves).release_
         _write(result, source, output, kind="regression", panels=len(result.names))
 
 
@@ -215,7 +222,6 @@ def _ready(
     output: Output,
     *,
     kind: str,
-    about: tuple[tuple[str, str], ...] = (),
 ) -> bool:
     """Whether to go on: everything has been checked, and this is no dry run, whose plan is printed."""
     _check_outputs(source, output, kind=kind)
@@ -226,9 +232,33 @@ def _ready(
             "--force to go on. Nothing was charged."
         )
     if output.dry_run:
-        lines = (("protects", f"one {curves.unit or 'row'}, {est.neighbours}"), ("values", curves.columns), *about)
+        lines = (
+            ("protects", f"one {curves.unit or 'row'}, {est.neighbours}"),
+            ("values", curves.columns),
+            *_uneven(source, curves),
+        )
         click.echo(json.dumps(plan.to_dict(), indent=1) if output.as_json else plan.text(*lines))
     return not output.dry_run
+
+
+def _uneven(source: Source, curves: dpfda.Curves) -> tuple[tuple[str, str], ...]:
+    """A hint where an even grid is taken although the header has numbers that are not evenly spaced."""
+    from itertools import pairwise
+
+    from dpfda.records import read_header
+    from dpfda.records.curves import choose_columns, header_grid
+
+    if curves.grid is not None:
+        return ()
+    try:
+        unit = None if source.unit == "row" else source.unit
+        numbers = header_grid(choose_columns(read_header(source.file), source.values, unit)).tolist()
+    except DataError:
+        return ()
+    steps = [high - low for low, high in pairwise(numbers)]
+    if not steps or min(steps) <= 0 or max(steps) - min(steps) < 1e-6 * max(steps):
+        return ()
+    return (("hint", "the header has numbers that are not evenly spaced: --grid header takes them"),)
 
 
 def _write(result: Any, source: Source, output: Output, *, kind: str, panels: int = 1) -> None:

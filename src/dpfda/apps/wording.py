@@ -1,0 +1,55 @@
+"""Come here for messages in the words of the command line: options where Python has parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dpfda.errors import CannotMeetBudget
+
+OPTIONS = {
+    "n_components": "--k",
+    "covariate_limits": "--covariate-limits",
+    "covariate_bound": "--covariate-bound",
+    "planned_n": "--planned-n",
+    "grid_size": "--grid-size",
+    "explained_variance": "--explained-variance",
+    **{
+        name: f"--{name}"
+        for name in ("mechanism", "size", "kernel", "eta", "penalty", "base", "basis", "bound", "limits", "mean")
+    },
+    **{name: f"--{name}" for name in ("centre", "grid", "covariates", "smoothing", "calibration", "ridge", "delta")},
+}
+PURE_OF_MEANS = "mechanism='k-norm' or 'laplace'"
+PURE_OF_MOMENTS = "mechanism='wishart' or 'k-norm'"
+LEVELS = re.compile(r"covariate_levels=\{'([^']*)': \('a', 'b'\)\}")
+# A parameter with a value, an example of one, or with none at all.
+STATED = re.compile(rf"(?<![\w.'-])({'|'.join(OPTIONS)})=('[^']*'(?: or '[^']*')*|[\w.+-]*[\w+-])?")
+# Names that are no words, wherever they stand; words only where a message begins with them.
+NAMED = re.compile(rf"(?<![\w.'-])({'|'.join(name for name in OPTIONS if '_' in name)})(?![\w=])")
+LEADING = re.compile(r"^(kernel|eta|penalty|calibration|limits|size)(?= (?:is for|is the base|imply|must))")
+CHOSEN = re.compile(r"\bmechanism '([\w-]+)'")
+
+
+def in_options(message: str) -> str:
+    """A message of the package with the names of options for those of parameters."""
+    message = LEVELS.sub(r"--covariates '\1=a|b'", message)
+    message = STATED.sub(lambda found: f"{OPTIONS[found[1]]} {(found[2] or '').replace(chr(39), '')}".rstrip(), message)
+    message = NAMED.sub(lambda found: OPTIONS[found[1]], message)
+    message = LEADING.sub(lambda found: OPTIONS[found[1]], message)
+    return CHOSEN.sub(r"--mechanism \1", message)
+
+
+def of_moments(message: str) -> str:
+    """The same message with the pure mechanisms that suit second moments."""
+    return message.replace(PURE_OF_MEANS, PURE_OF_MOMENTS)
+
+
+@contextmanager
+def said_of_moments() -> Iterator[None]:
+    """Refusals inside name the pure mechanisms that suit second moments."""
+    try:
+        yield
+    except CannotMeetBudget as error:
+        raise CannotMeetBudget(of_moments(str(error))) from None
