@@ -15,7 +15,8 @@ from dpfda.estimators import maximiser
 from dpfda.estimators.maximiser import Maximiser
 from dpfda.estimators.utilities import SquaredDistance
 from dpfda.mechanisms import concave, objective
-from dpfda.mechanisms.objective import ROUNDING, STEPS
+from dpfda.mechanisms.objective import SPARE_STEPS, UTILITY_STEPS
+from dpfda.planner.objective import ObjectivePlan
 from dpfda.summaries import objective as summary
 
 GRID = np.linspace(0, 1, 5)
@@ -45,6 +46,7 @@ def constants(*values):
 def _quickly(monkeypatch):
     """The trial on made-up units looks at no record, and an envelope is a function of the units: once each will do."""
     monkeypatch.setattr(maximiser, "check_declared", lambda *_: None)
+    monkeypatch.setattr(ObjectivePlan, "check_ends", lambda _: None)
     known: dict[tuple[bytes, float], concave.Envelope] = {}
     build = concave.best_envelope
 
@@ -80,7 +82,7 @@ def test_log_likelihood_ratios_of_squares_stay_within_an_interval_of_length_epsi
 
 @pytest.mark.audit
 def test_counting_a_replaced_unit_as_an_added_one_is_caught(monkeypatch):
-    monkeypatch.setattr(summary, "spread_of", lambda _: float(STEPS + ROUNDING))
+    monkeypatch.setattr(summary, "spread_of", lambda _: float(UTILITY_STEPS + SPARE_STEPS))
     assert squares_range(1500) > 4.0
 
 
@@ -114,7 +116,9 @@ def test_an_added_unit_is_held_to_its_range_and_costs_no_more_than_epsilon():
 @pytest.mark.audit
 def test_utilities_beyond_their_range_are_caught(monkeypatch):
     def unclipped(utility, limits, units, point):
-        return np.floor((utility(units, point) - limits[0]) * (STEPS / (limits[1] - limits[0]))).astype(np.int64)
+        values = np.asarray(utility(units, point))
+        whole = np.floor((values - limits[0]) * (UTILITY_STEPS / (limits[1] - limits[0]))).astype(np.int64)
+        return whole, np.isnan(values)
 
     monkeypatch.setattr(objective, "utilities", unclipped)
     assert added_unit(600) > 2.0

@@ -21,7 +21,8 @@ from dpfda.estimators.maximiser import Maximiser
 from dpfda.estimators.utilities import RobustDistance, SquaredDistance
 from dpfda.kernels import Matern
 from dpfda.mechanisms import SeededRandomness
-from dpfda.mechanisms.objective import BLOCK, STEPS, Objective
+from dpfda.mechanisms.objective import BLOCK, SPARE_STEPS, UTILITY_STEPS, Objective
+from dpfda.planner.objective import ObjectivePlan
 from dpfda.privacy import Budget, SessionLedger
 
 GRID = np.linspace(0, 1, 25)
@@ -53,19 +54,21 @@ def distance(release: Any, truth: Array) -> float:
 # What comes out ------------------------------------------------------------------------------------------------------
 
 
-def test_squares_give_the_penalised_mean_of_the_older_mechanism() -> None:
-    """Means over 60 releases each, seeded; the chance of an error of 4.9 standard errors is below 1e-6."""
+def test_squares_give_the_penalised_mean_of_the_older_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Means over 40 releases each, seeded; the chance of an error of 4.9 standard errors is below 1e-6."""
+    monkeypatch.setattr(maximiser, "check_declared", lambda *_: None)  # once would do
+    monkeypatch.setattr(ObjectivePlan, "check_ends", lambda _: None)
     table = curves(400)
     older = dpfda.MeanFunction(epsilon=2.0, delta=0.0, bound=1.0, mechanism="exponential", kernel=KERNEL, size=3)
     coordinates = [[], []]
-    for seed in range(60):
+    for seed in range(40):
         older.set_params(randomness=SeededRandomness(seed))
         coordinates[0].append(older.fit(table, grid=GRID).release_.coordinates)
         coordinates[1].append(fitted(table, randomness=SeededRandomness(1000 + seed)).coordinates)
     one, other = np.array(coordinates[0]), np.array(coordinates[1])
     deviations = np.sqrt(np.diag(estimator().plan(400).covariance()))
-    assert np.all(np.abs(one.mean(axis=0) - other.mean(axis=0)) < 4.9 * deviations * math.sqrt(2 / 60))
-    assert np.all(np.abs(other.std(axis=0) / deviations - 1) < 4.9 / math.sqrt(2 * 60))
+    assert np.all(np.abs(one.mean(axis=0) - other.mean(axis=0)) < 4.9 * deviations * math.sqrt(2 / 40))
+    assert np.all(np.abs(other.std(axis=0) / deviations - 1) < 4.9 / math.sqrt(2 * 40))
 
 
 def test_wrong_curves_pull_a_robust_curve_less_than_the_mean() -> None:
@@ -89,7 +92,9 @@ def test_a_utility_without_concavity_is_maximised_among_candidates() -> None:
     release = fitted(curves(wrong=0.3), utility=near, utility_range=(0.0, 1.0), size=2, randomness=SeededRandomness(4))
     assert distance(release, 0.6 * np.sin(np.pi * GRID)) < 0.25
     assert "among 2048 points of that measure" in release.certificate.noise
-    assert "the same whatever the units are" in dict(release.certificate.chosen)["time"]
+    assert dict(release.certificate.chosen)["time"] == (
+        "grows with the number of units, and is as long as the utility takes; not covered"
+    )
 
 
 def test_a_function_of_ones_own_with_a_stated_curvature_is_drawn_exactly() -> None:
@@ -180,8 +185,10 @@ def test_where_units_are_added_or_removed_their_number_is_not_told() -> None:
     cards = [fitted(curves(n), randomness=SeededRandomness(9), **changes).certificate for n in (2000, 3000)]
     assert cards[0] == cards[1]
     assert cards[0].n == 2500
-    assert dict(cards[0].chosen)["units"] == "a public guess; their number is private, not released"
-    assert cards[0].sensitivity == pytest.approx(STEPS, rel=3e-6)
+    assert cards[0].n_is_planned
+    assert not cards[0].n_is_noisy
+    assert "planned for 2500; the number itself is private" in " ".join(cards[0].text().split())
+    assert cards[0].sensitivity == UTILITY_STEPS + SPARE_STEPS
 
 
 @pytest.mark.parametrize("utility", [SquaredDistance(), RobustDistance(0.3)], ids=["squares", "robust"])
@@ -204,9 +211,12 @@ def test_the_card_says_what_was_drawn_and_what_the_guarantee_rests_on() -> None:
         "exponential mechanism, a curve drawn exactly in proportion to exp(0.6404 times the sum of utilities)" in text
     )
     assert "one row moves the objective by at most 0.7807764064044151 at every point" in text
-    assert "The guarantee rests on it: where it is false, a release may fail or be drawn from another law" in text
-    assert "is not covered by epsilon. After 100000 of them a release fails" in text
-    assert "a function of one unit at a time: tried on made-up units" in text
+    assert "tried on made-up units. Where it is false the guarantee does not hold" in text
+    assert "depends on the units, through the number of proposals until one is accepted; not covered" in text
+    assert (
+        "trusted code: the guarantee holds only if it looks at one unit at a time, is deterministic and keeps no state"
+        in text
+    )
     assert "Gaussian process, Matern" in text
     assert "noise none" in text
 
@@ -240,18 +250,20 @@ def secret(basis: Any) -> Array:
     return np.asarray(basis.evaluate([0.123456, 0.0, 0.0], GRID))
 
 
-def test_a_false_statement_that_no_trial_could_see_fails_with_one_text_and_the_charge_stays() -> None:
-    basis, ledger = mercer(KERNEL, (0, 1), 3), SessionLedger()
-    table = np.repeat(secret(basis)[None], 400, axis=0)
-    est = estimator(utility=wrong_for_some, utility_range=(-4.0, 0.0), curvature=2.0, ledger=ledger)
-    with pytest.raises(ReleaseFailed, match=r"^The release failed after records were read\. Nothing more can be said"):
-        est.fit(table, grid=GRID)
-    assert len(ledger.entries) == 1
-    assert not hasattr(est, "release_")
+def test_a_false_statement_that_no_trial_could_see_does_not_fail_for_some_curves_alone() -> None:
+    """The guarantee does not hold then, but at least no error tells that there is such a curve."""
+    table = np.repeat(secret(mercer(KERNEL, (0, 1), 3))[None], 400, axis=0)
+    for share in (0, 1, 400):
+        rows = np.concatenate([table[:share], curves(400 - share)])
+        release = fitted(rows, utility=wrong_for_some, utility_range=(-4.0, 0.0), curvature=2.0)
+        assert np.isfinite(release.noisy).all()
 
 
+@pytest.mark.parametrize("curvature", [None, 0.5])
 @pytest.mark.parametrize("kind", ["raise", "shape"])
-def test_a_utility_that_fails_on_a_real_unit_says_nothing_about_it(kind: str) -> None:
+def test_a_utility_that_fails_on_a_real_unit_releases_all_the_same(kind: str, curvature: float | None) -> None:
+    """An error would be an output that decides whether there is such a unit; it counts as the lowest instead."""
+
     def fragile(units: Array, point: Array) -> Array:
         if (np.abs(units[:, 0] - 0.123456) < 1e-4).any():
             if kind == "raise":
@@ -260,16 +272,59 @@ def test_a_utility_that_fails_on_a_real_unit_says_nothing_about_it(kind: str) ->
         return -np.sum((units - point) ** 2, axis=1) / 4
 
     ledger = SessionLedger()
-    est = estimator(utility=fragile, utility_range=(-1.0, 0.0), ledger=ledger, candidates=8)
-    with pytest.raises(ReleaseFailed) as caught:
-        est.fit(np.repeat(secret(mercer(KERNEL, (0, 1), 3))[None], 30, axis=0), grid=GRID)
-    assert "17" not in str(caught.value)
+    table = curves(30)
+    table[0] = secret(mercer(KERNEL, (0, 1), 3))
+    release = fitted(
+        table, utility=fragile, utility_range=(-1.0, 0.0), curvature=curvature, ledger=ledger, candidates=8
+    )
+    assert np.isfinite(release.noisy).all()
+    assert len(ledger.entries) == 1
+
+
+def test_whatever_else_goes_wrong_after_the_charge_is_one_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = SessionLedger()
+
+    def breaks(self: Any, total: Any, scale: float, randomness: Any) -> Any:
+        if ledger.entries:
+            raise RuntimeError("row 17 is odd")
+        return np.zeros(3, dtype=np.int64)
+
+    monkeypatch.setattr(Objective, "_draw", breaks)
+    with pytest.raises(ReleaseFailed, match=r"^The release failed after records were read\.") as caught:
+        fitted(curves(5), ledger=ledger)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
     assert len(ledger.entries) == 1
 
 
+def test_nothing_hangs_before_the_charge_where_the_base_measure_is_much_wider_than_the_ball() -> None:
+    def near(units: Array, point: Array) -> Array:
+        return np.exp(-np.sum((units - point) ** 2, axis=1))
+
+    for changes in ({"utility": near, "utility_range": (0.0, 1.0), "candidates": 64}, {"utility": RobustDistance(0.3)}):
+        assert np.sum(fitted(curves(5), spread=30.0, size=8, **changes).noisy ** 2) <= 1.0
+
+
+def test_the_trial_before_the_charge_knows_no_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A draw for one made-up unit might never end, for a utility that few proposals suit; without units it does."""
+    seen: list[int] = []
+    honest = Objective._draw
+
+    def watched(self: Any, total: Any, scale: float, randomness: Any) -> Any:
+        seen.append(len(total.units))
+        return honest(self, total, scale, randomness)
+
+    monkeypatch.setattr(Objective, "_draw", watched)
+    fitted(curves(7))
+    assert seen == [0, 7]
+
+
 # Refused before the charge -------------------------------------------------------------------------------------------
+
+
+def minus_distance(units: Array, point: Array) -> Array:
+    """Concave, and bends nowhere along the line to the unit."""
+    return -np.sqrt(np.sum((units - point) ** 2, axis=1))
 
 
 def centred(units: Array, point: Array) -> Array:
@@ -282,15 +337,24 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"utility": centred},
         r"^utility_range=\(low, high\), the public range of one unit's utility, must be",
     ),
-    "range turned round": ({"utility_range": (1.0, 0.0)}, r"^utility_range must be two finite numbers \(low, high\)"),
-    "range of one": ({"utility_range": 4.0}, r"^utility_range must be two finite numbers \(low, high\)"),
-    "range too wide": ({"utility_range": (-1.7e308, 1.7e308)}, r"^utility_range must be two finite numbers"),
+    "range turned round": ({"utility_range": (1.0, 0.0)}, r"^utility_range, the public range of one unit's utility"),
+    "range of one": ({"utility_range": 4.0}, r"^utility_range, the public range of one unit's utility"),
+    "range too wide": ({"utility_range": (-1.7e308, 1.7e308)}, r"^utility_range, the public range of one unit's"),
+    "range too narrow": ({"utility_range": (0.0, 1e-300)}, r"^utility_range, the public range of one unit's utility"),
+    "own range too wide": ({"bound": 1e100, "radius": 1e100}, r"^utility_range, the public range of one unit's"),
+    "hardly ever ends": (
+        {"utility": minus_distance, "utility_range": (-2.0, 0.0), "curvature": 0.0, "size": 8, "epsilon": 2e4},
+        r"^For made-up units about one in \d+e\+\d+ proposals would be accepted: the draw would hardly ever end\. Take",
+    ),
     "looks at others": (
         {"utility": centred, "utility_range": (-9.0, 0.0)},
         r"^The utility of a unit must depend on that unit and the point alone",
     ),
     "less curved": ({"curvature": 2.1}, r"^The utility bends less than was stated"),
-    "cut off": ({"utility_range": (-1.0, 0.0)}, r"^The utility bends less than was stated, or leaves its range"),
+    "cut off": (
+        {"utility_range": (-1.0, 0.0)},
+        r"^The utility is not concave, .* state a wider utility_range where it leaves its own",
+    ),
     "candidates": ({"candidates": 2.5}, r"^candidates must be a whole number of points, got 2\.5\.$"),
     "no candidates": (
         {"utility": lambda u, b: -np.ones(len(u)), "utility_range": (-2.0, 0.0), "candidates": 0},

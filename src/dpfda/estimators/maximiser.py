@@ -9,12 +9,10 @@ import numpy as np
 
 from dpfda.arrays import ArrayLike
 from dpfda.bases import Basis, Domain, as_domain
-from dpfda.curator import Curator
 from dpfda.errors import UsageError
 from dpfda.estimators.base import Centre, CurveEstimator
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import Randomness
-from dpfda.mechanisms.concave import MOST_PROPOSALS
 from dpfda.mechanisms.declared import check_declared
 from dpfda.mechanisms.objective import Curvature, Utility
 from dpfda.planner.objective import ObjectivePlan, plan_objective
@@ -31,7 +29,8 @@ class Maximiser(CurveEstimator):
     A curve b is drawn in proportion to `exp(rate sum_i u(x_i, b))` against a Gaussian process cut to a ball (Awan et
     al. 2019, Proposition 3.1 and Example 3.5 with its erratum). Curves are coordinates around the centre in the
     process's own orthonormal basis. Every unit's utility is moved into `utility_range`, so that one unit cannot do more
-    than that, as long as the utility looks at one unit at a time. The guarantee is pure epsilon.
+    than that. The guarantee is pure epsilon. It rests on the utility, which is trusted code: it must look at one unit
+    at a time, give the same answer whenever it is asked, and keep no state. No trial can make sure of that.
 
     Parameters
     ----------
@@ -45,8 +44,9 @@ class Maximiser(CurveEstimator):
     radius : of the ball that holds b, around the centre; None for the bound.
     spread : the base measure's root mean square before the cut; None for the radius.
     curvature : how strongly one unit's utility is known to bend: a number, or a function of the distance between unit
-        and point that does not grow with it. The utility must be concave. Draws are then exact, and rest on this. None:
-        one of `candidates` points of the base measure is chosen, which rests on nothing.
+        and point that does not grow with it. The utility must be concave. Draws are then exact. Where this is not true
+        the guarantee does not hold. None: one of `candidates` points of the base measure is chosen, and the utility may
+        have any shape.
 
     Examples
     --------
@@ -61,6 +61,7 @@ class Maximiser(CurveEstimator):
     True
     """
 
+    what = "A maximiser"
     release_: Release
     plan_: ObjectivePlan
     # What all estimators of curves are asked for, and this one has no choice about.
@@ -137,7 +138,7 @@ class Maximiser(CurveEstimator):
         return plan_objective(
             request,
             self.utility,
-            utility_range=self._range(lattice.bound),
+            utility_range=self._range(lattice.bound),  # looked at by the mechanism
             radius=self.radius,
             spread=self.spread,
             curvature=own if self.curvature is None else self.curvature,
@@ -153,30 +154,17 @@ class Maximiser(CurveEstimator):
     def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> Maximiser:
         """Release the maximiser for these curves; arguments as for `MeanFunction.fit`.
 
-        The utility is tried on made-up units before the ledger is charged. Once curves are read, whatever goes wrong is
-        one constant error, and the charge stays.
+        The utility is tried on made-up units before the ledger is charged. Once curves are read, a unit on which it
+        fails counts as the lowest of the range; whatever else goes wrong is one constant error, and the charge stays.
         """
         reading = self._public_arguments()
         self._clipping()  # refuses, before the curves are looked at
         curves = as_curves(X, grid=grid, units=units)
         plan = self.plan_for(curves)
         check_declared(plan.mechanism, plan.request.bound)
+        plan.check_ends()
         public = self.facts(curves)
-        curator = Curator(
-            curves,
-            public,
-            dataset=self.dataset,
-            ledger=self.ledger,
-            randomness=self.randomness,
-            reading=reading,
-            chosen=(
-                ("bound", "stated by the user" if self.limits is None else "limits of values"),
-                ("grid", f"{len(public.grid)} points, {'even' if curves.grid is None else 'stated by the user'}"),
-                ("utility", f"{_name(self.utility)}, a function of one unit at a time: tried on made-up units"),
-                *plan.reasons,
-                *self._conditions(plan),
-            ),
-        )
+        curator = self._curator(curves, public, reading, (*self._conditions(plan), *plan.reasons))
         summary = Maximum(_name(self.utility), plan.basis.size, plan.mechanism.limits, plan.mechanism.step, _law(plan))
         self.release_ = curator.release(
             summary, basis=plan.basis, mechanism=plan.mechanism, budget=plan.budget, smoothing="none"
@@ -193,17 +181,9 @@ class Maximiser(CurveEstimator):
                     "unit can do to the objective."
                 )
             radius = bound if self.radius is None else float(self.radius)
-            low, high = self.utility.range(bound + radius)
-            return float(low), float(high)
-        try:
-            low, high = (float(end) for end in self.utility_range)
-        except (TypeError, ValueError):
-            low = high = float("nan")
-        if not (np.isfinite([low, high, high - low]).all() and low < high):
-            raise UsageError(
-                f"utility_range must be two finite numbers (low, high) with low < high, got {self.utility_range!r}."
-            )
-        return low, high
+            own: tuple[float, float] = self.utility.range(bound + radius)
+            return own
+        return self.utility_range
 
     def _whole_candidates(self) -> int:
         whole = isinstance(self.candidates, int | np.integer) and not isinstance(self.candidates, bool)
@@ -213,20 +193,18 @@ class Maximiser(CurveEstimator):
 
     def _conditions(self, plan: ObjectivePlan) -> tuple[tuple[str, str], ...]:
         """What the guarantee rests on, and what it does not cover, for the card."""
+        trusted = (
+            "utility",
+            f"{_name(self.utility)}, trusted code: the guarantee holds only if it looks at one unit at a time, is "
+            "deterministic and keeps no state. It was tried on made-up units",
+        )
         if plan.mechanism.curvature is None:
-            return (("time", "the same whatever the units are, but for that of the utility itself"),)
+            return trusted, ("time", "grows with the number of units, and is as long as the utility takes; not covered")
         whose = "the utility's own" if self.curvature is None else "stated by the user"
         return (
-            (
-                "curvature",
-                f"{whose}; tried on made-up units. The guarantee rests on it: where it is false, a release may fail or "
-                "be drawn from another law",
-            ),
-            (
-                "time",
-                "depends on the units: the number of proposals until one is accepted does, and is not covered by "
-                f"epsilon. After {MOST_PROPOSALS} of them a release fails",
-            ),
+            trusted,
+            ("curvature", f"{whose}; tried on made-up units. Where it is false the guarantee does not hold"),
+            ("time", "depends on the units, through the number of proposals until one is accepted; not covered"),
         )
 
 

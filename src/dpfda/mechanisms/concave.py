@@ -8,17 +8,13 @@ from collections.abc import Callable
 import numpy as np
 
 from dpfda.arrays import Array, Integers
-from dpfda.mechanisms.envelope import BATCH, Component, Envelope, NotConcave, Target
+from dpfda.mechanisms.ball import best_tilt
+from dpfda.mechanisms.envelope import Component, Envelope, Target
 from dpfda.mechanisms.randomness import Randomness
 
-MOST_PROPOSALS = 100_000
-ROUNDING = 8  # steps by which one unit's utility may differ from a concave function
+UNEVENNESS = 8  # steps by which one unit's utility may differ from a concave function
 RADII = 48  # at which the curvature is asked for
 NARROWEST = 2.0**-13  # a precision: that of a deviation of 64 steps
-
-
-class NotAccepted(RuntimeError):
-    """No proposal was accepted within the public number of them."""
 
 
 # A place and radii to how strongly the objective bends within each of them, in every coordinate, (radii, size).
@@ -28,15 +24,15 @@ Bend = Callable[[Integers, Array], Array]
 def draw_below(target: Target, bend: Bend, randomness: Randomness) -> Integers:
     """An exact draw from a target whose objective is concave and bends at least as stated, (size,).
 
-    Proposals are accepted with probability weight over envelope, decided exactly. A weight above its envelope shows
-    that the statement was false: there is no draw then. The number of batches, and so the time, depends on the units.
+    Proposals are accepted with probability weight over envelope, decided exactly. The number of batches, and so the
+    time, depends on the units. There is no last batch: giving up would be an output, whose probability depends on the
+    units by more than epsilon allows.
     """
     envelope = best_envelope(target, bend)
-    for _ in range(MOST_PROPOSALS // BATCH):
+    while True:
         accepted = envelope.draw(target, randomness)
         if accepted is not None:
             return accepted
-    raise NotAccepted("no proposal was accepted")
 
 
 def best_envelope(target: Target, bend: Bend) -> Envelope:
@@ -56,7 +52,7 @@ def best_envelope(target: Target, bend: Bend) -> Envelope:
     falls = target.rate * bend(place, radii)
     candidates = [
         Envelope(place, base, components)
-        for tilt in _tilts(place, slopes)
+        for tilt in _tilts(target, place, slopes, falls[-1])
         for components in _components(target, place, slopes, loss, tilt, radii, falls)
         # The masses of two components are compared, and known only for laws that are wide in steps of the lattice.
         if len(components) == 1 or all(float(c.precisions.max()) <= NARROWEST for c in components)
@@ -64,11 +60,15 @@ def best_envelope(target: Target, bend: Bend) -> Envelope:
     return min(candidates, key=lambda envelope: envelope.log_mass)
 
 
-def _tilts(place: Integers, slopes: tuple[Array, Array]) -> list[float]:
-    """How much may be added of `radius^2 - |b|^2`, never negative: on the sphere it takes up the slope that is left."""
+def _tilts(target: Target, place: Integers, slopes: tuple[Array, Array], falls: Array) -> list[float]:
+    """How much may be added of `radius^2 - |b|^2`, never negative.
+
+    On the sphere it takes up the slope that is left. Where the law is wider than the ball it makes proposals narrower.
+    """
     square = float((place * place).sum())
     slope = float((slopes[0] * place).sum()) / (2 * square) if square else 0.0
-    return [0.0, slope] if slope > 0 else [0.0]
+    wide = best_tilt(np.zeros(len(place)), target.precisions + falls / 2, float(target.radius) ** 2)
+    return [0.0, *(tilt for tilt in (slope, wide) if tilt > 0)]
 
 
 def _slopes(target: Target, place: Integers, steps: Integers) -> tuple[int, tuple[Array, Array], float]:
@@ -77,16 +77,15 @@ def _slopes(target: Target, place: Integers, steps: Integers) -> tuple[int, tupl
     Values differ from those of a concave function by a few steps for each unit.
     """
     base = target.total(place)
-    loss = target.rate * ROUNDING * len(target.total.units)
+    loss = target.rate * UNEVENNESS * len(target.total.units)
     up, down = np.empty((2, len(place)))
     for j, step in enumerate(steps):
         aside = np.zeros_like(place)
         aside[j] = step
         up[j] = target.rate * (target.total(place + aside) - base) / step
         down[j] = target.rate * (base - target.total(place - aside)) / step
-    errors = (down - up) / 2 + 2 * loss / steps
-    if (errors < 0).any():
-        raise NotConcave("the objective bends upwards")
+    # Never negative where the objective is concave; where it is not, see `Envelope.draw`.
+    errors = np.maximum((down - up) / 2 + 2 * loss / steps, 0.0)
     # A shade more, which outweighs the rounding of these few lines.
     errors = errors * (1 + 1e-9) + 1e-12 * np.abs(up + down)
     return base, ((up + down) / 2 - 2 * target.precisions * place, errors), 2 * loss

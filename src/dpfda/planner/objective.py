@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -12,13 +13,24 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis
 from dpfda.errors import UsageError
-from dpfda.mechanisms.objective import LEAST_DEVIATION, MOST_UNITS, POINTS, Curvature, Objective, Utility, bends
+from dpfda.mechanisms.declared import planned_acceptance
+from dpfda.mechanisms.objective import (
+    LEAST_DEVIATION,
+    MOST_PLANNED,
+    POINTS,
+    Curvature,
+    Objective,
+    Utility,
+    bends,
+    spread_of,
+)
 from dpfda.planner.papers import noise_basis, noise_kernel
 from dpfda.planner.request import Request
 from dpfda.privacy import Budget
 from dpfda.records import Lattice
 
 SIZE = 8  # coordinates, where nobody states another number: the error grows with the root of it
+SLOW, HOPELESS = 1e-4, 1e-8  # shares of proposals that are accepted: a plan warns, and a fit is refused
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,10 +142,11 @@ class ObjectivePlan:
         found = list(self.budget.warnings(self.n))
         if stated is not None and stated[0] > 0 and float(np.trace(self.kept())) < 0.1 * self.basis.size:
             found.append("Next to nothing of the units would be seen: the draw is nearly one of the base measure.")
-        if self._slow():
+        if self.acceptance is not None and self.acceptance < SLOW:
             found.append(
-                f"The utility bends so unevenly that draws in {self.basis.size} coordinates may take more proposals "
-                "than are made: the release would fail, and its charge stay. Take fewer, or leave curvature out."
+                f"The utility bends so unevenly that in {self.basis.size} coordinates about one in "
+                f"{1 / max(self.acceptance, 1e-300):.0e} proposals would be accepted: a draw may take very long. Take "
+                "fewer coordinates, or leave curvature out."
             )
         if self.mechanism.curvature is None:
             found.append(
@@ -142,14 +155,23 @@ class ObjectivePlan:
             )
         return tuple(found)
 
-    def _slow(self) -> bool:
-        """A rule of thumb from acceptances of robust distances with several knots, sizes and n."""
+    @cached_property
+    def acceptance(self) -> float | None:
+        """About the share of proposals that would be accepted for made-up units; None where there are no proposals."""
         if self.mechanism.curvature is None:
-            return False
-        near, half = bends(self.mechanism.curvature, np.array([0.0, self.request.bound / 2]))
-        if near == 0:
-            return self.n * self.budget.epsilon > 100  # proposals are as wide as the base measure
-        return bool((half / near) ** (self.basis.size / 4) < 1e-6)
+            return None
+        return planned_acceptance(
+            self.mechanism, self.request.bound, self.n, self.budget.epsilon / spread_of(not self.request.counted)
+        )
+
+    def check_ends(self) -> None:
+        """Refuse what would hardly ever end, by public facts: once units are read there is no giving up."""
+        if self.acceptance is not None and self.acceptance < HOPELESS:
+            raise UsageError(
+                f"For made-up units about one in {1 / max(self.acceptance, 1e-300):.0e} proposals would be accepted: "
+                "the draw would hardly ever end. Take fewer coordinates (size=), a utility that bends more evenly, or "
+                "no curvature: then one of a public number of candidates is chosen."
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
@@ -204,8 +226,8 @@ def plan_objective(
     candidates: int,
 ) -> ObjectivePlan:
     """The base measure, its basis and the mechanism, by public facts alone."""
-    if request.n > MOST_UNITS:
-        raise UsageError(f"An objective is summed over at most {MOST_UNITS} units, got {request.n}.")
+    if request.n > MOST_PLANNED:
+        raise UsageError(f"An objective is summed over at most {MOST_PLANNED} units, got {request.n}.")
     radius = _positive("radius", request.bound if radius is None else radius)
     spread = _positive("spread", radius if spread is None else spread)
     kernel, why = noise_kernel(request)

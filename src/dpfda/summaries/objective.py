@@ -9,11 +9,11 @@ import numpy as np
 from dpfda.arrays import Array, Integers
 from dpfda.bases import Basis
 from dpfda.errors import UsageError
-from dpfda.mechanisms.objective import MOST_UNITS, ROUNDING, STEPS, Supremum, spread_of
+from dpfda.mechanisms.objective import MOST_PLANNED, SPARE_STEPS, UTILITY_STEPS, Supremum, spread_of
 from dpfda.norms import Sensitivity
 from dpfda.privacy import Noise
 from dpfda.records import Clipping, Encode, Lattice
-from dpfda.releases import Certificate, Count, Release
+from dpfda.releases import Certificate, Release
 from dpfda.releases.wording import plain
 from dpfda.summaries.base import Decoded, Public, Summary
 from dpfda.summaries.mean import Mean
@@ -49,16 +49,16 @@ class Maximum(Summary):
     def encode(self, public: Public, basis: Basis) -> Encode:
         if not basis.orthonormal:
             raise UsageError(f"An objective of coordinates needs an orthonormal basis, not {type(basis).__name__}.")
-        if public.planned > MOST_UNITS:
-            raise UsageError(f"An objective is summed over at most {MOST_UNITS} units, got {public.planned}.")
+        if public.planned > MOST_PLANNED:
+            raise UsageError(f"An objective is summed over at most {MOST_PLANNED} units, got {public.planned}.")
         return Mean().encode(public, basis)
 
     def bounds(self, public: Public, basis: Basis) -> tuple[Sensitivity, ...]:
         moved = "replacing one moves it up at some points and down at others, by one range each"
         added = "adding one moves it by between nothing and one range"
         because = (
-            f"a unit's utility is moved into its limits and rounded to {STEPS} steps: "
-            f"{moved if public.unit.size_is_public else added}, with {ROUNDING} steps for roundings of all others"
+            f"a unit's utility is moved into its limits and rounded to {UTILITY_STEPS} steps: "
+            f"{moved if public.unit.size_is_public else added}, with {SPARE_STEPS} steps for roundings of 2^25 others"
         )
         return (Sensitivity(spread_of(public.unit.size_is_public), Supremum(), because),)
 
@@ -70,7 +70,7 @@ class Maximum(Summary):
         return 1  # nothing is summed here: units are kept
 
     def size(self, public: Public, basis: Basis) -> int:
-        return basis.size  # one unit, for the trial before the charge
+        return 0  # no unit at all in the trial before the charge: a draw of the base measure, which ends soon
 
     def collect(self, total: Integers, units: int, public: Public) -> Integers:
         """All units' coordinates one after the other; a unit that nobody knows stands at the centre."""
@@ -81,9 +81,7 @@ class Maximum(Summary):
         return table.ravel()
 
     def decode(self, sums: Integers, noise: Noise, public: Public, basis: Basis) -> Decoded:
-        # A private number of units is not released; the card is told the guess, and `publish` says so.
-        count = None if public.unit.size_is_public else Count(float(public.planned), Noise("choice", (1,), (1.0,)))
-        return Decoded(sums.astype(np.float64) * self.step, noise, count)
+        return Decoded(sums.astype(np.float64) * self.step, noise, None)  # a private number of units is not released
 
     def moves(self, public: Public, card_n: float) -> str:
         return f"moves the objective by at most {plain(self.limits[1] - self.limits[0])} at every point"
@@ -91,14 +89,7 @@ class Maximum(Summary):
     def publish(
         self, decoded: Decoded, public: Public, basis: Basis, certificate: Certificate, *, smoothing: str
     ) -> Release:
-        certificate = replace(
-            certificate,
-            noise=self.law,
-            lattice_step=(self.limits[1] - self.limits[0]) / STEPS,
-            n_is_noisy=False,
-            chosen=certificate.chosen
-            + (() if decoded.count is None else (("units", "a public guess; their number is private, not released"),)),
-        )
-        counted = replace(decoded, count=None)
-        release: Release = Summary.publish(self, counted, public, basis, certificate, smoothing=smoothing)
+        step = (self.limits[1] - self.limits[0]) / UTILITY_STEPS
+        certificate = replace(certificate, noise=self.law, lattice_step=step)
+        release: Release = Summary.publish(self, decoded, public, basis, certificate, smoothing=smoothing)
         return release
