@@ -593,7 +593,7 @@ def test_the_page_of_a_regression_shows_every_coefficient_with_its_band(moments:
 def test_infinite_bands_of_a_regression_are_said_and_not_drawn(moments: dict[str, Any]) -> None:
     found = Reader(page(moments["regression with infinite bands"], file="r.json"))
     assert not found.all("polygon")
-    assert "Some noise bands are infinite" in found.texts("figcaption")[0]
+    assert "The noise bands are infinite: noise in the moments of covariates may hide" in found.texts("figcaption")[0]
 
 
 @pytest.mark.parametrize("kind", ["covariance on a box", "components on a box", "regression on a box"])

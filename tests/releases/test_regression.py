@@ -17,7 +17,7 @@ from dpfda.privacy import Noise
 from dpfda.releases.bands import multiplier
 from dpfda.releases.covariates import Covariates, check_limits
 from dpfda.releases.perturbation import Equations, best_ridges, quantile, split, spread, suprema
-from dpfda.releases.regression import RegressionRelease, check_ridge
+from dpfda.releases.regression import RegressionRelease, check_ridge, finite_from
 from dpfda.symmetric import pack, packed_size, unpack
 
 mpl.use("Agg")
@@ -369,6 +369,87 @@ def test_moments_that_are_singular_without_a_ridge_give_finite_coefficients(card
     assert np.isfinite(release.noise_rms)
 
 
+def test_the_noise_in_predicted_curves_is_that_of_repeated_releases(card):
+    """To first order, from products and moments: within 10 % over 400 seeded draws of small noise."""
+    scale, source = 2e-3, SeededRandomness(7)
+    plain = make(card, scale=scale)
+    moments, _, beta = exact(AGE)
+    squares = []
+    for _ in range(400):
+        vector = source.normal((plain.noise.size,)) * np.sqrt(plain.noise.variances)
+        off = make(card, scale=scale, noise_vector=vector).raw - beta
+        squares.append(np.sum(off * (moments @ off)))
+    assert plain.noise_rms == pytest.approx(np.sqrt(np.mean(squares)), rel=0.1)
+
+
+# Bands that are infinite say why.
+
+
+def test_infinite_bands_say_from_where_on_they_could_be_finite(card):
+    assert make(card).infinite() == ""
+    wide = make(card, scale=0.5)
+    assert np.isinf(wide.band("age").upper).all()
+    said = wide.infinite()
+    assert said.startswith("The noise bands are infinite: noise in the moments of covariates may hide")
+    assert "With covariates spread evenly over their limits bands could be finite from about n = " in said
+    assert "epsilon" not in said
+    needed = int(said.split("n = ")[1].split()[0])
+    # Noise falls in proportion to the number of units.
+    assert np.isfinite(make(card, scale=0.5 * wide.certificate.n / (2 * needed)).band("age").upper).all()
+    pure = replace(wide, certificate=replace(wide.certificate, delta=0.0))
+    assert ", or epsilon = " in pure.infinite()
+    with pytest.raises(UsageError, match="level"):
+        wide.infinite(2.0)
+
+
+def test_a_covariate_that_stands_still_is_named(card):
+    still = make(card)
+    moments = unpack(still.moments)
+    moments[2, :] = moments[:, 2] = 0.0
+    said = replace(still, moments=pack(moments)).infinite()
+    assert "although it would not for covariates spread evenly" in said
+    assert "everybody seems to be at the middle of its limits in sex, as if its cells were no numbers" in said
+    dependent = still.moments.copy()
+    dependent[2] = dependent[1]
+    dependent[5] = dependent[1]
+    assert "seems to be" not in replace(still, moments=dependent).infinite()
+
+
+@pytest.mark.parametrize(
+    ("share", "n", "epsilon", "said"),
+    [
+        (2.0, 1234, None, "from about n = 2500 on"),
+        (1.5, 4, None, "from about n = 6 on"),
+        (3.0, 100, 0.5, "from about n = 300, or epsilon = 1.5, on"),
+    ],
+)
+def test_what_would_be_enough_is_rounded_up(share, n, epsilon, said):
+    assert finite_from(share, n, epsilon) == said
+
+
+def test_covariates_beyond_their_limits_are_named(card):
+    release = make(card)
+    assert release.covariates.beyond([[50.0, 1.0], [20.0, 0.0]]) == ()
+    assert release.covariates.beyond([[90.0, 1.0], [20.0, 2.0]]) == ("age", "sex")
+    assert PLAIN.beyond([[1.9]]) == ()
+    assert PLAIN.beyond([[-2.1]]) == ("z1",)
+    curve = release.curves([[90.0, 1.0]])[0]
+    np.testing.assert_allclose(curve(POINTS), release.predict([[90.0, 1.0]], POINTS)[0])
+
+
+def test_the_picture_says_where_the_intercept_extrapolates(card):
+    from matplotlib import pyplot
+
+    said = "at covariates zero, beyond their limits: it extrapolates"
+    far = make(card)
+    near = replace(far, covariates=replace(AGE, limits=((0.0, 80.0), (0.0, 1.0))))
+    for release, expected in ((far, True), (near, False)):
+        axes = release.plot()
+        assert (said in axes[0].get_legend_handles_labels()[1]) is expected
+        assert said not in axes[1].get_legend_handles_labels()[1]
+        pyplot.close(axes[0].figure)
+
+
 def test_smoothing_across_t_lowers_the_error_and_is_free(card, draw_noise):
     """With the variances that the inverse gives; smooth coefficients, 100 seeded draws."""
     noise = law(PLAIN, "gaussian", 0.02)
@@ -419,7 +500,7 @@ def test_pictures_show_every_coefficient_with_its_band(card):
     assert all(len(ax.collections) == 1 for ax in axes)
     assert "regression coefficient functions of 'scans'" in axes[0].get_title()
     hidden = make(card, scale=1.0).plot()
-    assert "no band: the noise may hide" in hidden[0].get_legend_handles_labels()[1][0]
+    assert "no band: it is infinite, for the noise may hide" in hidden[0].get_legend_handles_labels()[1][0]
     with pytest.raises(UsageError, match=r"There are 3 coefficient functions \(intercept, age, sex\), got 1"):
         make(card).plot(axes[0])
     pyplot.close("all")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import matplotlib as mpl
@@ -15,7 +16,7 @@ from dpfda.errors import UsageError
 from dpfda.releases import NOT_PRIVATE
 from dpfda.releases.components import ComponentsRelease
 from dpfda.releases.covariance import CovarianceRelease
-from dpfda.releases.surfaces import contour_levels, plot_components, plot_covariance
+from dpfda.releases.surfaces import around_zero, contour_levels, plot_components, plot_covariance
 
 mpl.use("Agg")
 
@@ -34,16 +35,19 @@ def ax() -> Any:
     return Figure(layout="constrained").subplots()
 
 
-def test_contours_show_the_covariance_with_colours_symmetric_around_zero(
+def test_contours_show_the_covariance_with_colours_from_its_least_to_its_largest_value(
     make_covariance: MakeCovariance, ax: Any
 ) -> None:
     release = make_covariance(BASIS, SMOOTH, scale=0.02, seed=1, smoothing="auto")
     assert release.plot(ax) is ax
     filled, lines = ax.collections
     side = np.linspace(0, 24, 101)
-    top = np.abs(release(side, side)).max()
-    assert filled.levels[-1] >= top > filled.levels[-1] / 3
-    np.testing.assert_array_equal(filled.levels, -filled.levels[::-1])
+    values = release(side, side)
+    top = values.max()
+    step = filled.levels[1] - filled.levels[0]
+    assert filled.levels[-1] >= top > filled.levels[-1] - step
+    assert filled.levels[0] <= values.min() < filled.levels[0] + step
+    assert filled.get_cmap().name == ("RdBu_r" if values.min() < -0.25 * top else "YlOrRd")
     assert filled.get_clim() == (filled.levels[0], filled.levels[-1])
     assert 3 <= len(lines.levels) <= 15
     # Every line lies where the covariance has its level; the grid is fine enough for two digits.
@@ -73,7 +77,7 @@ def test_contours_carry_their_numbers_and_the_bar_the_error(make_covariance: Mak
     assert set(map(float, labels)) <= set(contour_levels(release(T, T)).tolist())
     bar = next(other for other in ax.figure.axes if other is not ax)
     error = f"{release.estimated_error:.2g}"
-    assert bar.get_ylabel() == f"private covariance (smoothing: auto),\nerror about {error} root mean square"
+    assert bar.get_ylabel() == f"private second moment (smoothing: auto),\nerror about {error} root mean square"
     assert ax.get_title() == "covariance function of 'scans', (epsilon = 1, delta = 1e-06)"
 
 
@@ -85,13 +89,73 @@ def test_what_was_shrunk_before_the_noise_is_not_called_an_error(make_covariance
 
 @pytest.mark.parametrize("top", [1e-200, 0.0103, 0.799999, 0.8, 1.0, 3.0, 8e4, 1e200])
 def test_levels_are_round_and_reach_just_beyond_the_values(top: float) -> None:
-    for values in (np.array([0.0, top]), np.array([-top, top / 2])):
-        levels = contour_levels(values)
-        assert len(levels) == 17
-        assert levels[8] == 0
-        assert levels[-1] * (1 + 1e-9) >= top > levels[-1] * 0.399
-        assert f"{levels[9]:.0e}"[0] in "125"
+    levels = contour_levels(np.array([-top, top / 2]))
+    assert 9 <= len(levels) <= 17
+    assert levels[len(levels) // 2] == 0
+    assert around_zero(levels)
+    assert levels[-1] * (1 + 1e-9) >= top > levels[-2] * (1 - 1e-9)
+    for low in (-0.2 * top, 0.0, 0.2 * top, 0.9 * top):
+        levels = contour_levels(np.array([low, top]))
+        assert not around_zero(levels)
+        step = levels[1] - levels[0]
+        assert 6 <= len(levels) <= 15
+        assert levels[0] - 1e-6 * step <= low < levels[0] + step * (1 + 1e-6)
+        assert levels[-1] + 1e-6 * step >= top > levels[-1] - step * (1 + 1e-6)
+        assert f"{step:.0e}"[0] in "125"
     assert contour_levels(np.zeros(3))[-1] >= 1
+    flat = contour_levels(np.array([top, top]))
+    assert flat[0] < top < flat[-1]
+
+
+def test_colours_are_symmetric_where_negative_values_are_of_note(make_covariance: MakeCovariance, ax: Any) -> None:
+    release = make_covariance(BASIS, np.diag([0.0, 1.0, 0.0, 0.0, 0.0]))
+    release.plot(ax)
+    filled = ax.collections[0]
+    np.testing.assert_array_equal(filled.levels, -filled.levels[::-1])
+    assert filled.get_cmap().name == "RdBu_r"
+
+
+def test_a_second_moment_is_not_called_a_covariance(make_covariance: MakeCovariance) -> None:
+    from dpfda.releases.surfaces import name_of
+
+    release = make_covariance(BASIS, SMOOTH, scale=0.02, seed=1)
+    for lead, centre, said in (
+        (1.0, "zero", "covariance"),
+        (0.0, "zero", "second moment"),
+        (0.0, "a public curve", "second moment around the centre"),
+    ):
+        card = replace(release.certificate, centre=centre)
+        assert name_of(replace(release, lead=lead, certificate=card)) == said
+
+
+def test_a_covariance_of_zero_says_that_nothing_was_seen(make_covariance: MakeCovariance, ax: Any) -> None:
+    make_covariance(BASIS, np.zeros((5, 5))).plot(ax)
+    assert "zero everywhere: nothing was seen above the noise" in [text.get_text() for text in ax.texts]
+
+
+def test_components_of_no_variance_say_that_nothing_was_seen(make_components: MakeComponents) -> None:
+    from matplotlib.figure import Figure
+
+    for variances, said in (([0.0, 0.0], "nothing was seen above the noise"), ([1.0, 0.0], "")):
+        release = make_components(BASIS, np.eye(5)[:, :2], variances=variances, total=1.0)
+        legend = release.plot(Figure().subplots()).get_legend()
+        assert legend.get_title().get_text() == said
+    assert "less than 0.1 %" in legend.get_texts()[1].get_text()
+
+
+def test_nothing_is_cut_off_in_the_default_picture(make_covariance: MakeCovariance) -> None:
+    from matplotlib import pyplot
+
+    drawn = plot_covariance(make_covariance(BASIS, SMOOTH, scale=0.02, seed=1, smoothing="auto"))
+    figure = drawn.figure
+    figure.canvas.draw()
+    inside = figure.bbox
+    for ax in figure.axes:
+        for part in (ax.xaxis.label, ax.yaxis.label, ax.title):
+            box = part.get_window_extent()
+            assert box.width == 0 or (box.x0 >= inside.x0 and box.x1 <= inside.x1)
+            assert box.height == 0 or (box.y0 >= inside.y0 and box.y1 <= inside.y1)
+    pyplot.close(figure)
 
 
 @pytest.mark.parametrize(

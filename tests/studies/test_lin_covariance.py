@@ -79,6 +79,7 @@ def test_the_same_seed_gives_the_same_table(outcome):
 
 def test_it_writes_a_table_contours_and_errors(outcome, tmp_path):
     contours, errors = outcome.figures
+    assert [text.get_text() for text in errors.axes[0].get_xticklabels()] == ["500", "5,000"]
     assert [ax.get_title() for ax in contours.axes[:5]] == ["truth", "not private", *lin_covariance.METHODS]
     assert len(errors.axes[0].lines) == 5
     _, paths = REPRODUCTION.write(Setting(quick=True), tmp_path)

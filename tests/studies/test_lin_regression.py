@@ -76,6 +76,7 @@ def test_the_same_seed_gives_the_same_table(outcome):
 
 def test_it_writes_a_table_functions_and_errors(outcome, tmp_path):
     functions, errors = outcome.figures
+    assert [text.get_text() for text in errors.axes[0].get_xticklabels()] == ["500", "5,000"]
     assert [ax.get_title() for ax in functions.axes] == list(lin_regression.TRUTH)
     assert [len(ax.lines) for ax in (*functions.axes, *errors.axes)] == [5, 5, 5, 5]
     _, paths = REPRODUCTION.write(Setting(quick=True), tmp_path)

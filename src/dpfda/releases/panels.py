@@ -33,12 +33,14 @@ def plot_coefficients(release: RegressionRelease, axes: Any, level: float) -> An
         if np.isfinite(band.lower).all():
             ax.fill_between(band.points, band.lower, band.upper, color=NOISE, alpha=0.5, lw=0, label=label)
         else:
-            label = "no band: the noise may hide that covariates are dependent"
+            label = "no band: it is infinite, for the noise may hide that covariates are dependent"
             ax.plot([], [], " ", label=label)
         ax.plot(points[:, 0], release.coefficient(place)(points), color=INK, lw=2)
         ax.axhline(0.0, color="0.6", lw=0.8)
         ax.set_xlim(*release.basis.domain.sides[0])
         ax.set_ylabel(name, parse_math=False)
+        if place == "intercept" and release.covariates.beyond([[0.0] * release.covariates.size]):
+            ax.plot([], [], " ", label="at covariates zero, beyond their limits: it extrapolates")
         ax.grid(alpha=0.25)
         ax.legend(frameon=False, fontsize=8)
     axes[-1].set_xlabel("t")

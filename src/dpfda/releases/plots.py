@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from dpfda.errors import UsageError
 from dpfda.releases.certificate import Certificate
@@ -25,20 +25,22 @@ def plot(release: Release, ax: Any, level: float) -> Any:
     return ax
 
 
-def axes_or_new(ax: Any, size: tuple[float, float]) -> Any:
-    """The axes to draw on, or those of a new figure of this size in inches."""
+def axes_or_new(
+    ax: Any, size: tuple[float, float], *, layout: Literal["constrained", "compressed"] = "constrained"
+) -> Any:
+    """The axes to draw on, or those of a new figure of this size in inches; axes that are square need "compressed"."""
     if ax is not None:
         return ax
     from matplotlib import pyplot
 
-    return pyplot.subplots(figsize=size, layout="constrained")[1]
+    return pyplot.subplots(figsize=size, layout=layout)[1]
 
 
 def title(card: Certificate, ax: Any) -> None:
     """Write above a picture what it shows, under which guarantee, and whether that is none."""
     stamp = "" if card.private else "  -  NOT PRIVATE"
     # No mathematics: a data set may be called "costs in $".
-    ax.set_title(f"{card.what} of '{card.dataset}', {card.guarantee}{stamp}", fontsize=10, parse_math=False)
+    ax.set_title(f"{card.what} of '{card.dataset}', {card.guarantee}{stamp}", fontsize=10, parse_math=False, wrap=True)
 
 
 def _name(release: Release, what: str) -> str:

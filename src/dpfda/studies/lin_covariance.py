@@ -102,7 +102,7 @@ def draw_contours(exact: Array, randomness: SeededRandomness) -> Any:
         ax.set_aspect("equal")
         ax.set_xlabel("s")
     panels[0].set_ylabel("t")
-    figure.colorbar(drawn, ax=list(panels), shrink=0.8)
+    figure.colorbar(drawn, ax=list(panels), shrink=0.8, format="%.2g")
     figure.suptitle(f"Covariance functions, n = {SHOWN}, epsilon = {EPSILON:g}", fontsize=10)
     return figure
 
@@ -120,6 +120,9 @@ def draw_errors(table: Table) -> Any:
         ax.plot([row["n"] for row in line], [row["error to truth"] for row in line], "o-", color=colour, label=method)
     ax.axhline(size_of(truth()), color="0.7", ls=":", label="size of the truth")
     ax.set(xscale="log", yscale="log", xlabel="n", ylabel="root mean square error")
+    sizes = sorted({row["n"] for row in rows})
+    ax.set_xticks(sizes, [f"{n:,}" for n in sizes])
+    ax.set_xticks([], minor=True)
     ax.grid(alpha=0.25)
     ax.legend(frameon=False, fontsize=8)
     figure.suptitle("Private covariance functions against the truth", fontsize=10)

@@ -126,6 +126,9 @@ def draw_errors(table: Table) -> Any:
         ax.plot([row["n"] for row in line], [row[COLUMNS[-1]] for row in line], "o-", color=colour, label=method)
     ax.axhline(1.0, color="0.7", ls=":", label="size of the truth")
     ax.set(xscale="log", yscale="log", xlabel="n", ylabel="root mean square error over size of the truth")
+    sizes = sorted({row["n"] for row in rows})
+    ax.set_xticks(sizes, [f"{n:,}" for n in sizes])
+    ax.set_xticks([], minor=True)
     ax.grid(alpha=0.25)
     ax.legend(frameon=False, fontsize=8)
     return figure

@@ -92,5 +92,7 @@ def _caption(release: RegressionRelease, fitted: dict[str, Values], level: float
             "was there before ridge and smoothing."
         )
     else:
-        said.append("Some noise bands are infinite: the noise may hide that covariates are linearly dependent.")
+        said.append(release.infinite(level))
+    if release.covariates.intercept and release.covariates.beyond([[0.0] * release.covariates.size]):
+        said.append("The intercept is the curve at covariates zero, beyond their limits: it extrapolates.")
     return " ".join((*said, release.certificate.not_covered))

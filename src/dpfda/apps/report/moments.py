@@ -13,6 +13,7 @@ from dpfda.arrays import Array
 from dpfda.releases.bands import check_level
 from dpfda.releases.components import ComponentsRelease
 from dpfda.releases.covariance import CovarianceRelease
+from dpfda.releases.surfaces import UNSEEN, name_of
 
 
 def covariance_content(release: CovarianceRelease, *, level: float, title: str, stamp: str) -> Content:
@@ -37,7 +38,7 @@ def covariance_content(release: CovarianceRelease, *, level: float, title: str, 
         places=places,
         drawing=drawing,
         caption=_covariance_caption(release, drawn=bool(drawing)),
-        listed="The released covariance function",
+        listed=f"The released {release.certificate.what}",
         python=(
             f"release({spots(release.basis.domain.sides)}, {spots(release.basis.domain.sides)})  # at all pairs",
             f"release.variance({spots(release.basis.domain.sides)})",
@@ -50,10 +51,12 @@ def covariance_content(release: CovarianceRelease, *, level: float, title: str, 
 
 def _covariance_caption(release: CovarianceRelease, *, drawn: bool) -> str:
     shown = (
-        "Colours and contours show the released covariance function, smoothed and made positive."
+        f"Colours and contours show the released {name_of(release)}, smoothed and made positive."
         if drawn
         else f"The covariance of a function of {release.basis.domain.dimension} variables has no picture here."
     )
+    if not release.coordinates.any():
+        shown += f" It is zero everywhere: {UNSEEN}."
     return (
         f"{shown} Its {release.counted} is about {number(release.estimated_error)} root mean square over all pairs of "
         f"points, the variance of whole curves {number(release.trace)}. Not counted is what clipping, the finite basis "
@@ -116,4 +119,5 @@ def _components_caption(release: ComponentsRelease, *, drawn: bool) -> str:
     )
     listed = "; ".join(_label(release, index) for index in range(release.frame.shape[1]))
     known = f"Along them: {listed}." if release.variances is not None else "The variance along them was not released."
-    return f"{shown} {known}"
+    unseen = not release.seen or (release.variances is not None and not release.variances.any())
+    return f"{shown} {known}" + (f" In all of them {UNSEEN}." if unseen else "")

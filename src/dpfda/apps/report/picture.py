@@ -19,6 +19,8 @@ WIDTH, HEIGHT = 760, 430
 COLOURS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
 # From blue over white to red: zero in the middle.
 AROUND_ZERO = ((33, 102, 172), (146, 197, 222), (247, 247, 247), (244, 165, 130), (178, 24, 43))
+# From light to dark: numbers on it can be read.
+UPWARDS = ((255, 255, 204), (254, 217, 118), (253, 141, 60), (240, 59, 32), (189, 0, 38))
 Colours = tuple[tuple[int, int, int], ...]
 
 
@@ -54,16 +56,17 @@ def surface(values: Values, sides: Sequence[tuple[float, float]], *, title: str,
 def contours(
     value: Array, side: tuple[float, float], *, title: str, description: str, stamp: str
 ) -> tuple[str, Places]:
-    """A function of two points of an interval as colours around zero with contours, and where its points lie."""
+    """A function of two points of an interval as colours with contours, and where its points lie."""
     from contourpy import contour_generator
 
-    from dpfda.releases.surfaces import contour_levels
+    from dpfda.releases.surfaces import around_zero, contour_levels
 
     across, up = Scale(*side, 72.0, 590.0), Scale(*side, HEIGHT - 50.0, 24.0)
     levels = contour_levels(value)
     colour = Scale(float(levels[0]), float(levels[-1]), 0.0, 1.0)
+    colours = AROUND_ZERO if around_zero(levels) else UPWARDS
     nodes = np.linspace(*side, len(value))
-    parts = [_cells(value, across, up, colour, AROUND_ZERO), frame(across, up, ("s", "t"), lines=False)]
+    parts = [_cells(value, across, up, colour, colours), frame(across, up, ("s", "t"), lines=False)]
     traced = contour_generator(nodes, nodes, value.T)
     for level in levels[(levels > value.min()) & (levels < value.max())]:
         for line in cast(list[Array], traced.lines(float(level))):
@@ -71,7 +74,7 @@ def contours(
             parts.append(f'<polyline class="contour" points="{path_of(where)}"/>')
             x, y = where[len(where) // 2]
             parts.append(f'<text class="level" x="{place(x)}" y="{place(y + 4)}" text-anchor="middle">{level:g}</text>')
-    parts.append(_legend(colour, up, AROUND_ZERO))
+    parts.append(_legend(colour, up, colours))
     places = [(across(float(s)), up(float(t))) for s in nodes for t in nodes]
     return drawing(parts, title=title, description=description, stamp=stamp), places
 
