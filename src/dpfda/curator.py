@@ -213,6 +213,8 @@ class Curator:
 
     def _card(self, terms: Terms, decoded: Decoded, randomness: Randomness) -> Certificate:
         public, basis, law, sensitivity = self.public, terms.basis, decoded.noise, terms.sensitivity
+        # What a mechanism that is not exact has to say for itself, whichever door it came through.
+        stamp = tuple(filter(None, (getattr(terms.mechanism, "warning", ""),)))
         known = public.n if public.n is not None else public.planned
         units = float(known) if decoded.count is None else decoded.count.value
         return Certificate(
@@ -234,7 +236,7 @@ class Curator:
             noise=law.text,
             noise_rms=terms.summary.noise_rms(decoded, basis),
             scale=float(np.sqrt(law.variances.max())),
-            lattice_step=public.lattice.step,
+            lattice_step=terms.summary.lattice_step(public),
             sensitivity=sensitivity.value,
             sensitivity_norm=type(sensitivity.norm).__name__,
             sensitivity_because=sensitivity.because,
@@ -249,7 +251,8 @@ class Curator:
             randomness="system, exact integer samplers" if is_private(randomness) else NOT_PRIVATE,
             recorded=self._recorded(),
             software=_software(),
-            warnings=_warnings(terms.budget, public, randomness),
+            warnings=(*stamp, *_warnings(terms.budget, public, randomness)),
+            nominal=bool(stamp),
             shrunk_by=_shrunk_by(terms),
         )
 

@@ -61,7 +61,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "cut bernstein": (lambda: tensor(bernstein((0, 1), 2), size=1), "Only orthonormal factors can be cut"),
     "unknown family": (
         lambda: from_dict({"family": "wavelet"}),
-        "one of the families beam, bernstein, bspline, cosine, fourier, legendre, mercer, reinsch, tensor, "
+        "one of the families beam, bernstein, bspline, combined, cosine, fourier, legendre, mercer, reinsch, tensor, "
         "got 'wavelet'",
     ),
     "no family": (lambda: from_dict({}), "one of the families .*, got None"),

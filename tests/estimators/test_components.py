@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import dpfda
-from dpfda.bases import as_domain, cosine
+from dpfda.bases import as_domain, cosine, reinsch
+from dpfda.curator import Curator
 from dpfda.errors import BudgetExceeded, CannotMeetBudget, UsageError
 from dpfda.kernels import Gaussian, Matern
-from dpfda.mechanisms import SeededRandomness
+from dpfda.mechanisms import Frames, Gibbs, SeededRandomness
 from dpfda.planner.components import FramesPlan, plan_components, table
 from dpfda.planner.moments import MomentsPlan
 from dpfda.planner.request import Request
 from dpfda.privacy import Budget, SessionLedger
+from dpfda.records.memory import from_array
+from dpfda.summaries.spans import Spans
 
 T = np.linspace(0, 1, 41)
 RNG = np.random.default_rng(12)
@@ -64,7 +69,8 @@ def test_every_way_finds_the_components_of_many_curves(mechanism, delta, most, k
     frame = est.release_.frame
     assert np.allclose(frame.T @ frame, np.eye(k), atol=1e-12)
     assert (frame[np.abs(frame).argmax(axis=0), np.arange(k)] > 0).all()
-    assert est.release_.certificate.guarantee.startswith("pure epsilon = 1" if delta == 0 else "(epsilon = 1")
+    pure = "nominally epsilon = 1" if mechanism == "gibbs" else "pure epsilon = 1"
+    assert est.release_.certificate.guarantee.startswith(pure if est.plan_.spends.pure else "(epsilon = 1")
 
 
 @pytest.mark.parametrize("base", ["bingham", "projected"])
@@ -108,6 +114,62 @@ def test_paid_variances_turn_the_components_to_their_axes_and_are_charged_once_w
     assert "epsilon 0.5 of 2" in dict(card.chosen)["variances"]
     # Bounded range for the components, pure epsilon for the variances.
     assert card.rho == pytest.approx(1.5**2 / 8 + 0.5**2 / 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [3.0, 0.1, np.float16(3), np.float32(0.7)], ids=str)
+@pytest.mark.parametrize("mechanism", ["auto", "exponential"])
+def test_components_and_variances_together_spend_no_more_than_was_charged(mechanism, epsilon):
+    """With many functions and few units the planner takes the exponential mechanism of its own accord."""
+    ledger = SessionLedger(cap=Budget(float(epsilon), 0.0))
+    wishes = {"mechanism": mechanism, "mean": "centre", "size": 40, "n_components": 1, "explained_variance": 0.3}
+    est = estimator(epsilon=epsilon, ledger=ledger, **wishes).fit(CURVES[:40], grid=T)
+    (entry,) = ledger.entries
+    assert entry.budget.epsilon == float(epsilon)
+    assert est.release_.certificate.epsilon == float(epsilon)
+    if isinstance(est.plan_, FramesPlan):
+        spent = Fraction(est.plan_.spends.epsilon) + Fraction(est.plan_.rest.epsilon)
+        assert spent <= Fraction(float(epsilon))
+        assert est.plan_.to_dict()["spends"]["epsilon"] == float(epsilon)
+    else:
+        assert est.plan_.spends.epsilon <= float(epsilon)
+
+
+def test_the_planner_takes_the_exponential_mechanism_of_its_own_accord_somewhere():
+    """Else the test above would not test what it is for."""
+    est = estimator(epsilon=3.0, mean="centre", size=40, n_components=1, explained_variance=0.3)
+    assert isinstance(est.plan(40, grid_size=41), FramesPlan)
+
+
+@pytest.mark.parametrize("rho", [0.1, 0.3, 0.5305003335557038, 2.0])
+def test_no_kernel_makes_a_release_fail_on_some_data_and_not_on_others(rho):
+    """Eigenvalues that are next to nothing are left out by public facts; before, LAPACK's residual decided."""
+    t = np.linspace(0, 1, 21)
+    for seed in range(3):
+        curves = np.random.default_rng(seed).normal(size=(3, 21)) * 3
+        est = estimator(n_components=1, mechanism="exponential", kernel=Gaussian(rho)).fit(curves, grid=t)
+        assert np.isfinite(est.release_(t)).all()
+        assert est.plan_.precision.max() <= 1e10
+
+
+@pytest.mark.parametrize("kind", [dpfda.FPCA, dpfda.CovarianceFunction])
+@pytest.mark.parametrize("mechanism", [Gibbs(2, None, 5), Frames(2)], ids=["Gibbs", "Frames"])
+def test_a_mechanism_that_draws_frames_is_no_noise_for_moments(kind, mechanism):
+    est = kind(epsilon=1.0, delta=0.0, bound=1.0, mechanism=mechanism, size=3, mean="centre")
+    with pytest.raises(UsageError, match="draws components and adds no noise to moments: FPCA takes it by its name"):
+        est.fit(CURVES, grid=T)
+
+
+def test_a_chain_is_stamped_whichever_door_it_came_through_and_its_card_promises_nothing_exactly():
+    public = estimator(mechanism="gibbs", size=3).facts(from_array(CURVES, T, None))
+    curator = Curator(from_array(CURVES, T, None), public, dataset="d")
+    mechanism = Gibbs(2, (1.0, 2.0, 3.0), 5)
+    release = curator.release(
+        Spans(lead=0, k=2), basis=reinsch((0, 1), 3), mechanism=mechanism, budget=Budget(1.0, 0.0)
+    )
+    card = release.certificate
+    assert mechanism.warning in card.warnings
+    assert card.guarantee == "nominally epsilon = 1, drawn approximately"
+    assert card.sentence == "It was drawn approximately, so this release promises nothing exactly."
 
 
 def test_two_charges_that_cannot_both_be_paid_leave_the_ledger_untouched():
@@ -244,6 +306,11 @@ MISTAKES = {
         {"explained_variance": 0.2, "mechanism": "wishart"},
         UsageError,
         "explained_variance is a price that only the exponential mechanism asks",
+    ),
+    "count": (
+        {"mean": "centre", "neighbours": "add-or-remove-one", "planned_n": 9, "mechanism": "covariance"},
+        UsageError,
+        "Under add-or-remove-one the number of units is private and released along with the mean: leave mean out",
     ),
     "delta": ({"mechanism": "gaussian"}, CannotMeetBudget, "it needs delta > 0"),
     "penalty": (

@@ -83,11 +83,11 @@ def test_a_laplace_process_costs_what_its_scales_say_in_rational_numbers(
 
     def note(scale: float, size: int) -> Integers:
         drawn.append(scale)
-        return np.zeros(size, dtype=np.int64)
+        return np.full(size, len(drawn) - 1, dtype=np.int64)  # in place of noise: which scale it came with
 
-    draw_shaped(note, scale, shape, len(shape))
+    which = draw_shaped(note, scale, shape, len(shape))
     moves = move[: len(shape)]
-    price = sum((Fraction(abs(v)) / Fraction(b) for v, b in zip(moves, drawn, strict=True)), Fraction(0))
+    price = sum((Fraction(abs(v)) / Fraction(drawn[i]) for v, i in zip(moves, which, strict=True)), Fraction(0))
     length = sum(v * v for v in moves)
     stated = Laplace(shape).profile(Sensitivity(math.sqrt(length) * (1 + 1e-15) or 1.0, L2(), "v"), scale)
     assert price <= Fraction(stated.epsilon)

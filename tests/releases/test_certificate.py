@@ -151,4 +151,4 @@ def test_a_word_that_is_longer_than_a_line_is_not_broken(card: Card) -> None:
 def test_a_card_of_a_choice_speaks_of_no_noise_and_no_band(card: Card) -> None:
     one = card(noise="none added: a choice among public candidates", noise_rms=0.0, scale=0.0)
     assert dict(one.entries)["noise"] == "none"
-    assert one.text().endswith("There is no noise band: no noise was added, the release was drawn as a whole.")
+    assert one.text().endswith("There is no noise band: the release was drawn as a whole, not disturbed by noise.")

@@ -298,7 +298,7 @@ def test_what_cannot_be_is_refused_with_its_reason(call, text):
 
 def test_a_sensitivity_says_how_far_one_person_moves_the_summary():
     public = public_facts(REPLACE)
-    assert Moments(0).moves(public, 50.0) == "moves the matrix of moments by at most 0.1131 in Frobenius norm"
+    assert Moments(0).moves(public, 50.0) == "moves the matrix of moments by at most 0.1132 in Frobenius norm"
     assert Moments(ROUGH).moves(public_facts(ADD_REMOVE), 1.0) == (
         "adds at most 8 in Frobenius norm to the sum of moments, its count included"
     )

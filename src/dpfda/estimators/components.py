@@ -163,15 +163,20 @@ class FPCA(MomentsEstimator):
         if grid_size is not None and k > grid_size:
             raise UsageError(f"Curves with {grid_size} values have at most {grid_size} components, got {k}.")
         share = self._share
-        if share and self.mechanism in ("exponential", "gibbs"):
-            request = replace(request, budget=Budget((1 - share) * self.epsilon, self.delta))
-        plan = plan_components(request, k=k, joint=self._joint, base=self.base)
+        plan = plan_components(request, k=k, joint=self._joint, base=self.base, share=share)
         if k > plan.basis.size:
             raise UsageError(
                 f"There can be at most {plan.basis.size} components in a basis of {plan.basis.size} functions, got "
                 f"n_components={k}. State size= for more functions."
             )
-        if share and not isinstance(plan, FramesPlan) and self.mechanism != "auto":
+        if isinstance(plan, FramesPlan):
+            return plan
+        if not self._joint and self.neighbours == "add-or-remove-one":
+            raise UsageError(
+                "Under add-or-remove-one the number of units is private and released along with the mean: leave mean "
+                "out, or take mechanism='exponential', which needs neither."
+            )
+        if share and self.mechanism != "auto":
             raise UsageError(
                 "explained_variance is a price that only the exponential mechanism asks: through a covariance the "
                 "variances cost nothing. Leave it out."
@@ -214,24 +219,21 @@ class FPCA(MomentsEstimator):
         reading = self._public_arguments()
         public = self.facts(curves)
         curator = self._curator(curves, public, reading, (*plan.reasons, self._mean_reason()))
-        if self._share and self.ledger is not None:
-            curator = replace(curator, ledger=Together(self.ledger, Budget(self.epsilon, 0.0)))
+        if plan.rest is not None and self.ledger is not None:
+            curator = replace(curator, ledger=Together(self.ledger, plan.price))
         drawn: ComponentsRelease = curator.release(
             Spans(lead=0, k=plan.k), basis=plan.basis, mechanism=plan.mechanism, budget=plan.spends, name=plan.name
         )
-        card = drawn.certificate
-        drawn = replace(drawn, certificate=replace(card, warnings=(*plan.stamps, *card.warnings)))
-        if not self._share:
+        if plan.rest is None:
             return drawn
         within = combined(plan.basis, drawn.frame.T)
-        rest = Budget(self._share * self.epsilon, 0.0)
         moments = plan_moments(
-            replace(plan.request, mechanism="auto", basis=within, size=None, kernel=None, budget=rest), lead=False
+            replace(plan.request, mechanism="auto", basis=within, size=None, kernel=None, budget=plan.rest), lead=False
         )
         second: CovarianceRelease = curator.release(
-            Moments(0), basis=within, mechanism=moments.design.mechanism, budget=rest, smoothing="none"
+            Moments(0), basis=within, mechanism=moments.design.mechanism, budget=moments.spends, smoothing="none"
         )
-        return _turned(drawn, second, Budget(self.epsilon, 0.0))
+        return _turned(drawn, second, plan.price)
 
     @property
     def _share(self) -> float:
@@ -269,6 +271,7 @@ def _turned(drawn: ComponentsRelease, second: CovarianceRelease, paid: Budget) -
         certificate=replace(
             card,
             what=f"{card.what} with their variances",
+            noise=f"{card.noise}; {more.mechanism} noise in their variances",
             epsilon=paid.epsilon,
             rho=up(card.rho + more.rho),
             attacker_power=PureProfile(paid.epsilon).power(0.05),

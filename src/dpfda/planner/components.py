@@ -12,7 +12,7 @@ from dpfda.arrays import Array
 from dpfda.bases import Basis
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms.frames import Frames, Gibbs
-from dpfda.mechanisms.frames.mechanism import MOST_PROJECTED
+from dpfda.mechanisms.frames.mechanism import LARGEST_PRECISION, MOST_PROJECTED
 from dpfda.norms import Nuclear, Sensitivity
 from dpfda.planner.moments import NAMES, MomentsPlan, plan_moments
 from dpfda.planner.own import DEFAULT_BASIS, basis_of
@@ -36,7 +36,8 @@ class FramesPlan:
     basis: Basis
     mechanism: Frames | Gibbs
     precision: Array  # (size,) of the base measure
-    spends: Budget
+    spends: Budget  # on the components
+    rest: Budget | None  # on the variances along them, if these are asked for
     reasons: tuple[tuple[str, str], ...]
     name: str = "exponential"
 
@@ -59,6 +60,11 @@ class FramesPlan:
         scale = calibrate(self.mechanism, Sensitivity(times * float(ROUGH**2), Nuclear(), "planned"), self.spends)
         return self.n * float(ROUGH**2) / scale
 
+    @property
+    def price(self) -> Budget:
+        """What a fit charges: for the components, and for their variances if these are asked for."""
+        return self.spends if self.rest is None else Budget(self.request.budget.epsilon, 0.0)
+
     def subspace_error(self, k: int) -> float:
         """The expected squared distance of the span, at most k, for the reference population."""
         turned = turned_by_choice(self.rate, self.basis.frequencies, self.precision)
@@ -73,12 +79,8 @@ class FramesPlan:
     def warnings(self) -> tuple[str, ...]:
         """What should be known before anything is spent."""
         seen = (f"Nothing could be seen: {self.hidden}.",) if self.hidden else ()
-        return (*self.budget.warnings(self.n), *seen, *self.stamps)
-
-    @property
-    def stamps(self) -> tuple[str, ...]:
-        """What the card has to say about the way the components are drawn."""
-        return (self.mechanism.warning,) if self.mechanism.warning else ()
+        stamp = (self.mechanism.warning,) if self.mechanism.warning else ()
+        return (*self.budget.warnings(self.n), *seen, *stamp)
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
@@ -91,7 +93,7 @@ class FramesPlan:
             "mechanism": self.name,
             "base": self.mechanism.base,
             "subspace_error": self.subspace_error(self.k),
-            "spends": {"epsilon": self.spends.epsilon, "delta": self.spends.delta},
+            "spends": {"epsilon": self.price.epsilon, "delta": self.price.delta},
             "reasons": dict(self.reasons),
             "warnings": list(self.warnings),
         }
@@ -119,10 +121,11 @@ class FramesPlan:
 ComponentsPlan = MomentsPlan | FramesPlan
 
 
-def plan_components(request: Request, *, k: int, joint: bool, base: str) -> ComponentsPlan:
+def plan_components(request: Request, *, k: int, joint: bool, base: str, share: float | None = None) -> ComponentsPlan:
     """The way to k components that was asked for, or the one with the least predicted distance of the span.
 
     `joint` says that the mean is released too: the exponential mechanism cannot do that, and is not considered then.
+    `share` of epsilon is kept for variances where they cost something.
     """
     if base not in BASES:
         raise UsageError(f"base must be 'bingham' or 'projected', got {base!r}.")
@@ -133,7 +136,7 @@ def plan_components(request: Request, *, k: int, joint: bool, base: str) -> Comp
                 f"mechanism={name!r} releases no mean: it takes components around the public centre. Leave mean out, "
                 "and let centre= be a public curve or a mean release."
             )
-        return plan_frames(request, k=k, base=base)
+        return plan_frames(request, k=k, base=base, share=share)
     if name in ("auto", "covariance"):
         through = plan_moments(replace(request, mechanism="auto", kernel=None), lead=joint, k=k)
         if name == "covariance" or joint:
@@ -142,7 +145,7 @@ def plan_components(request: Request, *, k: int, joint: bool, base: str) -> Comp
                     "kernel is the base measure of mechanism='exponential', which is not considered here. Leave it out."
                 )
             return through
-        drawn = plan_frames(request, k=k, base=base)
+        drawn = plan_frames(request, k=k, base=base, share=share)
         better = drawn.subspace_error(k) < through.subspace_error(k)
         chosen: ComponentsPlan = drawn if better else through
         why = "exponential mechanism" if better else f"{through.design.name} noise on second moments"
@@ -154,8 +157,13 @@ def plan_components(request: Request, *, k: int, joint: bool, base: str) -> Comp
     return plan_moments(request, lead=joint, k=k)
 
 
-def plan_frames(request: Request, *, k: int, base: str) -> FramesPlan:
+def plan_frames(request: Request, *, k: int, base: str, share: float | None = None) -> FramesPlan:
     """The exponential mechanism of Awan et al. with a Gaussian process as base measure."""
+    if request.n * request.budget.epsilon > LARGEST_PRECISION:
+        raise UsageError(
+            f"The exponential mechanism is drawn for up to n epsilon = {LARGEST_PRECISION:g}, got "
+            f"{request.n * request.budget.epsilon:g}. Take mechanism='covariance'."
+        )
     if request.eta is not None or request.penalty is not None:
         raise UsageError("eta and penalty are for mechanism 'iclp-qr'; the exponential mechanism has a kernel alone.")
     terms = TERMS if base == "bingham" else MOST_PROJECTED
@@ -163,8 +171,10 @@ def plan_frames(request: Request, *, k: int, base: str) -> FramesPlan:
     if request.kernel is not None:
         basis = noise_basis(request, request.kernel, int(request.size or most))
         eigenvalues = eigenvalues_of(basis)
+        # A kernel of smooth functions has eigenvalues that are next to nothing: they are left out.
+        eigenvalues = eigenvalues[eigenvalues >= 1 / LARGEST_PRECISION]
         if len(eigenvalues) < basis.size:
-            basis = noise_basis(request, request.kernel, len(eigenvalues))
+            basis = noise_basis(request, request.kernel, max(1, len(eigenvalues)))
         # Eigenvalues of a kernel with variance 1 add up to 1 over the domain; those of the base measure are these.
         precision, why = 1 / eigenvalues, f"{request.kernel}, stated by the user"
     else:
@@ -174,12 +184,27 @@ def plan_frames(request: Request, *, k: int, base: str) -> FramesPlan:
     check_orthonormal(basis)
     if k > basis.size:
         raise UsageError(f"There can be at most {basis.size} components in this basis, got n_components={k}.")
-    spends = Budget(request.budget.epsilon, 0.0)
+    spends, rest = _shared(request.budget.epsilon, share)
     gibbs = request.mechanism == "gibbs"
     values = tuple(precision.tolist())
     mechanism = Gibbs(k, values, STEPS) if gibbs else Frames(k, values, base)  # type: ignore[arg-type]
-    reasons = (("basis", f"{basis.size} functions"), ("base measure", why), ("mechanism", "stated by the user"))
-    return FramesPlan(request, k, basis, mechanism, precision, spends, reasons, "gibbs" if gibbs else "exponential")
+    kept = (
+        ()
+        if rest is None
+        else (("variances", f"epsilon {rest.epsilon:g} of {request.budget.epsilon:g} is kept for them"),)
+    )
+    reasons = (("basis", f"{basis.size} functions"), ("base measure", why), *kept, ("mechanism", "stated by the user"))
+    name = "gibbs" if gibbs else "exponential"
+    return FramesPlan(request, k, basis, mechanism, precision, spends, rest, reasons, name)
+
+
+def _shared(epsilon: float, share: float | None) -> tuple[Budget, Budget | None]:
+    """Two budgets that add up to no more than epsilon, in real numbers too."""
+    if not share:
+        return Budget(epsilon, 0.0), None
+    first = (1 - share) * epsilon
+    # Their difference is rounded to the nearest double; a step below, it is never too large.
+    return Budget(first, 0.0), Budget(math.nextafter(epsilon - first, 0.0), 0.0)
 
 
 def table(request: Request, *, k: int, joint: bool, base: str) -> tuple[tuple[str, float | None, str], ...]:

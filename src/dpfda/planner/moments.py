@@ -193,6 +193,8 @@ def _planned(request: Request, lead: bool, least: int, why: str) -> MomentsPlan:
         raise UsageError(
             f"Unknown mechanism {name!r} for second moments. Known are 'auto', {', '.join(map(repr, NAMES))}."
         )
+    if not isinstance(request.mechanism, str) and hasattr(request.mechanism, "k"):
+        raise UsageError(f"{name} draws components and adds no noise to moments: FPCA takes it by its name.")
     # Pure noise spends no delta.
     pure = name in ("wishart", "k-norm", "laplace", "iclp-qr") and not request.budget.pure
     spends = Budget(request.budget.epsilon, 0.0) if pure else request.budget

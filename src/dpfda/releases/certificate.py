@@ -47,6 +47,7 @@ class Certificate:
     software: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
     moves: str = "moves the sum"  # how far one unit moves the summary, in words
+    nominal: bool = False  # drawn approximately: the guarantee is that of the law that was aimed at
     n_is_planned: bool = False  # a public guess, where the number is private and no part of the release
     power: int = 1  # of the bound, in whose units the noise is measured: 2 for second moments
     shrunk_by: str = ""  # what shrank the mean before the noise, and so is in no band; empty: nothing did
@@ -80,6 +81,8 @@ class Certificate:
 
     @property
     def guarantee(self) -> str:
+        if self.nominal:
+            return f"nominally epsilon = {plain(self.epsilon)}, drawn approximately"
         if self.delta == 0:
             return f"pure epsilon = {plain(self.epsilon)}"
         return f"(epsilon = {plain(self.epsilon)}, delta = {plain(self.delta)})"
@@ -89,6 +92,8 @@ class Certificate:
         """What the guarantee means, for those who are in the data."""
         if not self.private:
             return "The noise can be predicted, so this release promises nothing to anybody."
+        if self.nominal:
+            return "It was drawn approximately, so this release promises nothing exactly."
         times = up(math.exp(self.epsilon), 3) if self.epsilon < 700 else f"e^{plain(self.epsilon)}"
         otherwise = "been another one" if self.neighbours == REPLACE else "not been included"
         exception = "" if self.delta == 0 else f", but for a chance of {plain(self.delta)}"
@@ -101,7 +106,7 @@ class Certificate:
     def not_covered(self) -> str:
         """What the noise band says nothing about."""
         if self.noise_rms == 0:
-            return "There is no noise band: no noise was added, the release was drawn as a whole."
+            return "There is no noise band: the release was drawn as a whole, not disturbed by noise."
         more = f", {self.shrunk_by}" if self.shrunk_by else ""
         what = "size of the noise" if self.power == 2 else "noise band"
         return f"The {what} does not cover what clipping, the finite basis{more} or the sampling of people did."

@@ -15,7 +15,7 @@ from dpfda.privacy import Noise, Unit
 from dpfda.records import Lattice
 from dpfda.records.sums import Clipping, Encode
 from dpfda.releases import Certificate, Count, Release, smoothed
-from dpfda.releases.wording import plain
+from dpfda.releases.wording import plain, up
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +96,15 @@ class Summary(ABC):
             return total
         return np.concatenate([[units * public.count_weight], total]).astype(np.int64)
 
+    def lattice_step(self, public: Public) -> float:
+        """What one lattice step of the sums is in the units of the curve."""
+        return public.lattice.step
+
     def moves(self, public: Public, card_n: float) -> str:
         """How far one unit moves the summary, for the card; after "one person ..."."""
         bound = public.lattice.bound
         if public.unit.size_is_public:
-            return f"moves the mean by at most {2 * bound / card_n:.4g} root mean square"
+            return f"moves the mean by at most {up(2 * bound / card_n, 4)} root mean square"
         return f"adds at most {plain(bound)} root mean square to the sum, and itself to the count"
 
     def noise_rms(self, decoded: Decoded, basis: Basis) -> float:

@@ -16,7 +16,7 @@ from dpfda.privacy import Noise
 from dpfda.records import RADIUS, Clipping, Encode, into_ball
 from dpfda.releases import Certificate, Count
 from dpfda.releases.covariance import CovarianceRelease
-from dpfda.releases.wording import plain
+from dpfda.releases.wording import up as rounded_up
 from dpfda.summaries.base import Decoded, Public, Summary
 from dpfda.summaries.mean import Mean
 from dpfda.symmetric import multiplicities, pack, packed_size, places
@@ -137,13 +137,16 @@ class Moments(Summary):
             noisy, noise = noisy * np.array(self.weights), noise.weighted(np.array(self.weights))
         return Decoded(noisy, noise, count)
 
+    def lattice_step(self, public: Public) -> float:
+        return (public.lattice.bound / ROUGH) ** 2
+
     def moves(self, public: Public, card_n: float) -> str:
         square = public.lattice.bound**2 * (1 + (self.lead / ROUGH) ** 2)
         if public.unit.size_is_public:
-            return f"moves the matrix of moments by at most {math.sqrt(2) * square / card_n:.4g} in Frobenius norm"
-        return (
-            f"adds at most {plain(float(f'{square:.6g}'))} in Frobenius norm to the sum of moments, its count included"
-        )
+            most = rounded_up(math.sqrt(2) * square / card_n, 4)
+            return f"moves the matrix of moments by at most {most} in Frobenius norm"
+        counted = ", its count included" if self.lead else ""
+        return f"adds at most {rounded_up(square, 6)} in Frobenius norm to the sum of moments{counted}"
 
     def noise_rms(self, decoded: Decoded, basis: Basis) -> float:
         side = self.side(basis)

@@ -112,8 +112,8 @@ def draw_span(exponent: Exponent, columns: int, randomness: Randomness) -> tuple
     spans = Spans.of(top - values, columns)
     rotation = Rotation.near(vectors)
     error = _error(exponent.size, matrix, vectors, top - spans.laws[-1], rotation)
-    if columns * error > 1:
-        raise RuntimeError("an exponent beyond what doubles can propose for")
+    # However large the error, proposals are right: they are accepted less often, by exp(-2 columns error). Nothing is
+    # refused here, since a refusal would tell of the sums; `Frames` refuses by public facts what could make it large.
     batch = BATCH if columns <= MOST_IN_DOUBLES else BATCH_IN_DECIMALS
     batch = batch if exponent.precision is None else BATCH_PROJECTED
     while True:

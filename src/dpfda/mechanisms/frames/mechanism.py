@@ -23,6 +23,7 @@ from dpfda.symmetric import places, side_of
 
 MOST_PROJECTED = 6  # beyond it too few proposals are accepted under the projected measure
 SMALLEST_SCALE, LARGEST_SCALE = 1e-6, 1e18
+LARGEST_PRECISION = 1e10  # beyond it doubles propose so badly that hardly anything is accepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +132,11 @@ class Gibbs:
 def _check(k: int, precision: tuple[float, ...] | None) -> None:
     most = None if precision is None else len(precision)
     check_count(k, 1, most, "Frames have at least 1 column" + ("" if most is None else " and at most {}"), "k")
-    if precision is not None and not all(0 < value < math.inf for value in precision):
-        raise UsageError(f"The precision of a base measure is positive and finite, got {precision}.")
+    if precision is not None and not all(0 < value <= LARGEST_PRECISION for value in precision):
+        raise UsageError(
+            f"The precision of a base measure is positive and at most {LARGEST_PRECISION:g}, got values from "
+            f"{min(precision)!r} to {max(precision)!r}. Leave out coordinates that have next to no variance."
+        )
 
 
 def _unpacked(coordinates: Integers, k: int, precision: tuple[float, ...] | None, scale: float) -> Integers:

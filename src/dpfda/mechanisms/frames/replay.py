@@ -158,6 +158,8 @@ class Replay:
         beyond = left.middle + left.radius < 0
         self.outside = self.outside | beyond
         one = self._number(np.ones(np.shape(beyond)))
-        return Interval(
-            np.where(beyond, one.middle, left.middle), np.where(beyond, one.radius, left.radius), self.arithmetic
-        )
+        radius = np.where(beyond, one.radius, left.radius)
+        if radius.dtype != object:
+            # Inside or outside, doubles cannot tell: nothing is known then, and decimals decide.
+            radius = np.where(~beyond & (left.middle <= left.radius), np.inf, radius)
+        return Interval(np.where(beyond, one.middle, left.middle), radius, self.arithmetic)

@@ -101,7 +101,7 @@ class Spans:
             levels.append(Level(leading, envelope))
             logs = 0.5 * np.log(envelope.precision)
             # A little lower, so that it is an envelope as real numbers have it too.
-            excess = (others - logs) - 2.0**-48 * (others + np.abs(logs))
+            excess = (others - logs) - 2.0**-48 * (others + np.abs(logs) + 1)
             laws.append(excess)
         order = np.argsort(excess, kind="stable")
         single = fit_single(from_below(excess[order[1:]] - excess[order[0]]))
