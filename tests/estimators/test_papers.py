@@ -215,7 +215,7 @@ def test_a_release_is_drawn(mechanism, releases):
     axes = releases[mechanism].plot(Figure().subplots())
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     if mechanism == "dictionary":
-        assert labels == ["private curve, chosen among public candidates"]
+        assert labels == ["private curve, drawn as a whole, no noise added"]
     else:
         assert labels[0].startswith("95 % noise band, everywhere")
         assert labels[1].startswith("private curve (smoothing: none), ")

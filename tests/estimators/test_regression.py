@@ -74,6 +74,16 @@ def test_with_next_to_no_noise_it_is_least_squares_in_the_covariates_own_units(w
     assert est.predict([[5.0, 1.0]], points=[0.5]).shape == (1, 1)
 
 
+@pytest.mark.parametrize("units", [None, np.arange(60) // 2], ids=["rows", "people"])
+def test_a_covariate_beyond_all_bounds_causes_no_warning(units):
+    """Its ratio to the bound would be infinite; warnings are errors here."""
+    far = np.linspace(-1, 1, 60)[:, None]
+    far[3, 0] = 1e300
+    est = dpfda.FunctionOnScalarRegression(epsilon=1.0, delta=1e-6, bound=1.0, covariate_bound=1e-10)
+    est.fit(far, np.ones((60, 9)), units=units)
+    assert np.isfinite(est.coef_[0](0.5))
+
+
 @pytest.mark.parametrize("bounds", [{}, {"covariate_limits": None, "covariate_bound": 12.0}], ids=["limits", "bound"])
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove-one"])
 def test_without_an_intercept_it_goes_through_the_centre(bounds, neighbours):
@@ -85,7 +95,7 @@ def test_without_an_intercept_it_goes_through_the_centre(bounds, neighbours):
         np.testing.assert_allclose(own(GRID), beta, atol=2e-3)
     np.testing.assert_allclose(est.intercept_(GRID), 0.4, atol=1e-12)
     card = est.release_.certificate.text()
-    assert ("their number is private, not released" in card) is (neighbours == "add-or-remove-one")
+    assert ("the number itself is private" in card) is (neighbours == "add-or-remove-one")
 
 
 def test_a_person_is_one_observation_with_the_averages_of_covariates_and_curves():

@@ -93,7 +93,7 @@ def test_a_frame_of_a_chosen_function_has_no_band(chosen: Release) -> None:
 def test_a_picture_of_a_chosen_function_has_no_band(chosen: Release, ax: Any) -> None:
     chosen.plot(ax)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "private curve, chosen among public candidates"
+        "private curve, drawn as a whole, no noise added"
     ]
     assert not ax.collections
     (line,) = ax.get_lines()

@@ -45,7 +45,7 @@ def title(card: Certificate, ax: Any) -> None:
 
 def _name(release: Release, what: str) -> str:
     if release.noise.law == "choice":
-        return f"{what}, chosen among public candidates"
+        return f"{what}, drawn as a whole, no noise added"
     # What shrank the mean first is an error too, and nobody knows how large.
     counted = "noise" if release.certificate.shrunk_by else "error"
     about = f"{counted} about {release.estimated_error:.2g} root mean square"

@@ -128,7 +128,7 @@ class Regression(Summary):
     For a given s that is largest at `|z|^2 = |v|^2 = Z` and u of length R against y (along it if s < 0): `2 Z^2 - 2 s^2
     + 2 w^2 R^2 (Z + |s|)`, a parabola in |s| with its top at `w^2 R^2 / 2`, or at Z if that is less. With two
     covariates or more some neighbours reach it, since a lead of at most C leaves every s from 0 to Z possible; one
-    covariate stays 6 % below at worst. A unit without a curve adds nothing: replacing it costs `Z^2 + w^2 R^2 Z` in
+    covariate stays some percent below. A unit without a curve adds nothing: replacing it costs `Z^2 + w^2 R^2 Z` in
     square, never more than the above, as does adding or removing one.
     """
 
@@ -183,7 +183,8 @@ class Regression(Summary):
             low, high = np.array(self.covariates.limits).T[:, :, None]
             limited: Array = (np.clip(known, low, high) - middles) / scales
             return limited
-        ratios = known / scales
+        # Far beyond the bound all the same, but finite: no ratio of infinities, and no warning about one.
+        ratios = np.clip(known / scales, -1e150, 1e150)
         largest = np.maximum(np.abs(ratios).max(axis=0), 1.0)
         ratios /= largest  # first, so that no square overflows
         inside: Array = ratios / np.maximum(np.sqrt(squared_norms(ratios)), 1 / largest)
@@ -246,11 +247,8 @@ class Regression(Summary):
 
     def _count(self, noisy: Array, law: Noise, public: Public) -> Count | None:
         """The noisy number of units with a curve, from the corner of the moments, where it is private."""
-        if public.n is not None:
+        if public.n is not None or not self.lead:
             return None
-        if not self.lead:
-            # It is not released; the card is told the guess, and `publish` says so.
-            return Count(float(public.planned), Noise("choice", (1,), (1.0,)))
         times = public.planned * (STEPS / self.lead) ** 2
         deviation = math.sqrt(float(law.variances[0])) * times
         return Count(max(float(noisy[0]) * times, 1.0), Noise("gaussian", (1,), (deviation,)))
@@ -273,7 +271,6 @@ class Regression(Summary):
         self, decoded: Decoded, public: Public, basis: Basis, certificate: Certificate, *, smoothing: str
     ) -> Any:
         entries, side = packed_size(self.covariates.side), self.covariates.side
-        released = public.n is not None or self.lead > 0
         release = RegressionRelease(
             basis=basis,
             covariates=self.covariates,
@@ -282,7 +279,7 @@ class Regression(Summary):
             products=decoded.noisy[entries:].reshape(side, basis.size),
             noise=decoded.noise,
             centre=basis.projection(public.grid) @ public.centre,
-            count=decoded.count if released else None,
+            count=decoded.count,
             ridge=self.ridge,
             smoothing_name=smoothing,
             certificate=certificate,
@@ -295,12 +292,10 @@ class Regression(Summary):
             missing=certificate.missing.replace(
                 "empty curves by the centre", f"records with empty curves are left out; {self.covariates.missing}"
             ),
-            n_is_noisy=certificate.n_is_noisy and released,
             chosen=(
                 *certificate.chosen,
                 ("noise", NOISE),
                 ("ridge", "stated by the user" if self.ridge is not None else "after the noise, from noisy moments"),
-                *(() if released else (("units", "a public guess; their number is private, not released"),)),
             ),
         )
         return replace(release, certificate=card).smooth(smoothing)
