@@ -11,7 +11,7 @@ from dpfda.arrays import Array
 from dpfda.errors import UsageError
 from dpfda.mechanisms.concave import UNEVENNESS, best_envelope
 from dpfda.mechanisms.envelope import Target
-from dpfda.mechanisms.objective import BLOCK, POINTS, UTILITY_STEPS, Curvature, Objective, Total, bends
+from dpfda.mechanisms.objective import BLOCK, POINTS, UTILITY_STEPS, Curvature, Objective, Total, answers, bends
 from dpfda.mechanisms.randomness import SeededRandomness
 
 POINTS_TRIED = 24
@@ -167,7 +167,7 @@ def planned_acceptance(objective: Objective, bound: float, n: int, rate: float) 
     """About the share of proposals that is accepted for n made-up units, which spread by a fifth of the bound.
 
     Each of a few stands for many. The mass of the law is that of a normal one that bends as the law does at its
-    maximum (Laplace), at most the ball's; the envelope knows its own.
+    maximum (Laplace), at most the ball's; the envelope knows its own. NaN where the utility fails.
     """
     source = SeededRandomness(3)
     units = source.normal((PLANNED, objective.size)) * (bound / 5 / math.sqrt(objective.size))
@@ -175,6 +175,8 @@ def planned_acceptance(objective: Objective, bound: float, n: int, rate: float) 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         total = Total(objective, units)
+        if np.isnan(answers(objective.utility, units, np.zeros(objective.size))).any():
+            return math.nan
         target = Target(total, rate * n / PLANNED, objective.precisions, POINTS)
         envelope = best_envelope(target, total.bend)
         ball = objective.size * math.log(POINTS) - math.lgamma(objective.size / 2 + 1)
