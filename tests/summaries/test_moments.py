@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from rows import Rows
 
 from dpfda import bases
 from dpfda.errors import UsageError
@@ -49,23 +50,6 @@ def public_facts(neighbours, *, n=50, centre=0.7):
         lattice=Lattice(BOUND),
         count_weight=0,
     )
-
-
-class Rows:
-    """Rows where they are, with the persons they belong to."""
-
-    def __init__(self, table, ids):
-        self.table, self.of, self.width = table, ids, table.shape[1]
-
-    def rows(self):
-        return len(self.table)
-
-    def ids(self):
-        return self.of
-
-    def batches(self, rows):
-        for start in range(0, len(self.table), rows):
-            yield self.table[start : start + rows]
 
 
 def moments(people, lead, basis, public, *, batch_rows=1000, clipping=None):

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from rows import Rows
 
 from dpfda import bases
 from dpfda.bases import as_domain
@@ -126,23 +127,6 @@ class Case:
 
     def move(self, one, other, **options):
         return [a - b for a, b in zip(self.sum(one, **options), self.sum(other, **options), strict=True)]
-
-
-class Rows:
-    """Rows where they are, with the persons they belong to."""
-
-    def __init__(self, table, ids):
-        self.table, self.of, self.width = table, ids, table.shape[1]
-
-    def rows(self):
-        return len(self.table)
-
-    def ids(self):
-        return self.of
-
-    def batches(self, rows):
-        for start in range(0, len(self.table), rows):
-            yield self.table[start : start + rows]
 
 
 def length(move, norm):

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from rows import Rows
 
 from dpfda import bases
 from dpfda.bases import as_domain
@@ -36,23 +37,6 @@ LOW, HIGH = -1.0, 5.0  # of every covariate
 NORM = 3.0  # of all covariates together
 RELATIONS = [REPLACE, ADD_REMOVE]
 MECHANISMS = ["gaussian", "k-norm", "laplace", "iclp-qr"]
-
-
-class Rows:
-    """Rows where they are, with the persons they belong to."""
-
-    def __init__(self, table, ids):
-        self.table, self.of, self.width = table, ids, table.shape[1]
-
-    def rows(self):
-        return len(self.table)
-
-    def ids(self):
-        return self.of
-
-    def batches(self, rows):
-        for start in range(0, len(self.table), rows):
-            yield self.table[start : start + rows]
 
 
 @dataclass(frozen=True)

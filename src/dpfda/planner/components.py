@@ -17,7 +17,7 @@ from dpfda.norms import Nuclear, Sensitivity
 from dpfda.planner.moments import NAMES, MomentsPlan, plan_moments
 from dpfda.planner.own import DEFAULT_BASIS, basis_of
 from dpfda.planner.papers import eigenvalues_of, noise_basis
-from dpfda.planner.request import Request
+from dpfda.planner.request import Request, Requested
 from dpfda.planner.spectrum import REFERENCE, subspace_error, turned_by_choice
 from dpfda.privacy import Budget, calibrate
 from dpfda.summaries.moments import ROUGH, check_orthonormal
@@ -28,7 +28,7 @@ STEPS = 2_000  # of the Markov chain; the paper takes ten times as many and more
 
 
 @dataclass(frozen=True, eq=False)
-class FramesPlan:
+class FramesPlan(Requested):
     """The exponential mechanism for k components: its base measure, its rate, and what to expect of it."""
 
     request: Request
@@ -40,18 +40,6 @@ class FramesPlan:
     rest: Budget | None  # on the variances along them, if these are asked for
     reasons: tuple[tuple[str, str], ...]
     name: str = "exponential"
-
-    @property
-    def n(self) -> int:
-        return self.request.n
-
-    @property
-    def budget(self) -> Budget:
-        return self.request.budget
-
-    @property
-    def bound(self) -> float:
-        return self.request.bound
 
     @property
     def rate(self) -> float:

@@ -18,7 +18,7 @@ from dpfda.norms import Nuclear
 from dpfda.planner.blocks import optimal_blocks, shape_weights
 from dpfda.planner.own import DEFAULT_BASIS, basis_of
 from dpfda.planner.processes import tensor_process
-from dpfda.planner.request import Request
+from dpfda.planner.request import Request, Requested
 from dpfda.planner.spectrum import REFERENCE, covariance_error, covariance_size, subspace_error, turned_by_noise
 from dpfda.privacy import Budget, Noise, calibrate
 from dpfda.summaries.moments import ROUGH, check_orthonormal, moved_by
@@ -42,7 +42,7 @@ class MomentsDesign:
 
 
 @dataclass(frozen=True, eq=False)
-class MomentsPlan:
+class MomentsPlan(Requested):
     """A design for second moments, the law of its noise, and what to expect of it."""
 
     request: Request
@@ -52,20 +52,8 @@ class MomentsPlan:
     reasons: tuple[tuple[str, str], ...]
 
     @property
-    def n(self) -> int:
-        return self.request.n
-
-    @property
-    def budget(self) -> Budget:
-        return self.request.budget
-
-    @property
     def basis(self) -> Basis:
         return self.design.basis
-
-    @property
-    def bound(self) -> float:
-        return self.request.bound
 
     @property
     def variances(self) -> Array:

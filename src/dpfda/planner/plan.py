@@ -27,7 +27,7 @@ from dpfda.planner.prediction import (
     worst_thresholding,
 )
 from dpfda.planner.ranking import Ranking, Row
-from dpfda.planner.request import Request
+from dpfda.planner.request import Request, Requested
 from dpfda.privacy import Budget, Noise, calibrate
 from dpfda.records import RADIUS
 
@@ -58,7 +58,7 @@ PARAMETERS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(Requested):
     """What a release would do, from public facts alone."""
 
     request: Request
@@ -66,18 +66,6 @@ class Plan:
     noise: Noise  # of the coordinates as they are decoded, in the units of the curve, before smoothing
     spends: Budget  # what the release costs: the budget, or less
     reasons: tuple[tuple[str, str], ...]
-
-    @property
-    def n(self) -> int:
-        return int(self.request.n)
-
-    @property
-    def budget(self) -> Budget:
-        return self.request.budget
-
-    @property
-    def bound(self) -> float:
-        return self.request.bound
 
     @property
     def basis(self) -> Basis:

@@ -12,7 +12,7 @@ from dpfda.arrays import Array
 from dpfda.bases import Basis
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.planner.prediction import DEFAULT_CLASS, Prediction, SmoothnessClass, linear_minimax, worst_bias
-from dpfda.planner.request import Request
+from dpfda.planner.request import Request, Requested
 from dpfda.planner.sharing import NAMES, RegressionDesign, Setting, design_of
 from dpfda.privacy import Budget, Noise, calibrate
 from dpfda.releases.covariates import Covariates
@@ -30,7 +30,7 @@ LEVEL = 0.95  # of the bands that a plan speaks of
 
 
 @dataclass(frozen=True, eq=False)
-class RegressionPlan:
+class RegressionPlan(Requested):
     """A design for a regression, the law of its noise, and what to expect of it, from public facts alone."""
 
     request: Request
@@ -40,18 +40,6 @@ class RegressionPlan:
     noise: Noise  # of the means of z z' and z y', in the units of the curve, before smoothing
     spends: Budget
     reasons: tuple[tuple[str, str], ...]
-
-    @property
-    def n(self) -> int:
-        return int(self.request.n)
-
-    @property
-    def budget(self) -> Budget:
-        return self.request.budget
-
-    @property
-    def bound(self) -> float:
-        return self.request.bound
 
     @property
     def basis(self) -> Basis:

@@ -61,3 +61,21 @@ class Request:
     def counted(self) -> bool:
         """Whether the number of units is private, and so is released with noise too."""
         return self.neighbours == ADD_REMOVE
+
+
+class Requested:
+    """What every plan knows of the request that it answers."""
+
+    request: Request
+
+    @property
+    def n(self) -> int:
+        return int(self.request.n)
+
+    @property
+    def budget(self) -> Budget:
+        return self.request.budget
+
+    @property
+    def bound(self) -> float:
+        return self.request.bound

@@ -1,0 +1,20 @@
+"""Come here for records in memory that tests of neighbours build row by row."""
+
+from __future__ import annotations
+
+
+class Rows:
+    """Rows where they are, with the persons they belong to."""
+
+    def __init__(self, table, ids):
+        self.table, self.of, self.width = table, ids, table.shape[1]
+
+    def rows(self):
+        return len(self.table)
+
+    def ids(self):
+        return self.of
+
+    def batches(self, rows):
+        for start in range(0, len(self.table), rows):
+            yield self.table[start : start + rows]
