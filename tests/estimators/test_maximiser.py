@@ -22,12 +22,28 @@ from dpfda.estimators.utilities import RobustDistance, SquaredDistance
 from dpfda.kernels import Matern
 from dpfda.mechanisms import SeededRandomness
 from dpfda.mechanisms.objective import BLOCK, SPARE_STEPS, UTILITY_STEPS, Objective
+from dpfda.planner import objective as objective_plan
 from dpfda.planner.objective import ObjectivePlan
 from dpfda.privacy import Budget, SessionLedger
 
 GRID = np.linspace(0, 1, 25)
 KERNEL = Matern(1.5, 0.3)
 N = 3000
+SHARES: dict[Any, tuple[float, float]] = {}
+
+
+@pytest.fixture(autouse=True)
+def _planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shares of proposals depend on public facts alone: once for each of them will do."""
+    honest = objective_plan.planned_acceptances
+
+    def remembered(mechanism: Objective, bound: float, n: int, rate: float) -> tuple[float, float]:
+        key = repr(mechanism.utility), mechanism.limits, mechanism.prior, bound, n, rate
+        if key not in SHARES:
+            SHARES[key] = honest(mechanism, bound, n, rate)
+        return SHARES[key]
+
+    monkeypatch.setattr(objective_plan, "planned_acceptances", remembered)
 
 
 def curves(n: int = N, *, wrong: float = 0.0, seed: int = 1) -> Array:
@@ -108,7 +124,7 @@ def test_a_function_of_ones_own_with_a_stated_curvature_is_drawn_exactly() -> No
 
 
 def test_what_comes_out_lies_in_the_ball_around_the_centre_and_on_the_lattice() -> None:
-    for seed in range(5):
+    for seed in range(3):
         release = fitted(curves() + 5.0, centre=5.0, radius=0.25, randomness=SeededRandomness(seed))
         assert np.sum(release.noisy**2) <= 0.25**2
         steps = release.noisy * 2**24 / 0.25

@@ -21,7 +21,7 @@ from dpfda.estimators.utilities import RobustDistance, SquaredDistance
 from dpfda.mechanisms import Exponential, SeededRandomness, SystemRandomness, concave, envelope
 from dpfda.mechanisms.concave import best_envelope, draw_below
 from dpfda.mechanisms.decision import wide
-from dpfda.mechanisms.declared import check_declared, planned_acceptance
+from dpfda.mechanisms.declared import check_declared, planned_acceptances
 from dpfda.mechanisms.envelope import Component, Envelope, Target
 from dpfda.mechanisms.objective import (
     BLOCK,
@@ -258,6 +258,18 @@ def test_the_objective_bends_at_least_as_much_as_is_counted_on(knot: float, acro
             assert np.linalg.eigvalsh(second - np.diag(least)).min() >= 0
     scalar = RobustDistance(knot).curvature(np.sqrt(((units - place) ** 2).sum(axis=1)) + 0.001).sum()
     assert (counted[0].min() > 1.5 * scalar) == across
+
+
+def test_the_maximum_of_units_all_alike_is_found_however_narrow_it_is() -> None:
+    """Seen from the centre they are a kink: a search at one scale ended where the envelope was e^1300 too high."""
+    units = np.tile([0.0634, -0.0003, -0.0596], (1025, 1))
+    one = target(objective(RobustDistance(2e-5), (5.0, 0.01, 6.0)), units, 50.0)
+    assert best_envelope(one, bend_of(one)).components[0].height < 1
+
+
+def test_a_utility_that_fails_on_made_up_units_has_no_planned_share() -> None:
+    mechanism = objective(raising, (1.0,), curvature=flat)
+    assert np.isnan(planned_acceptances(mechanism, 1.0, 100, 1 / spread_of(True))).all()
 
 
 @pytest.mark.parametrize("start", [0.0, 0.3, 0.9])
@@ -640,7 +652,7 @@ def test_the_planned_share_of_proposals_is_near_the_one_that_is_accepted() -> No
     """For units as they are made up; 400 proposals each; a plan is right within a factor of three."""
     for knot, size, n, epsilon in ((1.0, 4, 200, 1.0), (0.1, 2, 400, 4.0)):
         mechanism = objective(RobustDistance(knot), (1 / math.sqrt(size),) * size)
-        planned = planned_acceptance(mechanism, 1.0, n, epsilon / spread_of(True))
+        planned, _ = planned_acceptances(mechanism, 1.0, n, epsilon / spread_of(True))
         units = np.random.default_rng(32).normal(size=(n, size)) * 0.2 / math.sqrt(size)
         one = target(mechanism, units, epsilon)
         found, source, chances = best_envelope(one, bend_of(one)), SeededRandomness(33), []

@@ -13,6 +13,7 @@ from dpfda.mechanisms.envelope import Component, Envelope, Target
 from dpfda.mechanisms.randomness import Randomness
 
 UNEVENNESS = 8  # steps by which one unit's utility may differ from a concave function
+SEARCHES = 8  # for the maximum, each at a smaller scale than the one before
 RADII = 48  # at which the curvature is asked for
 NARROWEST = 2.0**-13  # a precision: that of a deviation of 64 steps
 
@@ -161,12 +162,13 @@ def _maximum(target: Target, bend: Bend) -> Integers:
     """A point of the ball near the largest weight; only how many proposals it takes depends on it."""
     from scipy.optimize import minimize
 
-    scales = _deviations(target, bend, np.zeros(len(target.precisions), dtype=np.int64))
-    base = target.total(np.zeros(len(scales)))
+    middle = np.zeros(len(target.precisions), dtype=np.int64)
+    scales = _deviations(target, bend, middle)
+    base = target.total(middle)
     room = target.radius * (1 - 2.0**-9)  # so that the points beside it lie in the ball too
 
     def inside(whitened: Array) -> tuple[Array, float]:
-        point = whitened * scales
+        point = middle + whitened * scales
         norm = float(np.sqrt((point * point).sum()))
         return point * min(1.0, room / max(norm, 1e-300)), max(norm - room, 0.0)
 
@@ -179,5 +181,12 @@ def _maximum(target: Target, bend: Bend) -> Integers:
         aside = np.eye(len(whitened)) / 128
         return np.array([cost(whitened + step) - cost(whitened - step) for step in aside]) * 64
 
-    found = minimize(cost, np.zeros(len(scales)), method="L-BFGS-B", jac=slopes, options={"maxiter": 60})
-    return np.rint(inside(np.asarray(found.x))[0]).astype(np.int64)
+    for _ in range(SEARCHES):
+        found = minimize(cost, np.zeros(len(scales)), method="L-BFGS-B", jac=slopes, options={"maxiter": 60})
+        middle = np.rint(inside(np.asarray(found.x))[0]).astype(np.int64)
+        # Units close together make a peak much narrower than what was seen from the centre: once more, from nearby.
+        narrower = _deviations(target, bend, middle)
+        if (narrower > scales / 16).all():
+            break
+        scales = np.maximum(narrower, scales / 64)
+    return middle

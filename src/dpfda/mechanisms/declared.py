@@ -163,25 +163,27 @@ def _least(objective: Objective, lines: Array, way: Array, far: float) -> Array:
     return np.asarray(bends(objective.across, distances + far) * (1 - share) + along * share)
 
 
-def planned_acceptance(objective: Objective, bound: float, n: int, rate: float) -> float:
-    """About the share of proposals that is accepted for n made-up units, which spread by a fifth of the bound.
+def planned_acceptances(objective: Objective, bound: float, n: int, rate: float) -> tuple[float, float]:
+    """About the share of proposals that is accepted for n made-up units, spread by a fifth of the bound and all alike.
 
-    Each of a few stands for many. The mass of the law is that of a normal one that bends as the law does at its
+    Each of a few units stands for many. The mass of the law is that of a normal one that bends as the law does at its
     maximum (Laplace), at most the ball's; the envelope knows its own. NaN where the utility fails.
     """
-    source = SeededRandomness(3)
-    units = source.normal((PLANNED, objective.size)) * (bound / 5 / math.sqrt(objective.size))
+    units = SeededRandomness(3).normal((PLANNED, objective.size)) * (bound / 5 / math.sqrt(objective.size))
     units *= np.minimum(1.0, bound / np.sqrt((units**2).sum(axis=1)))[:, None]
+    ball = objective.size * math.log(POINTS) - math.lgamma(objective.size / 2 + 1)
+    shares = []
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        total = Total(objective, units)
-        if np.isnan(answers(objective.utility, units, np.zeros(objective.size))).any():
-            return math.nan
-        target = Target(total, rate * n / PLANNED, objective.precisions, POINTS)
-        envelope = best_envelope(target, total.bend)
-        ball = objective.size * math.log(POINTS) - math.lgamma(objective.size / 2 + 1)
-        mass = min(_log_mass(target, envelope.place.astype(np.float64)), ball)
-    return math.exp(min(mass - envelope.log_mass, 0.0))
+        for some in (units, units[:1]):
+            total = Total(objective, some)
+            if np.isnan(answers(objective.utility, some, np.zeros(objective.size))).any():
+                return math.nan, math.nan
+            target = Target(total, rate * n / len(some), objective.precisions, POINTS)
+            envelope = best_envelope(target, total.bend)
+            mass = min(_log_mass(target, envelope.place.astype(np.float64)), ball)
+            shares.append(math.exp(min(mass - envelope.log_mass, 0.0)))
+    return shares[0], shares[1]
 
 
 def _log_mass(target: Target, place: Array) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis
 from dpfda.errors import UsageError
-from dpfda.mechanisms.declared import planned_acceptance
+from dpfda.mechanisms.declared import planned_acceptances
 from dpfda.mechanisms.objective import (
     LEAST_DEVIATION,
     MOST_PLANNED,
@@ -142,11 +142,12 @@ class ObjectivePlan:
         found = list(self.budget.warnings(self.n))
         if stated is not None and stated[0] > 0 and float(np.trace(self.kept())) < 0.1 * self.basis.size:
             found.append("Next to nothing of the units would be seen: the draw is nearly one of the base measure.")
-        if self.acceptance is not None and self.acceptance < SLOW:
+        if self.acceptances is not None and min(self.acceptances) < SLOW:
+            spread, alike = (1 / max(share, 1e-300) for share in self.acceptances)
             found.append(
-                f"The utility bends so unevenly that in {self.basis.size} coordinates about one in "
-                f"{1 / max(self.acceptance, 1e-300):.0e} proposals would be accepted: a draw may take very long. Take "
-                "fewer coordinates, or leave curvature out."
+                f"The utility bends so unevenly that in {self.basis.size} coordinates about one in {spread:.0e} "
+                f"proposals would be accepted for units that spread, one in {alike:.0e} for units all alike: a draw "
+                "may take very long, and does not give up. Take fewer coordinates, or leave curvature out."
             )
         if self.mechanism.curvature is None:
             found.append(
@@ -156,21 +157,20 @@ class ObjectivePlan:
         return tuple(found)
 
     @cached_property
-    def acceptance(self) -> float | None:
-        """About the share of proposals that would be accepted for made-up units; None where there are no proposals."""
+    def acceptances(self) -> tuple[float, float] | None:
+        """About the shares of proposals accepted for made-up units, spread and all alike; None without proposals."""
         if self.mechanism.curvature is None:
             return None
-        return planned_acceptance(
-            self.mechanism, self.request.bound, self.n, self.budget.epsilon / spread_of(not self.request.counted)
-        )
+        rate = self.budget.epsilon / spread_of(not self.request.counted)
+        return planned_acceptances(self.mechanism, self.request.bound, self.n, rate)
 
     def check_ends(self) -> None:
         """Refuse what would hardly ever end, by public facts: once units are read there is no giving up."""
-        if self.acceptance is not None and self.acceptance < HOPELESS:
+        if self.acceptances is not None and self.acceptances[0] < HOPELESS:
             raise UsageError(
-                f"For made-up units about one in {1 / max(self.acceptance, 1e-300):.0e} proposals would be accepted: "
-                "the draw would hardly ever end. Take fewer coordinates (size=), a utility that bends more evenly, or "
-                "no curvature: then one of a public number of candidates is chosen."
+                f"For made-up units about one in {1 / max(self.acceptances[0], 1e-300):.0e} proposals would be "
+                "accepted: the draw would hardly ever end. Take fewer coordinates (size=), a utility that bends more "
+                "evenly, or no curvature: then one of a public number of candidates is chosen."
             )
 
     def to_dict(self) -> dict[str, Any]:
