@@ -48,8 +48,10 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exactly, "BATCH_PROJECTED", 3)
 
 
+# Sums are whole and scales moderate: eigenvalues differ by nothing or by more than 1e-30. Closer ones doubles know
+# nothing about, and decimals decide them.
 spectra = st.one_of(
-    st.lists(st.floats(0, 300), min_size=3, max_size=9),
+    st.lists(st.one_of(st.just(0.0), st.floats(1e-30, 300)), min_size=3, max_size=9),
     st.lists(st.sampled_from([0.0, 1e-3, 5.0, 5.0, 1e3, 1e6]), min_size=3, max_size=9),
 )
 
@@ -83,6 +85,22 @@ def test_no_acceptance_exceeds_one_and_decimals_agree_with_doubles(values: list[
                 assert np.all(apart <= one.radius[0] + 2e-16)
             gram = [[float((one * other).sum().middle[0]) for other in true_columns] for one in true_columns]
             np.testing.assert_allclose(gram, np.eye(len(gram)), atol=1e-15)
+
+
+def test_eigenvalues_closer_than_doubles_know_are_drawn_all_the_same() -> None:
+    """Nothing is known of their proposals in doubles: every one is decided in decimals."""
+    excess = np.array([0.0, 2.0, 6e-71])
+    spans = Spans.of(excess, 2)
+    count = normals_needed(spans)
+    exponent = Exponent(np.zeros((3, 3), dtype=object), 1.0, tuple(excess), None, 1)
+    normals = draw_normals(4 * count, SeededRandomness(1))
+    proposals = exactly.Proposals(exponent, spans, Rotation.near(np.eye(3)), 0.0, 1e-12, normals)
+    low, high = proposals.first_bounds()
+    assert np.all((low == 0) & (high >= 0))
+    for row in range(4):
+        least, most = proposals.bounds(row, 160)
+        assert 0 <= least <= most <= 1
+        assert most - least < Decimal("1e-20")
 
 
 def test_tied_spectra_leave_room_for_the_rounding_of_logarithms() -> None:
