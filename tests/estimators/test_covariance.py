@@ -273,3 +273,13 @@ def test_the_laplace_process_takes_the_basis_of_its_kernel():
 def test_calibration_is_always_exact():
     with pytest.raises(UsageError, match="always calibrated exactly"):
         plan_moments(request(calibration="published"), lead=True)
+
+
+@pytest.mark.parametrize("k", [None, 1, 2])
+def test_few_units_are_given_the_pure_plan_whatever_delta_and_many_gaussian_noise(k):
+    few, pure = (plan_moments(request(n=142, delta=delta), lead=True, k=k) for delta in (1e-6, 0.0))
+    assert few.spends.pure
+    assert (few.design.name, few.basis) == (pure.design.name, pure.basis)
+    many = plan_moments(request(n=20_000, delta=1e-6), lead=True, k=k)
+    assert many.design.name == "gaussian"
+    assert many.spends == Budget(1.0, 1e-6)

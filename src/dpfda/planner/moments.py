@@ -168,11 +168,19 @@ def plan_moments(request: Request, *, lead: bool, k: int | None = None) -> Momen
             raise UsageError(f"{parameter} is for mechanism 'iclp-qr'; 'auto' does not use it. Leave it out.")
     names = ("wishart", "k-norm") if request.budget.pure else ("gaussian", "wishart", "k-norm")
     plans = [_planned(replace(request, mechanism=name), lead, least, "") for name in names]
-    best = min(plans, key=lambda plan: plan.predict() if k is None else plan.subspace_error(k))
+    best = min(plans, key=lambda plan: _cost(plan, k))
     why = f"{best.design.name} noise has the least predicted error of {', '.join(names)}"
     if best.design.name != "gaussian" and not request.budget.pure:
         why += ", and needs no delta: pure epsilon"
     return replace(best, reasons=(*best.design.reasons, ("mechanism", why)))
+
+
+def _cost(plan: MomentsPlan, k: int | None) -> float:
+    """The predicted error, of k components' span where k is given, as plans are compared by it."""
+    # Gaussian noise spreads over several times as many entries, and smoothing has to find out which of them matter:
+    # measured on scans and simulated curves, it is no better than a prediction 15 % lower says.
+    caution = 1.15 if plan.design.name == "gaussian" else 1.0
+    return caution * plan.predict() if k is None else caution**2 * plan.subspace_error(k)
 
 
 def _planned(request: Request, lead: bool, least: int, why: str) -> MomentsPlan:
