@@ -181,12 +181,12 @@ def smoothest_first(frame: Array, frequencies: Array) -> Array:
 def principal(matrix: Array, frequencies: Array, noise: float, k: int) -> Array:
     """The first k components of a noisy covariance, largest variance first, (size, size) -> (size, k).
 
-    Where noise hides what the data say, smooth functions go first into their span: a public multiple of the noise's
-    deviation, falling off with the frequency, is added to the diagonal. It loses its weight as the number of units
-    grows. Within the span the covariance alone decides; its ties are broken by smoothness.
+    Where noise hides what the data say, smooth functions go first into their span: twice the noise's deviation, falling
+    off with the frequency, is added to the diagonal. (On scans and growth curves once does less.) It loses its weight
+    as the number of units grows. Within the span the covariance alone decides; its ties are broken by smoothness.
     """
     smooth = np.diag(1 / (1 + frequencies**2))
-    _, vectors = np.linalg.eigh(matrix + noise * smooth)
+    _, vectors = np.linalg.eigh(matrix + 2 * noise * smooth)
     span = vectors[:, ::-1][:, :k]
     tie = 1e-9 * max(float(np.trace(matrix)), noise, 1e-300)
     _, turn = np.linalg.eigh(span.T @ (matrix + tie * smooth) @ span)
