@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import beta, norm
+from evidence import at_least, at_most
+from scipy.stats import norm
 
 import dpfda
 from dpfda.arrays import Array, Integers
@@ -27,20 +28,11 @@ from dpfda.symmetric import unpack
 
 pytestmark = pytest.mark.audit
 
-LEVEL = 1e-6
 GRID = np.linspace(0, 1, 5)
 SCANS = 4  # of the person who is attacked; everybody else has one
 APPROXIMATE, PURE = Budget(4.0, 0.05), Budget(3.0, 0.0)
 MU = 1 / calibrate(Gaussian(), Sensitivity(1.0, L2(), "one"), APPROXIMATE)
 INSIDE = 1 - 1e-6  # so that clipping leaves a curve as it is
-
-
-def at_least(hits: int, draws: int) -> float:
-    return float(beta.ppf(LEVEL, hits, draws - hits + 1)) if hits else 0.0
-
-
-def at_most(hits: int, draws: int) -> float:
-    return float(beta.ppf(1 - LEVEL, hits + 1, draws - hits)) if hits < draws else 1.0
 
 
 @dataclass(frozen=True)

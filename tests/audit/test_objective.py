@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import beta
+from evidence import at_least, at_most
 
 from dpfda.estimators import maximiser
 from dpfda.estimators.maximiser import Maximiser
@@ -20,15 +20,6 @@ from dpfda.planner.objective import ObjectivePlan
 from dpfda.summaries import objective as summary
 
 GRID = np.linspace(0, 1, 5)
-LEVEL = 1e-6
-
-
-def at_least(hits, draws):
-    return float(beta.ppf(LEVEL, hits, draws - hits + 1)) if hits else 0.0
-
-
-def at_most(hits, draws):
-    return float(beta.ppf(1 - LEVEL, hits + 1, draws - hits)) if hits < draws else 1.0
 
 
 def proven(hits, draws):

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import beta, norm
+from evidence import at_least, at_most
+from scipy.stats import norm
 
 import dpfda
 from dpfda.arrays import Array, Integers
@@ -28,7 +29,6 @@ from dpfda.releases import Release
 
 pytestmark = pytest.mark.audit
 
-LEVEL = 1e-6
 GRID = np.linspace(0, 1, 9)
 PEOPLE = 3
 UNITS = [0, 0, 1, 2]  # the first person has two scans
@@ -127,14 +127,6 @@ class Attack:
     @property
     def allowed(self) -> float:
         return MU if self.name == "gp" else PURE.epsilon
-
-
-def at_least(hits: int, draws: int) -> float:
-    return float(beta.ppf(LEVEL, hits, draws - hits + 1)) if hits else 0.0
-
-
-def at_most(hits: int, draws: int) -> float:
-    return float(beta.ppf(1 - LEVEL, hits + 1, draws - hits)) if hits < draws else 1.0
 
 
 class Quiet(SystemRandomness):

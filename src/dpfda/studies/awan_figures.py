@@ -16,7 +16,7 @@ from dpfda.studies.awan_published import EPSILONS
 from dpfda.studies.awan_simulation import READINGS, TERMS, Reading, encode, simulate, true_frame
 from dpfda.studies.awan_tables import exponential, measure
 from dpfda.studies.components import leading_frame, subspace_distance
-from dpfda.studies.reproduction import Outcome, Reproduction, Setting, Table
+from dpfda.studies.reproduction import Outcome, Reproduction, Setting, Table, leave_room
 from dpfda.studies.simulators import GRID
 
 SIZES = tuple(range(100, 1001, 100))
@@ -180,7 +180,7 @@ def _panels(rows: int, size: tuple[float, float], title: str) -> tuple[Any, Any]
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")
-    figure.get_layout_engine().set(rect=(0, 0.03, 1, 0.97))  # type: ignore[union-attr, call-arg]
+    leave_room(figure)
     panels = figure.subplots(rows, len(READINGS))
     for ax in panels.flat:
         ax.grid(alpha=0.25)

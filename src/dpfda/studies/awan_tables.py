@@ -26,7 +26,7 @@ from dpfda.studies.awan_published import (
     Rows,
 )
 from dpfda.studies.components import leading_frame, subspace_distance, variance_ratio
-from dpfda.studies.reproduction import Outcome, Reproduction, Setting, Table
+from dpfda.studies.reproduction import Outcome, Reproduction, Setting, Table, leave_room
 
 MEASURES: dict[str, dict[str, Rows]] = {"variance ratio": VARIANCE_RATIO, "subspace distance": SUBSPACE_DISTANCE}
 MANY = 20_000  # draws that leave the mean no error worth the name; fewer when quick
@@ -197,7 +197,7 @@ def picture(shown: list[Cell], title: str) -> Any:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4.5), layout="constrained")
-    figure.get_layout_engine().set(rect=(0, 0.03, 1, 0.97))  # type: ignore[union-attr, call-arg]
+    leave_room(figure)
     for ax, data in zip(figure.subplots(1, len(FILES), sharey=True), FILES, strict=True):
         for k in COMPONENTS:
             line = [cell for cell in shown if (cell.data, cell.k) == (data, k)]

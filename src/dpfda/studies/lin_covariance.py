@@ -11,7 +11,7 @@ from dpfda import bases
 from dpfda.arrays import Array
 from dpfda.estimators.covariance import CovarianceFunction
 from dpfda.mechanisms.randomness import SeededRandomness
-from dpfda.studies.reproduction import Outcome, Reproduction, Setting, Table
+from dpfda.studies.reproduction import Outcome, Reproduction, Setting, Table, leave_room
 from dpfda.studies.simulators import GRID, ICLP_KERNEL, TERMS, karhunen_loeve, weights
 
 EPSILON, DELTA = 1.0, 1e-6
@@ -94,7 +94,7 @@ def draw_contours(exact: Array, randomness: SeededRandomness) -> Any:
     surfaces |= {method: private(method, curves, randomness)[1] for method in METHODS}
     levels = np.linspace(-0.2, 1.4, 17) * exact.max()
     figure = Figure(figsize=(16, 4), layout="constrained")
-    figure.get_layout_engine().set(rect=(0, 0.03, 1, 0.97))  # type: ignore[union-attr, call-arg]
+    leave_room(figure)
     panels = figure.subplots(1, len(surfaces), sharey=True)
     for ax, (name, surface) in zip(panels, surfaces.items(), strict=True):
         drawn = ax.contourf(GRID, GRID, surface, levels=levels, extend="both", cmap="viridis")
@@ -112,7 +112,7 @@ def draw_errors(table: Table) -> Any:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 5), layout="constrained")
-    figure.get_layout_engine().set(rect=(0, 0.03, 1, 0.97))  # type: ignore[union-attr, call-arg]
+    leave_room(figure)
     ax = figure.subplots()
     rows: list[dict[str, Any]] = [dict(zip(COLUMNS, row, strict=True)) for row in table.rows]
     for method, colour in COLOURS.items():

@@ -11,7 +11,7 @@ import numpy as np
 from dpfda.arrays import Array
 from dpfda.estimators.regression import FunctionOnScalarRegression
 from dpfda.mechanisms.randomness import SeededRandomness
-from dpfda.studies.reproduction import Outcome, Reproduction, Setting, Table
+from dpfda.studies.reproduction import Outcome, Reproduction, Setting, Table, leave_room
 from dpfda.studies.simulators import GRID, ICLP_KERNEL, karhunen_loeve, norms
 
 EPSILON, DELTA = 1.0, 1e-6
@@ -142,7 +142,7 @@ def _figure(size: tuple[float, float], title: str) -> Any:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")
-    figure.get_layout_engine().set(rect=(0, 0.03, 1, 0.97))  # type: ignore[union-attr, call-arg]
+    leave_room(figure)
     figure.suptitle(title, fontsize=10)
     return figure
 

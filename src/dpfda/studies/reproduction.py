@@ -84,3 +84,8 @@ class Reproduction:
 
     def _stem(self, index: int) -> str:
         return self.name if index == 0 else f"{self.name}-{index + 1}"
+
+
+def leave_room(figure: Any) -> None:
+    """Leave a strip free below and above a figure, for the stamp that says that it is not private."""
+    figure.get_layout_engine().set(rect=(0, 0.03, 1, 0.97))
