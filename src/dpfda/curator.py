@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -18,30 +17,12 @@ from dpfda.mechanisms.choice import choose, rate_of
 from dpfda.norms import Sensitivity
 from dpfda.privacy import Budget, Charge, Ledger, Profile, RangeProfile, calibrate
 from dpfda.records import MOST_UNITS, Curves, exact_sum
+from dpfda.records.reading import Reading
 from dpfda.records.sums import Encode
 from dpfda.releases import NOT_PRIVATE, Certificate
 from dpfda.releases.choices import ChoiceCard
 from dpfda.summaries import Decoded, Public, Summary
 from dpfda.summaries.selection import Selection
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How records are read; nothing here changes a release, not by a bit."""
-
-    batch_rows: int | None = None  # None: about a million values at a time
-    workers: int | None = None  # None: one for each processor, at most four
-    progress: bool | None = None
-
-    def __post_init__(self) -> None:
-        for name, number, most in (("batch_rows", self.batch_rows, 2**20), ("workers", self.workers, 2**10)):
-            whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-            if number is not None and not (whole and 1 <= number <= most):
-                raise UsageError(f"{name} must be None or a whole number between 1 and {most}, got {number!r}.")
-
-    @property
-    def threads(self) -> int:
-        return min(4, os.cpu_count() or 1) if self.workers is None else self.workers
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +47,7 @@ class Curator:
     dataset: str
     ledger: Ledger | None = None
     randomness: Randomness | None = None  # None: the operating system's
-    reading: Reading = Reading()
+    reading: Reading = field(default_factory=Reading)
     chosen: tuple[tuple[str, str], ...] = ()  # how each public parameter came about, for the card
 
     def __post_init__(self) -> None:
@@ -119,7 +100,7 @@ class Curator:
         finish(mechanism.draw(np.zeros(size, dtype=np.int64), scale, randomness=SystemRandomness()))
         if self.ledger is not None:
             self.ledger.charge(Charge(self.dataset, f"{summary.name}, {terms.name}", budget))
-        noisy = self._noisy_sum(terms, encode, scale, randomness)
+        noisy = self._noisy_sum(terms, scale, randomness)
         if noisy is None:
             # Raised out here, with one constant text: a chained exception would carry private values in its frames.
             raise ReleaseFailed
@@ -183,24 +164,11 @@ class Curator:
     def _recorded(self) -> str:
         return "nothing was recorded: no ledger was given" if self.ledger is None else "charged before reading"
 
-    def _noisy_sum(self, terms: Terms, encode: Encode, scale: float, randomness: Randomness) -> Integers | None:
+    def _noisy_sum(self, terms: Terms, scale: float, randomness: Randomness) -> Integers | None:
         """Where records are read for a release; None if anything at all goes wrong."""
-        summary, public = terms.summary, self.public
         try:
-            total = exact_sum(
-                self.curves,
-                encode,
-                summary.clipping(public),
-                units=self.curves.units,
-                size=summary.encoded_size(terms.basis),
-                sums=summary.sums(public, terms.basis),
-                batch_rows=self.reading.batch_rows,
-                workers=self.reading.threads,
-                # A bar shows how many rows there are.
-                progress=self.reading.progress if public.unit.size_is_public else False,
-            )
-            collected = summary.collect(total, self.curves.size_under(public.unit), public)
-            return terms.mechanism.draw(collected, scale, randomness=randomness)
+            gathered = terms.summary.gather(self.curves, self.public, terms.basis, self.reading)
+            return terms.mechanism.draw(gathered, scale, randomness=randomness)
         except Exception:
             return None
 
@@ -246,14 +214,14 @@ class Curator:
             basis=str(basis.describe()["family"]),
             size=basis.size,
             chosen=self.chosen,
-            missing="gaps by straight lines within the curve, ends by its nearest value, empty curves by the centre"
-            + self._unknown(),
+            missing=terms.summary.missing + self._unknown(),
             randomness="system, exact integer samplers" if is_private(randomness) else NOT_PRIVATE,
             recorded=self._recorded(),
             software=_software(),
             warnings=(*stamp, *_warnings(terms.budget, public, randomness)),
             nominal=bool(stamp),
             shrunk_by=_shrunk_by(terms),
+            bounded=terms.summary.bounded,
         )
 
 

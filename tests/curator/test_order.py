@@ -10,12 +10,13 @@ import pytest
 
 import dpfda
 from dpfda.bases import Basis, as_domain, cosine
-from dpfda.curator import Curator, Reading, _least_noise
+from dpfda.curator import Curator, _least_noise
 from dpfda.errors import BudgetExceeded, CannotMeetBudget, DataError, ReleaseFailed, UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, SeededRandomness
 from dpfda.norms import L1, L2, Sensitivity
 from dpfda.privacy import ADD_REMOVE, REPLACE, Budget, SessionLedger, Unit
 from dpfda.records import Curves, Lattice
+from dpfda.records.reading import Reading
 from dpfda.summaries import Mean, Public
 
 WIDTH = 8

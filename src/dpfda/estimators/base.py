@@ -10,11 +10,12 @@ from sklearn.base import BaseEstimator
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis, Domain, as_domain
-from dpfda.curator import Curator, Reading
+from dpfda.curator import Curator
 from dpfda.errors import DataError, UsageError
 from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.privacy import Budget, Ledger, Unit
 from dpfda.records import Curves, Lattice, smallest_cap
+from dpfda.records.reading import Reading
 from dpfda.releases import Release
 from dpfda.summaries import Public
 

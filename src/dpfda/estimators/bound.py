@@ -11,7 +11,7 @@ import numpy as np
 
 from dpfda.arrays import ArrayLike
 from dpfda.bases import Domain, as_domain
-from dpfda.curator import Curator, Reading
+from dpfda.curator import Curator
 from dpfda.errors import UsageError
 from dpfda.estimators.base import Centre
 from dpfda.estimators.mean import MeanFunction
@@ -19,6 +19,7 @@ from dpfda.mechanisms import Randomness
 from dpfda.mechanisms.choice import MOST_CANDIDATES
 from dpfda.privacy import Budget, Ledger
 from dpfda.records import as_curves
+from dpfda.records.reading import Reading
 from dpfda.releases.choices import ChoiceCard
 from dpfda.summaries.norms import NormQuantile
 

@@ -11,13 +11,14 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis
-from dpfda.curator import Curator, Reading
+from dpfda.curator import Curator
 from dpfda.errors import UsageError
 from dpfda.estimators.mean import MeanFunction
 from dpfda.mechanisms import Randomness
 from dpfda.planner import Plan
 from dpfda.privacy import REPLACE, Budget, Ledger
 from dpfda.records import Curves, as_curves
+from dpfda.records.reading import Reading
 from dpfda.releases.choices import ChoiceCard
 from dpfda.summaries import Public
 from dpfda.summaries.selection import Residuals

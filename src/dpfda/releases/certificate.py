@@ -51,6 +51,7 @@ class Certificate:
     n_is_planned: bool = False  # a public guess, where the number is private and no part of the release
     power: int = 1  # of the bound, in whose units the noise is measured: 2 for second moments
     shrunk_by: str = ""  # what shrank the mean before the noise, and so is in no band; empty: nothing did
+    bounded: str = ""  # what bounds a record, in words; empty: the bound, on the root mean square of a curve
 
     def to_dict(self) -> dict[str, Any]:
         """The card as plain data."""
@@ -118,9 +119,9 @@ class Certificate:
     def _noise(self) -> str:
         if self.noise_rms == 0:
             return "none"
+        share = f", {self.noise_rms / self.bound**self.power:.2g} of the bound{' squared' if self.power == 2 else ''}"
         return (
-            f"{self.noise_rms:.4g} root mean square before smoothing, {self.noise_rms / self.bound**self.power:.2g} of "
-            f"the bound{' squared' if self.power == 2 else ''}; "
+            f"{self.noise_rms:.4g} root mean square before smoothing{'' if self.bounded else share}; "
             f"scale {self.scale:.4g}, the largest standard deviation of a coordinate"
         )
 
@@ -147,7 +148,7 @@ class Certificate:
             ("protects", f"one {self.unit} (neighbours: {self.neighbours}){assumed if self.unit_was_assumed else ''}"),
             ("units", count),
             ("domain", " x ".join(f"[{low:g}, {high:g}]" for low, high in self.domain)),
-            ("bound", f"{plain(self.bound)}, on the root mean square around the centre: {self.centre}"),
+            ("bound", self.bounded or f"{plain(self.bound)}, on the root mean square around the centre: {self.centre}"),
             ("mechanism", self._mechanism()),
             ("noise", self._noise()),
             ("sensitivity", self._sensitivity()),

@@ -12,7 +12,8 @@ from dpfda.arrays import Array, Integers
 from dpfda.bases import Basis
 from dpfda.norms import Sensitivity
 from dpfda.privacy import Noise, Unit
-from dpfda.records import Lattice
+from dpfda.records import Curves, Lattice, exact_sum
+from dpfda.records.reading import Reading
 from dpfda.records.sums import Clipping, Encode
 from dpfda.releases import Certificate, Count, Release, smoothed
 from dpfda.releases.wording import plain, up
@@ -57,6 +58,10 @@ class Summary(ABC):
     __slots__ = ()
 
     power: ClassVar[int] = 1  # of the bound, in whose units the noise is measured
+    bounded: ClassVar[str] = ""  # for the card: what bounds a record, where it is no bound on curves
+    missing: ClassVar[str] = (  # for the card
+        "gaps by straight lines within the curve, ends by its nearest value, empty curves by the centre"
+    )
 
     @property
     @abstractmethod
@@ -89,6 +94,25 @@ class Summary(ABC):
     def size(self, public: Public, basis: Basis) -> int:
         """How many integers are handed to the mechanism."""
         return self.sums(public, basis) + (0 if public.unit.size_is_public else 1)
+
+    def gather(self, curves: Curves, public: Public, basis: Basis, reading: Reading) -> Integers:
+        """What is handed to the mechanism, from all records: here they are read, after the charge.
+
+        A summary that is no sum over units does it in its own way.
+        """
+        total = exact_sum(
+            curves,
+            self.encode(public, basis),
+            self.clipping(public),
+            units=curves.units,
+            size=self.encoded_size(basis),
+            sums=self.sums(public, basis),
+            batch_rows=reading.batch_rows,
+            workers=reading.threads,
+            # A bar shows how many rows there are.
+            progress=reading.progress if public.unit.size_is_public else False,
+        )
+        return self.collect(total, curves.size_under(public.unit), public)
 
     def collect(self, total: Integers, units: int, public: Public) -> Integers:
         """What is handed to the mechanism: the sum over units, and their number where that is private."""
