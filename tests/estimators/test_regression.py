@@ -370,7 +370,7 @@ MISTAKES = {
     "no columns": ({}, Z[:, :0], Y, {}, "and no columns"),
     "empty frame": ({}, pd.DataFrame(index=range(40)), Y, {}, "There are no covariates"),
     "list": ({"covariate_limits": None, "covariate_bound": 1.0}, Z.tolist(), Y, {}, "A list has no public width"),
-    "fewer rows": ({}, Z[:-1], Y, {}, "the same number of rows: one row of Z for each row of Y"),
+    "fewer rows": ({}, Z[:-1], Y, {}, "the same number of rows: covariates or counts, one for each"),
     "one curve": ({}, Z, Y[0], {}, "Curves are a matrix"),
     "unit column of a matrix": ({}, Z, Y, {"units": "who"}, "names a column, and a matrix has none"),
     "unknown unit column": ({}, Z, pd.DataFrame(Y), {"units": "who"}, "No column 'who' for the privacy unit"),

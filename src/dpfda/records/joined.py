@@ -44,7 +44,10 @@ def join(covariates: np.ndarray[Any, Any], curves: Curves) -> Curves:
     """Records of covariates and curves; the grid of the curves is left to the public facts."""
     if len(covariates) != curves.rows:
         # No numbers here: that of the rows may be private.
-        raise UsageError("Covariates and curves must have the same number of rows: one row of Z for each row of Y.")
+        raise UsageError(
+            "Two tables that belong together must have the same number of rows: covariates or counts, one for each "
+            "curve or point."
+        )
     return Curves(JoinedSource(covariates, curves.source), None, curves.unit, curves.columns)
 
 
@@ -60,7 +63,7 @@ def curves_in_order(data: Any, *, grid: ArrayLike | str | None, units: object) -
                 "table or matrix itself, with grid= and units=."
             )
         return curves
-    rest, ids, name = (data, units, "unit") if not isinstance(units, str) else _without(data, units)
+    rest, ids, name = (data, units, "unit") if not isinstance(units, str) else without(data, units)
     curves = as_curves(rest, grid=grid, units=None)
     if units is None:
         return curves
@@ -68,7 +71,7 @@ def curves_in_order(data: Any, *, grid: ArrayLike | str | None, units: object) -
     return Curves(ArraySource(table, check_units(ids, len(table))), curves.grid, name, curves.columns)
 
 
-def _without(frame: Any, unit: str) -> tuple[Any, object, str]:
+def without(frame: Any, unit: str) -> tuple[Any, object, str]:
     """A table without the column that says whose rows they are, and that column."""
     if hasattr(frame, "iloc") and hasattr(frame, "columns"):
         columns = [str(name) for name in frame.columns]

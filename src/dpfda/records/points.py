@@ -1,0 +1,134 @@
+"""Come here for points: which cell of a public fine grid each falls into, and how much of its unit lies there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dpfda.arrays import Array, Integers
+from dpfda.bases import Domain
+from dpfda.errors import UsageError
+from dpfda.records.curves import Curves
+from dpfda.records.lattice import MOST_UNITS
+from dpfda.records.progress import with_progress
+from dpfda.records.reading import Reading
+from dpfda.records.units import UnitIndex
+
+MASS = 2**20  # what one unit spreads over the cells of its points, in whole parts
+CELLS = {1: 2048, 2: 64, 3: 16, 4: 8, 5: 5, 6: 4}  # for each side, so that there are never more than about 4000
+MOST_SIDES = max(CELLS)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Equal cells of a public box; every point counts as the middle of its own.
+
+    A point's features are then one of finitely many public vectors, so that how far one unit moves a sum of them is
+    known exactly, in every norm.
+    """
+
+    domain: Domain
+    shape: tuple[int, ...]  # how many cells along each side
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @cached_property
+    def centres(self) -> Array:
+        """The middles of all cells, (size, p)."""
+        axes = [
+            low + (high - low) * (np.arange(count) + 0.5) / count
+            for (low, high), count in zip(self.domain.sides, self.shape, strict=True)
+        ]
+        return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
+
+    @property
+    def middle(self) -> int:
+        """The cell that stands for a point which cannot be read."""
+        return int(np.ravel_multi_index([count // 2 for count in self.shape], self.shape))
+
+    def index(self, points: Array) -> Integers:
+        """The cell of each point, (m, p) -> (m,), -1 if a coordinate is missing; outside the box the nearest cell."""
+        lows, highs = np.array(self.domain.sides).T
+        counts = np.array(self.shape)
+        with np.errstate(all="ignore"):  # a warning would be about one record
+            share = (np.clip(points, lows, highs) - lows) / (highs - lows)
+            each = np.clip(np.floor(np.nan_to_num(share) * counts), 0, counts - 1).astype(np.int64)
+        cells: Integers = np.ravel_multi_index(tuple(each.T), self.shape).astype(np.int64)
+        cells[np.isnan(points).any(axis=1)] = -1
+        return cells
+
+
+def fine_cells(domain: Domain) -> Cells:
+    """So many cells that their width does not matter, and so few that all pairs of them can be looked at."""
+    if domain.dimension > MOST_SIDES:
+        raise UsageError(
+            f"A density lives on at most {MOST_SIDES} sides, got {domain.dimension}. Release fewer coordinates at once."
+        )
+    return Cells(domain, (CELLS[domain.dimension],) * domain.dimension)
+
+
+def whole_counts(column: Array) -> Array:
+    """How many units stand behind each row, rounded down; none where that is missing or negative, (m,)."""
+    with np.errstate(all="ignore"):
+        return np.floor(np.clip(np.nan_to_num(column, nan=0.0), 0.0, float(MOST_UNITS)))
+
+
+def count_units(curves: Curves, rows: int = 2**16) -> int:
+    """The number of units of rows that are led by how many stand behind each."""
+    return int(sum(int(whole_counts(batch[:, 0]).sum()) for batch in curves.batches(rows)))
+
+
+def cell_masses(curves: Curves, cells: Cells, *, counted: bool, unknown: bool, reading: Reading) -> Integers:
+    """The mass of all units in every cell, exactly, (cells.size,); each unit has `MASS` in all.
+
+    A unit shares it out equally among its points, the remainder to the first. Without any readable point it lies in
+    the middle cell; so does the one unit that stands for rows of nobody, if `unknown` says that it counts. Rows that
+    are `counted` begin with the number of units which they stand for.
+    """
+    rows = reading.batch_rows or max(64, 2**20 // curves.source.width)
+    units = curves.units
+    if units is None:
+        return MASS * _of_rows(_batches(curves, rows, reading.progress), cells, counted)
+    where = np.concatenate(
+        [np.empty(0, dtype=np.int64), *(cells.index(batch) for batch in _batches(curves, rows, reading.progress))]
+    )
+    masses = _of_units(where, units, cells)
+    if unknown and units.unknown:
+        masses[cells.middle] += MASS
+    return masses
+
+
+def _batches(curves: Curves, rows: int, progress: bool | None) -> Iterator[Array]:
+    return with_progress(curves.batches(rows), total=-(-curves.rows // rows), show=progress)
+
+
+def _of_rows(batches: Iterator[Array], cells: Cells, counted: bool) -> Integers:
+    total = np.zeros(cells.size, dtype=np.int64)
+    for batch in batches:
+        where = cells.index(batch[:, 1:] if counted else batch)
+        where[where < 0] = cells.middle
+        counts = whole_counts(batch[:, 0]) if counted else None
+        # Sums of whole numbers below 2^53: exact as doubles, in any order.
+        total += np.bincount(where, weights=counts, minlength=cells.size).astype(np.int64)
+    return total
+
+
+def _of_units(where: Integers, units: UnitIndex, cells: Cells) -> Integers:
+    if len(where) != len(units.codes):
+        raise RuntimeError("the rows and their units are out of step")
+    readable = (units.codes >= 0) & (where >= 0)
+    codes, places = units.codes[readable], where[readable]
+    points = np.bincount(codes, minlength=units.size)
+    share = MASS // np.maximum(points, 1)
+    masses = np.zeros(cells.size, dtype=np.int64)
+    np.add.at(masses, places, share[codes])
+    present, first = np.unique(codes, return_index=True)
+    np.add.at(masses, places[first], MASS - share[present] * points[present])
+    masses[cells.middle] += MASS * int((points == 0).sum())
+    return masses
