@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dpfda.bases import Domain
 from dpfda.errors import UsageError
 from dpfda.records.given_points import as_points
-from dpfda.records.points import MASS, Cells, cell_masses, count_units, fine_cells, whole_counts
+from dpfda.records.points import MASS, cell_masses, cells_between, count_units, equal_cells, fine_cells, whole_counts
 from dpfda.records.reading import Reading
 
 LINE = Domain(((0.0, 1.0),))
@@ -21,18 +21,38 @@ def masses(data, cells, *, units=None, counts=None, unknown=True, **reading):
 
 
 def test_every_point_falls_into_the_cell_around_its_middle():
-    cells = Cells(BOX, (4, 8))
+    cells = equal_cells(BOX, (4, 8))
     assert cells.index(cells.centres).tolist() == list(range(32))
 
 
 def test_points_outside_the_box_fall_into_the_nearest_cell_and_ends_belong_to_the_last():
-    cells = Cells(LINE, (4,))
+    cells = equal_cells(LINE, (4,))
     points = np.array([[-np.inf], [-1.0], [0.0], [0.25], [1.0], [1e300], [np.inf]])
     assert cells.index(points).tolist() == [0, 0, 0, 1, 3, 3, 3]
 
 
+def test_unequal_cells_lie_between_their_edges_and_a_point_on_an_edge_above_it():
+    cells = cells_between([0, 1, 5, 10])
+    assert cells.domain == Domain(((0.0, 10.0),))
+    assert cells.index(np.array([[0.0], [0.99], [1.0], [4.9], [5.0], [10.0], [70.0]])).tolist() == [0, 0, 1, 1, 2, 2, 2]
+    assert cells.centres[:, 0].tolist() == [0.5, 3.0, 7.5]
+    assert cells_between([[0, 1, 2], [0, 5, 6, 7]]).shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    "edges", [[], [1], [0, 0], [1, 0], [0, np.inf], "ab", [[0, 1], [1]], 3, range(5000), [[0, 1], None]], ids=str
+)
+def test_edges_that_make_no_cells_are_refused(edges):
+    with pytest.raises(UsageError, match="edges are increasing finite numbers with both ends of the domain"):
+        cells_between(edges)
+
+
 def test_a_point_with_a_missing_coordinate_has_no_cell():
-    assert Cells(BOX, (2, 2)).index(np.array([[0.1, np.nan], [np.nan, np.nan], [0.1, 0.0]])).tolist() == [-1, -1, 1]
+    assert equal_cells(BOX, (2, 2)).index(np.array([[0.1, np.nan], [np.nan, np.nan], [0.1, 0.0]])).tolist() == [
+        -1,
+        -1,
+        1,
+    ]
 
 
 @pytest.mark.parametrize("sides", [1, 2, 3, 4, 5, 6])
@@ -46,36 +66,36 @@ def test_more_sides_than_six_are_refused():
 
 
 def test_rows_without_units_weigh_one_each_and_unreadable_ones_lie_in_the_middle():
-    cells = Cells(LINE, (4,))
+    cells = equal_cells(LINE, (4,))
     assert (masses(np.array([0.1, 0.1, 0.9, np.nan]), cells) / MASS).tolist() == [2, 0, 1, 1]
 
 
 def test_a_unit_spreads_one_mass_over_its_points_and_the_remainder_goes_to_the_first():
-    cells = Cells(LINE, (4,))
+    cells = equal_cells(LINE, (4,))
     found = masses([0.1, 0.3, 0.9], cells, units=["a", "a", "a"])
     assert found.tolist() == [MASS // 3 + MASS % 3, MASS // 3, 0, MASS // 3]
     assert found.sum() == MASS
 
 
 def test_points_that_cannot_be_read_leave_their_unit_to_its_other_points():
-    cells = Cells(LINE, (4,))
+    cells = equal_cells(LINE, (4,))
     assert (masses([0.1, "x", None, 0.9], cells, units=["a", "a", "b", "b"]) / MASS).tolist() == [1, 0, 0, 1]
 
 
 def test_a_unit_without_any_readable_point_lies_in_the_middle():
-    cells = Cells(LINE, (4,))
+    cells = equal_cells(LINE, (4,))
     assert (masses([0.1, None], cells, units=["a", "b"]) / MASS).tolist() == [1, 0, 1, 0]
 
 
 @pytest.mark.parametrize(("unknown", "middle"), [(True, 1), (False, 0)], ids=["replaced", "added"])
 def test_rows_of_nobody_count_as_one_unit_in_the_middle_only_where_units_are_replaced(unknown, middle):
-    cells = Cells(LINE, (4,))
+    cells = equal_cells(LINE, (4,))
     found = masses([0.1, 0.9, 0.9], cells, units=["a", None, None], unknown=unknown)
     assert (found / MASS).tolist() == [1, 0, middle, 0]
 
 
 def test_counts_stand_for_so_many_rows():
-    cells = Cells(BOX, (4, 4))
+    cells = equal_cells(BOX, (4, 4))
     points = np.array([[0.1, -1.0], [0.9, 1.5], [0.5, 0.0]])
     counts = np.array([3, 0, 1_000_000_007])
     expanded = masses(np.repeat(points, [3, 0, 7], axis=0), cells)
@@ -92,7 +112,7 @@ def test_counts_that_make_no_sense_stand_for_nobody_and_fractions_are_rounded_do
 def test_a_frame_may_name_the_columns_of_units_and_counts():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"age": [0.1, 0.9], "who": ["a", "a"], "deaths": [2, 3]})
-    cells = Cells(LINE, (2,))
+    cells = equal_cells(LINE, (2,))
     assert (masses(frame[["age", "who"]], cells, units="who") / MASS).tolist() == [0.5, 0.5]
     assert (masses(frame[["age", "deaths"]], cells, counts="deaths") / MASS).tolist() == [2, 3]
     assert (masses(frame["age"], cells) / MASS).tolist() == [1, 1]
@@ -119,7 +139,7 @@ def test_points_that_do_not_fit_are_refused(data, keywords, text):
     st.sampled_from([64, 70, 2**20]),
 )
 def test_the_mass_of_all_units_is_exact_whatever_the_batches(rows, batch):
-    cells = Cells(LINE, (16,))
+    cells = equal_cells(LINE, (16,))
     data, ids = np.array([value for value, _ in rows]), [str(who) for _, who in rows]
     found = masses(np.repeat(data, 40), cells, units=np.repeat(ids, 40), batch_rows=batch)
     assert found.sum() == MASS * len(set(ids))

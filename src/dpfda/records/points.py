@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,18 +21,27 @@ from dpfda.records.units import UnitIndex
 MASS = 2**20  # what one unit spreads over the cells of its points, in whole parts
 CELLS = {1: 2048, 2: 64, 3: 16, 4: 8, 5: 5, 6: 4}  # for each side, so that there are never more than about 4000
 MOST_SIDES = max(CELLS)
+MOST_CELLS = 4096
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Equal cells of a public box; every point counts as the middle of its own.
+    """Cells of a public box between public edges; every point counts as the middle of its own.
 
     A point's features are then one of finitely many public vectors, so that how far one unit moves a sum of them is
     known exactly, in every norm.
     """
 
-    domain: Domain
-    shape: tuple[int, ...]  # how many cells along each side
+    edges: tuple[tuple[float, ...], ...]  # along each side, increasing, with both ends
+
+    @cached_property
+    def domain(self) -> Domain:
+        return Domain(tuple((along[0], along[-1]) for along in self.edges))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many cells there are along each side."""
+        return tuple(len(along) - 1 for along in self.edges)
 
     @property
     def size(self) -> int:
@@ -41,10 +50,7 @@ class Cells:
     @cached_property
     def centres(self) -> Array:
         """The middles of all cells, (size, p)."""
-        axes = [
-            low + (high - low) * (np.arange(count) + 0.5) / count
-            for (low, high), count in zip(self.domain.sides, self.shape, strict=True)
-        ]
+        axes = [(np.array(along[1:]) + np.array(along[:-1])) / 2 for along in self.edges]
         return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
 
     @property
@@ -53,24 +59,53 @@ class Cells:
         return int(np.ravel_multi_index([count // 2 for count in self.shape], self.shape))
 
     def index(self, points: Array) -> Integers:
-        """The cell of each point, (m, p) -> (m,), -1 if a coordinate is missing; outside the box the nearest cell."""
-        lows, highs = np.array(self.domain.sides).T
-        counts = np.array(self.shape)
-        with np.errstate(all="ignore"):  # a warning would be about one record
-            share = (np.clip(points, lows, highs) - lows) / (highs - lows)
-            each = np.clip(np.floor(np.nan_to_num(share) * counts), 0, counts - 1).astype(np.int64)
-        cells: Integers = np.ravel_multi_index(tuple(each.T), self.shape).astype(np.int64)
-        cells[np.isnan(points).any(axis=1)] = -1
+        """The cell of each point, (m, p) -> (m,), -1 if a coordinate is missing; outside the box the nearest cell.
+
+        A point on an edge belongs to the cell above it.
+        """
+        each = [
+            np.searchsorted(np.array(along[1:-1]), column, side="right")
+            for along, column in zip(self.edges, points.T, strict=True)
+        ]
+        missing = np.isnan(points).any(axis=1)
+        cells = np.ravel_multi_index(tuple(np.where(missing, 0, axis) for axis in each), self.shape).astype(np.int64)
+        cells[missing] = -1
         return cells
 
 
+def equal_cells(domain: Domain, counts: tuple[int, ...]) -> Cells:
+    """So many cells of equal width along each side."""
+    return Cells(
+        tuple(
+            tuple(np.linspace(low, high, count + 1).tolist())
+            for (low, high), count in zip(domain.sides, counts, strict=True)
+        )
+    )
+
+
 def fine_cells(domain: Domain) -> Cells:
-    """So many cells that their width does not matter, and so few that all pairs of them can be looked at."""
+    """So many equal cells that their width does not matter, and so few that all pairs of them can be looked at."""
     if domain.dimension > MOST_SIDES:
         raise UsageError(
             f"A density lives on at most {MOST_SIDES} sides, got {domain.dimension}. Release fewer coordinates at once."
         )
-    return Cells(domain, (CELLS[domain.dimension],) * domain.dimension)
+    return equal_cells(domain, (CELLS[domain.dimension],) * domain.dimension)
+
+
+def cells_between(edges: Sequence[float] | Sequence[Sequence[float]]) -> Cells:
+    """Cells between stated edges: a sequence for an interval, one for each side of a box."""
+    try:
+        nested = [edges] if np.ndim(edges[0]) == 0 else list(edges)
+        sides = tuple(tuple(float(edge) for edge in along) for along in nested)  # type: ignore[attr-defined]
+    except (TypeError, ValueError, LookupError):
+        sides = ()
+    right = all(len(along) >= 2 and np.isfinite(along).all() and (np.diff(along) > 0).all() for along in sides)
+    if not sides or not right or math.prod(len(along) - 1 for along in sides) > MOST_CELLS:
+        raise UsageError(
+            f"edges are increasing finite numbers with both ends of the domain, e.g. [0, 1, 5, 10], one such list for "
+            f"each side of a box, with at most {MOST_CELLS} cells in all; got {edges!r}."
+        )
+    return Cells(sides)
 
 
 def whole_counts(column: Array) -> Array:
