@@ -23,10 +23,10 @@ from dpfda.planner import density_papers as papers
 from dpfda.planner.density_papers import DensityFacts
 from dpfda.planner.density_windows import mass_of, spectral_basis, window
 from dpfda.privacy import Budget
-from dpfda.records.points import Cells
+from dpfda.records.points import equal_cells
 
-LINE = Cells(Domain(((0.0, 1.0),)), (200,))
-BOX = Cells(Domain(((-1.0, 1.0), (0.0, 3.0))), (24, 24))
+LINE = equal_cells(Domain(((0.0, 1.0),)), (200,))
+BOX = equal_cells(Domain(((-1.0, 1.0), (0.0, 3.0))), (24, 24))
 BUDGET = Budget(1.0, 0.1)
 DESIGNS = papers.PAPERS
 CELLS = {"line": LINE, "box": BOX}
