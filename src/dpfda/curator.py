@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
@@ -62,7 +63,13 @@ class Curator:
                 f"{self.curves.source.width - self.public.covariates} values: they must agree."
             )
 
-    def release(
+    def release(self, summary: Summary, **wishes: Any) -> Any:
+        """A private summary, with the wishes of `order`: checked, charged, then read and drawn."""
+        order = self.order(summary, **wishes)
+        order.charge()
+        return order.draw()
+
+    def order(
         self,
         summary: Summary,
         *,
@@ -72,8 +79,8 @@ class Curator:
         smoothing: str = "auto",
         least_scale: float = 0.0,
         name: str | None = None,
-    ) -> Any:
-        """A private summary; whatever can be refused is refused before the ledger is charged.
+    ) -> Order:
+        """A release that is neither charged nor drawn yet; whatever can be refused is refused here.
 
         `least_scale` asks for more noise than the budget needs, in lattice steps; it can never ask for less. `name` is
         what the card calls the mechanism.
@@ -87,7 +94,6 @@ class Curator:
         noise = mechanism.noise(scale, size)
         profile = mechanism.profile(sensitivity, scale, size=size)
         terms = Terms(summary, basis, mechanism, name or mechanism.name, budget, sensitivity, profile)
-        encode = summary.encode(self.public, basis)
 
         def finish(noisy: Integers) -> Any:
             decoded = summary.decode(noisy, noise, self.public, basis)
@@ -96,15 +102,14 @@ class Curator:
 
         # The whole way once, on an empty curve and on noise alone: a wrong name, a missing library or a basis that
         # cannot be written on a card fails here, before the charge.
-        encode(np.full((1, self.public.width), np.nan))
+        summary.encode(self.public, basis)(np.full((1, self.public.width), np.nan))
         finish(mechanism.draw(np.zeros(size, dtype=np.int64), scale, randomness=SystemRandomness()))
+        return Order(self, terms, scale, randomness, finish)
+
+    def charge(self, what: str, budget: Budget) -> None:
+        """Enter a release into the ledger, if there is one; from here on nothing is given back."""
         if self.ledger is not None:
-            self.ledger.charge(Charge(self.dataset, f"{summary.name}, {terms.name}", budget))
-        noisy = self._noisy_sum(terms, scale, randomness)
-        if noisy is None:
-            # Raised out here, with one constant text: a chained exception would carry private values in its frames.
-            raise ReleaseFailed
-        return finish(noisy)
+            self.ledger.charge(Charge(self.dataset, what, budget))
 
     def choose(self, selection: Selection, *, budget: Budget) -> tuple[int, ChoiceCard]:
         """One of finitely many candidates by the exponential mechanism, and its card; checked, charged, then read."""
@@ -136,8 +141,7 @@ class Curator:
             software=_software(),
             warnings=_warnings(budget, self.public, randomness),
         )
-        if self.ledger is not None:
-            self.ledger.charge(Charge(self.dataset, selection.name, budget))
+        self.charge(selection.name, budget)
         index = self._chosen(selection, encode, rate, randomness)
         if index is None:
             raise ReleaseFailed
@@ -163,14 +167,6 @@ class Curator:
 
     def _recorded(self) -> str:
         return "nothing was recorded: no ledger was given" if self.ledger is None else "charged before reading"
-
-    def _noisy_sum(self, terms: Terms, scale: float, randomness: Randomness) -> Integers | None:
-        """Where records are read for a release; None if anything at all goes wrong."""
-        try:
-            gathered = terms.summary.gather(self.curves, self.public, terms.basis, self.reading)
-            return terms.mechanism.draw(gathered, scale, randomness=randomness)
-        except Exception:
-            return None
 
     def _unknown(self) -> str:
         if self.curves.unit is None:
@@ -223,6 +219,37 @@ class Curator:
             shrunk_by=_shrunk_by(terms),
             bounded=terms.summary.bounded,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """A release that can be charged and drawn, once each and in this order."""
+
+    curator: Curator
+    terms: Terms
+    scale: float  # of the noise, in lattice steps
+    randomness: Randomness
+    finish: Callable[[Integers], Any]
+
+    def charge(self) -> None:
+        self.curator.charge(f"{self.terms.summary.name}, {self.terms.name}", self.terms.budget)
+
+    def draw(self) -> Any:
+        """The release; here records are read."""
+        noisy = self._noisy()
+        if noisy is None:
+            # Raised out here, with one constant text: a chained exception would carry private values in its frames.
+            raise ReleaseFailed
+        return self.finish(noisy)
+
+    def _noisy(self) -> Integers | None:
+        """What was gathered, with noise; None if anything at all goes wrong."""
+        terms, curator = self.terms, self.curator
+        try:
+            gathered = terms.summary.gather(curator.curves, curator.public, terms.basis, curator.reading)
+            return terms.mechanism.draw(gathered, self.scale, randomness=self.randomness)
+        except Exception:
+            return None
 
 
 def _shrunk_by(terms: Terms) -> str:

@@ -59,11 +59,11 @@ class Curves:
 
     @cached_property
     def rows(self) -> int:
-        return _quietly(self.source.rows)
+        return quietly(self.source.rows)
 
     @cached_property
     def units(self) -> UnitIndex | None:
-        ids = _quietly(self.source.ids)
+        ids = quietly(self.source.ids)
         if ids is None:
             return None
         return UnitIndex.of_codes(ids.astype(np.int64)) if ids.dtype.kind == "i" else UnitIndex.build(ids)
@@ -83,7 +83,7 @@ class Curves:
         return self.source.batches(rows)
 
 
-def _quietly(count: Callable[[], Answer]) -> Answer:
+def quietly(count: Callable[[], Answer]) -> Answer:
     """The answer, or an error that says nothing about the records; it may be asked before the charge."""
     with suppress(Exception):
         return count()

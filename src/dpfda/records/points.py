@@ -12,7 +12,7 @@ import numpy as np
 from dpfda.arrays import Array, Integers
 from dpfda.bases import Domain
 from dpfda.errors import UsageError
-from dpfda.records.curves import Curves
+from dpfda.records.curves import Curves, quietly
 from dpfda.records.lattice import MOST_UNITS
 from dpfda.records.progress import with_progress
 from dpfda.records.reading import Reading
@@ -116,7 +116,7 @@ def whole_counts(column: Array) -> Array:
 
 def count_units(curves: Curves, rows: int = 2**16) -> int:
     """The number of units of rows that are led by how many stand behind each."""
-    return int(sum(int(whole_counts(batch[:, 0]).sum()) for batch in curves.batches(rows)))
+    return quietly(lambda: sum(int(whole_counts(batch[:, 0]).sum()) for batch in curves.batches(rows)))
 
 
 def cell_masses(curves: Curves, cells: Cells, *, counted: bool, unknown: bool, reading: Reading) -> Integers:
