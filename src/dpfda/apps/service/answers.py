@@ -1,0 +1,144 @@
+"""Come here for whatever can be asked: releases of every kind, and oracles that answer online."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from dpfda.apps.evaluation import facts_of
+from dpfda.apps.service.refusals import MISFIT, Refused
+from dpfda.arrays import Array
+from dpfda.errors import UsageError
+from dpfda.releases import Certificate
+from dpfda.releases.files import FORMS, kind_of
+
+BLOCK = 32  # pairs of points of a covariance that are computed together
+
+
+@runtime_checkable
+class Answers(Protocol):
+    """Anything that has a card and answers points, the same for ever: an online oracle, or your own."""
+
+    def describe(self) -> dict[str, Any]:
+        """The card as plain data, with the entry `domain`: a list of [low, high]."""
+
+    def evaluate(self, points: Array) -> Array:
+        """Values at points (m, p) of the domain, (m,) or (m, k); durable before it returns, callable in any thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answerer:
+    """What stands behind an id, whatever its kind."""
+
+    kind: str
+    card: dict[str, Any]
+    text: str  # the card for people
+    lower: tuple[float, ...]  # least coordinates of a point
+    upper: tuple[float, ...]
+    names: tuple[str, ...]  # of the numbers in a value; empty: a value is one number
+    public: bool  # computed from a finite release alone: an answer may leave at once, since its time tells nothing
+    evaluate: Callable[[Array], Array]
+    close: Callable[[], None]
+
+    def fit(self, rows: list[list[float]]) -> Array:
+        """Points as an array, (m, p), if all of them are points of this release."""
+        if any(len(row) != len(self.lower) for row in rows):
+            raise Refused(MISFIT)
+        points = np.array(rows, dtype=np.float64)
+        if not ((points >= self.lower) & (points <= self.upper)).all():
+            raise Refused(MISFIT)
+        return points
+
+
+def answerer(thing: Any) -> Answerer:
+    """Something to be asked, from a release, an oracle or any `Answers`."""
+    if any(type(thing) is form.release for form in FORMS.values()):
+        return _published(thing)
+    if isinstance(thing, Answers):
+        card = dict(thing.describe())
+        return _online(card, json.dumps(card, indent=1), thing.evaluate, thing)
+    certificate = getattr(thing, "certificate", None)
+    if isinstance(certificate, Certificate) and callable(thing):
+        check_private(certificate)
+        return _online(certificate.to_dict(), certificate.text(), thing, thing)
+    raise UsageError(
+        f"The service answers for releases, oracles and objects with describe() and evaluate(points), got "
+        f"{type(thing).__name__}."
+    )
+
+
+def check_private(certificate: Certificate) -> None:
+    """Nothing that a seeded source drew is served: anybody could take its noise off again."""
+    if not certificate.private:
+        raise UsageError("The noise of this release came from a seeded source: it is not private and is not served.")
+
+
+def _online(card: dict[str, Any], text: str, evaluate: Callable[[Array], Array], thing: Any) -> Answerer:
+    try:
+        sides = [(float(low), float(high)) for low, high in card["domain"]]
+    except (LookupError, TypeError, ValueError):
+        raise UsageError("The card of an oracle needs the entry domain, a list of [low, high].") from None
+    lower, upper = zip(*sides, strict=True)
+    close = getattr(thing, "close", _nothing)
+    return Answerer("online", card, text, lower, upper, (), False, evaluate, close)
+
+
+def _published(release: Any) -> Answerer:
+    certificate: Certificate = release.certificate
+    check_private(certificate)
+    kind = kind_of(release)
+    lower, upper = zip(*certificate.domain, strict=True)
+    times, names, evaluate = SPECIAL.get(kind, _plain)(release)
+    card = {**certificate.to_dict(), **facts_of(release)}
+    return Answerer(kind, card, certificate.text(), lower * times, upper * times, names, True, evaluate, _nothing)
+
+
+def _nothing() -> None:
+    """There is nothing to close."""
+
+
+# How a kind of release is asked: how many points of the domain make one question, what the numbers in an answer are
+# called, and the answers, (m, p) -> (m,) or (m, k). The command line says the same in tables; a test compares them.
+Asked = tuple[int, tuple[str, ...], Callable[[Array], Array]]
+
+
+def _plain(release: Any) -> Asked:
+    return 1, (), lambda points: np.asarray(release(points))
+
+
+def _mean(release: Any) -> Asked:
+    return 1, (), release.function  # its coordinates are computed once
+
+
+def _covariance(release: Any) -> Asked:
+    half = release.basis.domain.dimension
+
+    def evaluate(points: Array) -> Array:
+        # All pairs in a block, of which the diagonal is kept: a call for each pair would take ten times as long.
+        blocks = (points[start : start + BLOCK] for start in range(0, len(points), BLOCK))
+        return np.concatenate([np.diagonal(release(block[:, :half], block[:, half:])) for block in blocks])
+
+    return 2, (), evaluate
+
+
+def _components(release: Any) -> Asked:
+    names = tuple(f"component_{index + 1}" for index in range(release.frame.shape[1]))
+    return 1, names, lambda points: release(points).T
+
+
+def _regression(release: Any) -> Asked:
+    # Names may repeat, so coefficients are asked for by number; the intercept is the first, if it was fitted.
+    functions = [*((release.intercept,) if release.covariates.intercept else ()), *release.coefficients]
+    return 1, release.names, lambda points: np.stack([function(points) for function in functions], axis=1)
+
+
+SPECIAL: dict[str, Callable[[Any], Asked]] = {
+    "mean": _mean,
+    "covariance": _covariance,
+    "components": _components,
+    "regression": _regression,
+}

@@ -1,0 +1,51 @@
+"""Come here for the service as an application that any ASGI server runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpfda.apps.service.limits import Limits
+from dpfda.errors import MissingExtra, UsageError
+
+if TYPE_CHECKING:
+    from dpfda.apps.service.gate import Gate
+
+TOKEN_LENGTH = 16  # characters at least: what is shorter can be guessed
+
+
+def make_app(
+    things: Mapping[str, Any] | None = None,
+    *,
+    folder: str | Path | None = None,
+    token: str | None = None,
+    limits: Limits | None = None,
+) -> Gate:
+    """The service over releases and oracles by id, and over the release files in a folder.
+
+    Everybody may read what has been released. Publishing, withdrawing and reloading need the token, and are refused
+    altogether without one. Nothing here can read a record: releases come as files, oracles as they were opened.
+    """
+    needs_extra()
+    from dpfda.apps.service.endpoints import Endpoints
+    from dpfda.apps.service.gate import Gate
+    from dpfda.apps.service.shelf import Shelf
+
+    if token is not None and (len(token) < TOKEN_LENGTH or not all("!" <= letter <= "~" for letter in token)):
+        raise UsageError(
+            f"A token has at least {TOKEN_LENGTH} printable ASCII characters and no spaces. "
+            "Make one with: python -c 'import secrets; print(secrets.token_urlsafe(32))'."
+        )
+    shelf = Shelf(things or {}, None if folder is None else Path(folder))
+    limits = limits or Limits()
+    return Gate(Endpoints(shelf, limits, token), limits)
+
+
+def needs_extra() -> None:
+    """Say which libraries are missing, and how to get them."""
+    try:
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError:
+        raise MissingExtra("The service needs starlette and uvicorn: pip install 'dpfda[serve]'.") from None

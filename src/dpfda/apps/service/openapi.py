@@ -1,0 +1,219 @@
+"""Come here for the OpenAPI document of the service, as it is served."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dpfda
+from dpfda.apps.service import refusals, schemas
+from dpfda.apps.service.limits import Limits
+from dpfda.apps.service.refusals import Reason
+
+JSON, TEXT, HTML = "application/json", "text/plain", "text/html"
+ALWAYS = (refusals.TOO_MANY, refusals.FAILED, refusals.BUSY)
+OWNER = (refusals.NO_TOKEN, refusals.NO_OWNER)
+BODY = (refusals.BAD_JSON, refusals.TOO_SLOW, refusals.TOO_LARGE, refusals.NOT_JSON)
+SECONDS = {"description": "Seconds to wait.", "required": True, "schema": {"type": "integer", "minimum": 1}}
+WHICH = {
+    "name": "id",
+    "in": "path",
+    "required": True,
+    "description": "The id of a release, from GET /releases.",
+    "schema": {"$ref": "#/components/schemas/Id"},
+}
+
+
+def document(limits: Limits) -> dict[str, Any]:
+    """The OpenAPI 3.1 document of a service with these limits."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "dpfda: what has been released",
+            "version": dpfda.__version__,
+            "description": (
+                "Values of differentially private functions. Reading is open to everybody and costs no privacy: all "
+                "that is served has been paid for. Changing what is served needs the owner's token. Answers of online "
+                f"oracles leave at multiples of {limits.deadline_ms:g} ms after they were asked."
+            ),
+        },
+        "paths": paths(),
+        "components": {
+            "securitySchemes": {"owner": {"type": "http", "scheme": "bearer"}},
+            "schemas": {
+                "Id": schemas.ID,
+                "Error": schemas.ERROR,
+                "Summary": schemas.SUMMARY,
+                "Card": schemas.CARD,
+                "EvaluateRequest": schemas.evaluate_request(limits.max_points),
+                "Values": schemas.VALUES,
+                "Release": schemas.RELEASE,
+            },
+        },
+    }
+
+
+def paths() -> dict[str, Any]:
+    """Every address and method."""
+    card = content(ref("Card"))
+    releases = schemas.listed(ref("Summary"))
+    return {
+        "/": {"get": operation("home", "A page for people.", ok(200, "The page.", {HTML: {"schema": schemas.TEXT}}))},
+        "/health": {
+            "get": operation(
+                "health",
+                "Whether the service answers.",
+                ok(
+                    200,
+                    "It does.",
+                    content(schemas.record({"status": {"const": "ok"}, "releases": {"type": "integer", "minimum": 0}})),
+                ),
+            )
+        },
+        "/openapi.json": {
+            "get": operation("openapi", "This document.", ok(200, "The document.", content({"type": "object"})))
+        },
+        "/releases": {
+            "get": operation(
+                "list",
+                "What has been released.",
+                ok(200, "All of it.", content(schemas.record({"releases": releases}))),
+            ),
+            "post": operation(
+                "publish",
+                "Publish a release: for the owner.",
+                ok(
+                    201,
+                    "It is being served; its card.",
+                    card,
+                    {"Location": {"required": True, "schema": schemas.LINK}},
+                ),
+                *OWNER,
+                *BODY,
+                refusals.TAKEN,
+                refusals.UNFIT,
+                refusals.NO_FOLDER,
+                refusals.BAD_ID,
+                refusals.BAD_RELEASE,
+                body="Release",
+                parameters=[{**WHICH, "in": "query", "description": "The id it is to have; new."}],
+                owner=True,
+            ),
+        },
+        "/releases/{id}": {
+            "get": operation(
+                "card",
+                "The card of a release: what it is, what it guarantees, how to ask.",
+                ok(200, "The card, as JSON or, if Accept says so, as text.", {**card, TEXT: {"schema": schemas.TEXT}}),
+                refusals.NOT_FOUND,
+                parameters=[WHICH],
+            ),
+            "delete": operation(
+                "withdraw",
+                "Withdraw a release: for the owner. Its file is kept.",
+                ok(204, "It is served no more."),
+                *OWNER,
+                refusals.NOT_FOUND,
+                parameters=[WHICH],
+                owner=True,
+            ),
+        },
+        "/releases/{id}/card": {
+            "get": operation(
+                "card_text",
+                "The card for people.",
+                ok(200, "The card.", {TEXT: {"schema": schemas.TEXT}}),
+                refusals.NOT_FOUND,
+                parameters=[WHICH],
+            )
+        },
+        "/releases/{id}/file": {
+            "get": operation(
+                "file",
+                "The release itself, to use without this service.",
+                ok(200, "The file that dpfda.load() reads.", content(ref("Release"))),
+                refusals.NOT_FOUND,
+                parameters=[WHICH],
+            )
+        },
+        "/releases/{id}/evaluate": {
+            "post": operation(
+                "evaluate",
+                "Values at points of the domain.",
+                ok(200, "The values.", content(ref("Values"), {"values": [0.31, 0.52]})),
+                refusals.NOT_FOUND,
+                *BODY,
+                refusals.MISFIT,
+                refusals.BAD_POINTS,
+                body="EvaluateRequest",
+                example={"points": [0.25, 0.75]},
+                parameters=[WHICH],
+            )
+        },
+        "/reload": {
+            "post": operation(
+                "reload",
+                "Look at the folder again: for the owner.",
+                ok(
+                    200,
+                    "What is served now, and the files that are not.",
+                    content(schemas.record({"releases": releases, "refused": schemas.listed(schemas.TEXT)})),
+                ),
+                *OWNER,
+                refusals.NO_FOLDER,
+                owner=True,
+            )
+        },
+    }
+
+
+def ref(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def content(schema: dict[str, Any], example: Any = None) -> dict[str, Any]:
+    return {JSON: {"schema": schema} | ({} if example is None else {"example": example})}
+
+
+def ok(status: int, said: str, media: dict[str, Any] | None = None, headers: Any = None) -> dict[str, Any]:
+    response = {"description": said} | ({"content": media} if media else {}) | ({"headers": headers} if headers else {})
+    return {str(status): response}
+
+
+def operation(
+    name: str,
+    summary: str,
+    good: dict[str, Any],
+    *reasons: Reason,
+    body: str = "",
+    example: Any = None,
+    parameters: list[dict[str, Any]] | None = None,
+    owner: bool = False,
+) -> dict[str, Any]:
+    """One method of one address, with every refusal that it knows."""
+    made: dict[str, Any] = {"operationId": name, "summary": summary, "responses": good | errors(*reasons, *ALWAYS)}
+    if parameters:
+        made["parameters"] = parameters
+    if body:
+        made["requestBody"] = {"required": True, "content": content(ref(body), example)}
+    made["security"] = [{"owner": []}] if owner else []
+    return made
+
+
+def errors(*reasons: Reason) -> dict[str, Any]:
+    """The refusals by status, each with its text as an example."""
+    found: dict[str, Any] = {}
+    for reason in sorted(reasons, key=lambda reason: reason.status):
+        said = {"code": reason.code, "message": reason.message, "way_out": reason.way_out}
+        headers: dict[str, Any] = {}
+        if reason.status in (429, 503):
+            headers = {"Retry-After": SECONDS}
+        elif reason.status == 401:
+            headers = {"WWW-Authenticate": {"required": True, "schema": {"const": "Bearer"}}}
+        response = found.setdefault(
+            str(reason.status),
+            {"description": reason.message, "content": {JSON: {"schema": ref("Error"), "examples": {}}}},
+        )
+        if headers:
+            response["headers"] = headers
+        response["content"][JSON]["examples"][reason.code] = {"value": {"error": said}}
+    return found

@@ -1,0 +1,85 @@
+"""Come here for how an online oracle is asked: in its own thread, all who wait at once, never in the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from dpfda.arrays import Array
+
+Evaluate = Callable[[Array], Array]
+Waiting = list[tuple[Array, "asyncio.Future[Array]"]]
+
+
+class Worker:
+    """One thread that asks one oracle; whoever comes while it works waits for the next turn.
+
+    Those who wait are asked in one call, so that one durable write serves them all.
+    """
+
+    def __init__(self, evaluate: Evaluate, *, most: int) -> None:
+        self.evaluate, self.most = evaluate, most
+        self.waiting: Waiting = []
+        self.turn: asyncio.Task[None] | None = None
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix="oracle")
+
+    async def ask(self, points: Array) -> Array:
+        """The answers at these points, when the oracle has them."""
+        answer: asyncio.Future[Array] = asyncio.get_running_loop().create_future()
+        self.waiting.append((points, answer))
+        if self.turn is None:
+            self.turn = asyncio.create_task(self._serve())
+        return await answer
+
+    async def _serve(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self.waiting:
+            batch: Waiting = []
+            size = 0
+            while self.waiting and (not batch or size + len(self.waiting[0][0]) <= self.most):
+                batch.append(self.waiting.pop(0))
+                size += len(batch[-1][0])
+            outcomes = await loop.run_in_executor(self.thread, _together, self.evaluate, [one for one, _ in batch])
+            for (_, answer), outcome in zip(batch, outcomes, strict=True):
+                if answer.done():  # whoever asked has gone; what was stored stays
+                    continue
+                if isinstance(outcome, Exception):
+                    answer.set_exception(outcome)
+                else:
+                    answer.set_result(outcome)
+        self.turn = None
+
+    def close(self) -> None:
+        self.thread.shutdown(wait=True)
+
+
+def _together(evaluate: Evaluate, parts: list[Array]) -> list[Array | Exception]:
+    """Answers to several questions: in one call, and one by one if that fails, so that each fails for itself."""
+    if len(parts) > 1:
+        try:
+            values = np.asarray(evaluate(np.concatenate(parts)))
+            return list(np.split(values, np.cumsum([len(part) for part in parts])[:-1]))
+        except Exception:  # one by one below; asking again is free, since answers stay the same
+            pass
+    return [_alone(evaluate, part) for part in parts]
+
+
+def _alone(evaluate: Evaluate, points: Array) -> Array | Exception:
+    try:
+        return np.asarray(evaluate(points))
+    except Exception as error:
+        return error
+
+
+async def leave_at(arrived: float, deadline: float) -> None:
+    """Wait until a whole number of deadlines has passed since a question came, at least one.
+
+    So what a reader can time is that number, and it is one unless work took longer than the deadline.
+    """
+    loop = asyncio.get_running_loop()
+    turns = max(1, math.ceil((loop.time() - arrived) / deadline))
+    await asyncio.sleep(max(0.0, arrived + turns * deadline - loop.time()))
