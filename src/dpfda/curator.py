@@ -17,9 +17,8 @@ from dpfda.mechanisms import Mechanism, Randomness, SystemRandomness
 from dpfda.mechanisms.choice import choose, rate_of
 from dpfda.norms import Sensitivity
 from dpfda.privacy import Budget, Charge, Ledger, Profile, RangeProfile, calibrate
-from dpfda.records import MOST_UNITS, Curves, exact_sum
+from dpfda.records import MOST_UNITS, Curves
 from dpfda.records.reading import Reading
-from dpfda.records.sums import Encode
 from dpfda.releases import NOT_PRIVATE, Certificate
 from dpfda.releases.choices import ChoiceCard
 from dpfda.summaries import Decoded, Public, Summary
@@ -119,9 +118,8 @@ class Curator:
         if not 1 <= self.public.n <= MOST_UNITS:
             raise DataError(f"A choice needs between 1 and 2^38 {self.public.unit.name}s, got {self.public.n}.")
         rate = rate_of(budget.epsilon, selection.spread)
-        encode = selection.encode(self.public)
         # The whole way once, on an empty curve and on no curve at all: what fails, fails before the charge.
-        encode(np.full((1, len(self.public.grid)), np.nan))
+        selection.encode(self.public)(np.full((1, self.public.width), np.nan))
         nothing = selection.scores(np.zeros(selection.sums, dtype=np.int64), self.public)
         choose(nothing, rate, randomness=SystemRandomness())
         profile = RangeProfile(budget.epsilon)
@@ -142,25 +140,15 @@ class Curator:
             warnings=_warnings(budget, self.public, randomness),
         )
         self.charge(selection.name, budget)
-        index = self._chosen(selection, encode, rate, randomness)
+        index = self._chosen(selection, rate, randomness)
         if index is None:
             raise ReleaseFailed
         return index, card
 
-    def _chosen(self, selection: Selection, encode: Encode, rate: float, randomness: Randomness) -> int | None:
+    def _chosen(self, selection: Selection, rate: float, randomness: Randomness) -> int | None:
         """Where records are read for a choice; None if anything at all goes wrong."""
         try:
-            total = exact_sum(
-                self.curves,
-                encode,
-                selection.clipping(self.public),
-                units=self.curves.units,
-                size=selection.size,
-                sums=selection.sums,
-                batch_rows=self.reading.batch_rows,
-                workers=self.reading.threads,
-                progress=self.reading.progress,
-            )
+            total = selection.gather(self.curves, self.public, self.reading)
             return choose(selection.scores(total, self.public), rate, randomness=randomness)
         except Exception:
             return None

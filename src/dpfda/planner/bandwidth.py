@@ -23,7 +23,7 @@ NORMAL = 1.34  # the interquartile range of a standard normal variable, as Scott
 
 
 @dataclass(frozen=True, eq=False)
-class Quartiles:
+class Quartiles(Selection):
     """Two places along one side, between which about the middle half of the units lies.
 
     A pair misses by the number of units that would have to move for the lower quartile to lie in its first place and

@@ -17,6 +17,7 @@ from dpfda.records.encoder import FRACTIONS
 from dpfda.records.lattice import squared_norms
 from dpfda.records.sums import Encode
 from dpfda.summaries.base import Public
+from dpfda.summaries.selection import Selection
 
 VALUE_BITS = 44  # of a value within the cap: small candidates are told apart, and 2^19 records of a unit add up
 
@@ -35,7 +36,7 @@ class Within:
 
 
 @dataclass(frozen=True, eq=False)
-class NormQuantile:
+class NormQuantile(Selection):
     """The candidate within which a stated share of the units lies: its score is by how many units it misses that.
 
     Replacing one unit moves each count by at most one, and so each score; one may rise as another falls.

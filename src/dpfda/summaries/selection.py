@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,7 +14,8 @@ from dpfda.bases import Basis
 from dpfda.errors import UsageError
 from dpfda.mechanisms.choice import Scores
 from dpfda.norms import up
-from dpfda.records import RADIUS, Lattice
+from dpfda.records import RADIUS, Curves, Lattice, exact_sum
+from dpfda.records.reading import Reading
 from dpfda.records.sums import Clipping, Encode
 from dpfda.summaries.base import Public
 from dpfda.summaries.mean import Mean
@@ -21,35 +23,53 @@ from dpfda.summaries.mean import Mean
 SHARES = 2**24  # weights are rounded down to this many parts of one
 
 
-class Selection(Protocol):
+class Selection(ABC):
     """A choice among candidates by their scores, the lower the better.
 
     If one unit is replaced, the changes of all scores lie in an interval of length `spread`.
     """
 
+    name: ClassVar[str]
+    spread: ClassVar[float]
+
     @property
-    def name(self) -> str: ...
-    @property
-    def spread(self) -> float: ...
-    @property
+    @abstractmethod
     def size(self) -> int:
         """The length of a unit's vector."""
 
     @property
+    @abstractmethod
     def sums(self) -> int:
         """The length of a unit's contribution, and of their sum."""
 
+    @abstractmethod
     def encode(self, public: Public) -> Encode:
         """The map from a batch of records to vectors, each a function of its own record alone."""
 
+    @abstractmethod
     def clipping(self, public: Public) -> Clipping:
         """What makes a unit's contribution of its vector."""
 
+    @abstractmethod
     def scores(self, total: Integers, public: Public) -> Scores: ...
+
+    def gather(self, curves: Curves, public: Public, reading: Reading) -> Integers:
+        """The sum of all contributions: here records are read, after the charge."""
+        return exact_sum(
+            curves,
+            self.encode(public),
+            self.clipping(public),
+            units=curves.units,
+            size=self.size,
+            sums=self.sums,
+            batch_rows=reading.batch_rows,
+            workers=reading.threads,
+            progress=reading.progress,
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Residuals:
+class Residuals(Selection):
     """What each of several settings would leave out of the mean, plus its own error: the norm of a residual.
 
     Setting i keeps the share `weights[i, j]` of coordinate j, or all but `thresholds[i, j]` of it, and is off by
