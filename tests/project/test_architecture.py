@@ -24,11 +24,12 @@ LAYERS = [
     "summaries",
     "planner",
     "curator",
+    "online",
     "estimators",
     "studies",
     "apps",
 ]
-PRIVATE = {"mechanisms", "records", "summaries", "planner", "curator", "estimators", "studies", "apps"}
+PRIVATE = {"mechanisms", "records", "summaries", "planner", "curator", "online", "estimators", "studies", "apps"}
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
 

@@ -1,0 +1,26 @@
+"""Come here for private functions that answer queries for ever, one point at a time, under one guarantee."""
+
+from dpfda.online.card import Facts
+from dpfda.online.finite import FiniteOracle, open_finite, open_store
+from dpfda.online.law import OnlineLaw, calibrated
+from dpfda.online.oracle import Oracle, law_in, open_online
+from dpfda.online.sections import Sections, weight_step
+from dpfda.online.store import MemoryStore, SqliteStore, Store, as_store
+
+__all__ = [
+    "Facts",
+    "FiniteOracle",
+    "MemoryStore",
+    "OnlineLaw",
+    "Oracle",
+    "Sections",
+    "SqliteStore",
+    "Store",
+    "as_store",
+    "calibrated",
+    "law_in",
+    "open_finite",
+    "open_online",
+    "open_store",
+    "weight_step",
+]

@@ -1,0 +1,100 @@
+"""Come here for the card of an online release: its noise is a process, and its answers have a public cap."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+from dpfda.mechanisms import Randomness, SystemRandomness
+from dpfda.online.law import NUGGET, OnlineLaw
+from dpfda.online.noise import STEPS
+from dpfda.releases import NOT_PRIVATE, Certificate
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the card says beyond the law; nothing in it depends on records."""
+
+    what: str  # "density", "kernel classifier", ...
+    dataset: str
+    unit: str
+    unit_was_assumed: bool
+    neighbours: str
+    n: float
+    because: str  # why one unit moves the function by so much at most
+    chosen: tuple[tuple[str, str], ...] = ()
+    missing: str = "points outside the domain are moved to its edge, unreadable ones to its middle"
+    recorded: str = "nothing was recorded: no ledger was given"
+    warnings: tuple[str, ...] = ()
+
+
+class OnlineCard(Certificate):
+    """A release card in the words of an online release: there is no basis, and the bound is on a norm of sections."""
+
+    __slots__ = ()
+
+    @property
+    def entries(self) -> tuple[tuple[str, str], ...]:
+        said = {
+            "noise": f"standard deviation {self.noise_rms:.4g} at every point, at most",
+            "basis": f"{self.basis}; nothing is cut off",
+        }
+        return tuple((label, said.get(label, text)) for label, text in super().entries if label != "bound")
+
+    @property
+    def not_covered(self) -> str:
+        return "Points that have been asked for keep their answers; what they say together is covered by the guarantee."
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> OnlineCard:
+        plain = Certificate.from_dict(data)
+        return OnlineCard(**{field.name: getattr(plain, field.name) for field in fields(plain)})
+
+
+def card(law: OnlineLaw, facts: Facts, randomness: Randomness) -> OnlineCard:
+    """The release card; all answers that will ever be given are covered by it."""
+    # By what it is, not by what it says of itself.
+    private = type(randomness) is SystemRandomness
+    deviation = law.scale * math.sqrt(law.peak * (1 if law.line is not None else 1 + NUGGET))
+    stamps = (() if private else (NOT_PRIVATE,)) + law.budget.warnings(max(1, math.ceil(facts.n)))
+    return OnlineCard(
+        what=facts.what,
+        dataset=facts.dataset,
+        domain=law.domain.sides,
+        unit=facts.unit,
+        unit_was_assumed=facts.unit_was_assumed,
+        neighbours=facts.neighbours,
+        n=float(facts.n),
+        n_is_noisy=False,
+        bound=law.sensitivity,
+        centre="zero",
+        epsilon=law.budget.epsilon,
+        delta=law.budget.delta,
+        rho=law.profile.rho,
+        mechanism="gp",
+        noise=f"a Gaussian process drawn at the points asked for, at most {law.answers} of them ever",
+        noise_rms=deviation,
+        scale=law.scale,
+        lattice_step=law.scale / STEPS,
+        sensitivity=law.sensitivity * STEPS / law.scale,
+        sensitivity_norm="L2",
+        sensitivity_because=facts.because,
+        attacker_power=law.profile.power(0.05),
+        basis=f"the whitened values of {law.kernel!r}",
+        size=law.answers,
+        chosen=facts.chosen,
+        missing=facts.missing,
+        randomness="system, exact normal numbers" if private else NOT_PRIVATE,
+        recorded=facts.recorded,
+        software=_software(),
+        warnings=(*facts.warnings, *stamps),
+        moves=f"moves the function by at most {law.sensitivity:.4g} in the norm of the kernel's space",
+    )
+
+
+@cache
+def _software() -> tuple[tuple[str, str], ...]:
+    return tuple((name, version(name)) for name in ("dpfda", "numpy"))

@@ -1,0 +1,205 @@
+"""Come here for a private function that answers queries for ever: the same point, the same answer."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpfda.arrays import Array, ArrayLike
+from dpfda.bases.domain import Domain
+from dpfda.errors import DpfdaError, ReleaseFailed, UsageError
+from dpfda.mechanisms import Randomness, SystemRandomness
+from dpfda.online.card import Facts, OnlineCard, card
+from dpfda.online.engine import Answer, Engine
+from dpfda.online.general import RowEngine
+from dpfda.online.law import OnlineLaw
+from dpfda.online.markov import MarkovEngine
+from dpfda.online.noise import NoiseAhead
+from dpfda.online.sections import Sections
+from dpfda.online.store import FORMAT, Store, as_store, check_header
+from dpfda.releases import Certificate
+
+
+class Oracle:
+    """Answers at any points of the domain, one by one or in batches, for ever consistent and under one guarantee.
+
+    A new answer is durable in the store before it leaves. Made by `open_online`; safe to use from several threads, and
+    together with other processes on the same store.
+    """
+
+    def __init__(
+        self, law: OnlineLaw, sections: Sections | None, store: Store, certificate: Certificate, noise: NoiseAhead
+    ) -> None:
+        self._law, self._sections, self._store, self._noise = law, sections, store, noise
+        self.certificate = certificate
+        self._engine = self._fresh()
+        self._lock = threading.RLock()
+        self._process = os.getpid()
+        self._open = True
+        self._low, self._high = law.domain.sides[0]
+        self._flat = law.domain.dimension == 1
+        self.refresh()
+
+    @property
+    def domain(self) -> Domain:
+        return self._law.domain
+
+    @property
+    def asked(self) -> int:
+        """How many points have answers, as far as this process has seen."""
+        return len(self._engine)
+
+    def points(self) -> Array:
+        """Points that have answers, (asked, d)."""
+        with self._guard():
+            return self._engine.points()
+
+    def __call__(self, points: ArrayLike) -> Array:
+        """Values at points of the domain, (m,)."""
+        if self._flat and type(points) is float and self._low <= points <= self._high:
+            keys = [(points + 0.0,)]  # -0.0 and 0.0 are one point
+        else:
+            keys = list(map(tuple, (self._law.domain.points(points) + 0.0).tolist()))
+        with self._guard():
+            values = [self._engine.value(key) for key in keys]
+            if None in values:
+                self._answer(list(dict.fromkeys(key for key, v in zip(keys, values, strict=True) if v is None)))
+                values = [self._engine.value(key) for key in keys]
+        return np.array(values, dtype=np.float64)
+
+    def refresh(self) -> None:
+        """Take in what other processes have answered meanwhile."""
+        with self._guard():
+            self._engine.fold(self._store.since(len(self._engine)))
+
+    def close(self) -> None:
+        """Forget the records and let go of the store; answers stay there."""
+        with self._lock:
+            self._open, self._sections = False, None
+            self._engine = self._fresh()
+            self._store.close()
+
+    def __enter__(self) -> Oracle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        shown = self.certificate
+        return f"Oracle({shown.what} of {shown.dataset!r}, {shown.guarantee}, {self._store.name!r})"
+
+    def __getstate__(self) -> object:
+        raise TypeError("An oracle cannot be copied or pickled: two copies would answer the same question twice.")
+
+    def _fresh(self) -> Engine:
+        engine = RowEngine if self._law.line is None else MarkovEngine
+        return engine(self._law, self._sections, self._noise)
+
+    def _guard(self) -> threading.RLock:
+        if self._process != os.getpid():
+            # A thread of the parent may have held the lock; it does not exist here.
+            self._lock, self._process = threading.RLock(), os.getpid()
+        if not self._open:
+            raise UsageError("This oracle is closed. Open the store again to ask more.")
+        return self._lock
+
+    def _answer(self, keys: list[tuple[float, ...]]) -> None:
+        """Answers at points that this process knows none for: read what others gave, then add, store, commit."""
+        done = False
+        problem: DpfdaError | None = None
+        try:
+            with self._store.writing():
+                self._engine.fold(self._store.since(len(self._engine)))
+                fresh = [key for key in keys if self._engine.value(key) is None]
+                if fresh:
+                    self._check_room(len(fresh))
+                    before = len(self._engine)
+                    answers = self._extended(fresh)
+                    if answers is None:
+                        problem = ReleaseFailed()
+                    else:
+                        self._store.append(before, answers)
+            done = problem is None
+        except DpfdaError as error:
+            problem = type(error)(*(() if isinstance(error, ReleaseFailed) else error.args))
+        finally:
+            if not done:
+                # Whatever was drawn and not committed never left; it is thrown away and would be drawn anew.
+                self._engine = self._fresh()
+        if problem is not None:
+            # A new error, raised out here: a chain of frames would carry answers that were not committed.
+            raise problem
+
+    def _extended(self, fresh: list[tuple[float, ...]]) -> list[Answer] | None:
+        """Where records are read; None if anything at all goes wrong."""
+        try:
+            return self._engine.extend(np.array(fresh, dtype=np.float64))
+        except Exception:
+            return None
+
+    def _check_room(self, more: int) -> None:
+        if self._sections is None:
+            raise UsageError(
+                f"The store {self._store.name!r} has no answer at {more} of these points, and new answers need the "
+                "records: open it with the data, or ask for points that have answers."
+            )
+        if len(self._engine) + more > self._law.answers:
+            raise UsageError(
+                f"{len(self._engine)} answers were given and {more} more asked for; the guarantee covers "
+                f"{self._law.answers}. Points that have answers can still be asked for."
+            )
+
+
+def open_online(
+    sections: Sections | None,
+    law: OnlineLaw,
+    store: str | Path | Store | None,
+    *,
+    facts: Facts,
+    randomness: Randomness | None = None,
+) -> Oracle:
+    """An oracle for a private function, on a new store or one that was made for the same release.
+
+    An existing store keeps its card and its scale. Without sections an oracle answers what stands in the store, and
+    nothing else.
+    """
+    source = SystemRandomness() if randomness is None else randomness
+    if sections is not None and (sections.kernel != law.kernel or sections.points.shape[1] != law.domain.dimension):
+        raise UsageError("Sections and law must have the same kernel and the same dimension.")
+    certificate = card(law, facts, source)
+    expected: dict[str, Any] = {
+        "format": FORMAT,
+        "kind": "online",
+        "what": facts.what,
+        "dataset": facts.dataset,
+        "n": facts.n,
+        "unit": facts.unit,
+        "neighbours": facts.neighbours,
+        "private": certificate.private,
+        "law": law.describe(),
+    }
+    where = as_store(store)
+    with where.writing():
+        found = where.header()
+        if found is None:
+            where.bind(expected | {"card": certificate.to_dict()})
+    if found is not None:
+        kept = law_in(found)
+        if kept is not None and law.like(kept):
+            law, expected["law"] = kept, found["law"]
+        check_header(found, expected, where.name)
+        certificate = OnlineCard.from_dict(found["card"])
+    return Oracle(law, sections, where, certificate, NoiseAhead(source))
+
+
+def law_in(header: dict[str, Any]) -> OnlineLaw | None:
+    """The law in a store's header; None if it holds another kind of release, or is damaged."""
+    try:
+        return OnlineLaw.from_dict(header["law"])
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        return None
