@@ -1,0 +1,253 @@
+"""Come here for a density between nodes: exact integrals, distribution, quantiles, moments and synthetic records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dpfda.arrays import Array, ArrayLike, Integers, as_points
+from dpfda.bases import Domain
+from dpfda.errors import UsageError
+
+BATCH = 2**22  # numbers held at a time when records are drawn
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """A density that is linear between nodes along each side: nowhere negative, with integral one.
+
+    All that it tells is exact for this function. Where two nodes of a side are equal it jumps there.
+    """
+
+    axes: tuple[Array, ...]  # nodes of each side, increasing, with both ends of the domain
+    values: Array  # (nodes of the first side, ..., of the last), in the units of the domain
+
+    @cached_property
+    def domain(self) -> Domain:
+        return Domain(tuple((float(nodes[0]), float(nodes[-1])) for nodes in self.axes))
+
+    def __call__(self, points: ArrayLike) -> Array:
+        """Values at points of the domain, (m,); a single number gives a single number."""
+        rows = self.domain.points(points)
+        found = self._contract([_interpolation(nodes, column) for nodes, column in zip(self.axes, rows.T, strict=True)])
+        return found[0] if np.ndim(points) == 0 else found
+
+    def distribution(self, points: ArrayLike) -> Array:
+        """The probability of lying below a point in every coordinate, (m,); outside the domain too."""
+        rows = self._anywhere(points)
+        found = self._contract([_below(nodes, column) for nodes, column in zip(self.axes, rows.T, strict=True)])
+        found = np.clip(found, 0.0, 1.0)
+        return found[0] if np.ndim(points) == 0 else found
+
+    def integral(self, low: ArrayLike | None = None, high: ArrayLike | None = None) -> float:
+        """The probability of the interval or box from low to high, by default of the whole domain, which is one."""
+        starts, ends = np.array(self.domain.sides).T
+        first = starts[None, :] if low is None else self._anywhere(low)
+        last = ends[None, :] if high is None else self._anywhere(high)
+        if first.shape != (1, len(self.axes)) or last.shape != first.shape or (first > last).any():
+            raise UsageError(f"An integral goes from one lower to one upper end, got {low!r} to {high!r}.")
+        within = [
+            _below(nodes, end) - _below(nodes, start)
+            for nodes, start, end in zip(self.axes, first.T, last.T, strict=True)
+        ]
+        return float(np.clip(self._contract(within)[0], 0.0, 1.0))
+
+    def quantile(self, probabilities: ArrayLike) -> Array:
+        """Where the distribution function reaches a probability, on a line, (m,)."""
+        if len(self.axes) > 1:
+            raise UsageError(
+                f"Quantiles belong to a line; this density has {len(self.axes)} sides. Take marginal(axis).quantile()."
+            )
+        wanted = np.atleast_1d(np.asarray(probabilities, dtype=np.float64))
+        if not ((wanted >= 0) & (wanted <= 1)).all():
+            raise UsageError(f"Quantiles are for probabilities from 0 to 1, got {probabilities!r}.")
+        found = _inverse_shared(self.axes[0], self.values, wanted)
+        return found[0] if np.ndim(probabilities) == 0 else found
+
+    def marginal(self, axis: int) -> Mesh:
+        """The density of one coordinate."""
+        if not 0 <= axis < len(self.axes):
+            raise UsageError(f"This density has sides 0 to {len(self.axes) - 1}, got {axis!r}.")
+        return Mesh((self.axes[axis],), _summed(self.axes, self.values, keep=axis))
+
+    def mean(self) -> Array:
+        """The mean of each coordinate, (p,); a number on a line."""
+        return self._alone(np.array([self._moment(axis, 1, 0.0) for axis in range(len(self.axes))]))
+
+    def variance(self) -> Array:
+        """The variance of each coordinate, (p,); a number on a line."""
+        means = np.atleast_1d(self.mean())
+        return self._alone(np.array([self._moment(axis, 2, means[axis]) for axis in range(len(self.axes))]))
+
+    def sample(self, size: int, *, seed: int | None = None) -> Array:
+        """Synthetic records, (size, p), on a line (size,): the density is public, and so are they; a seed repeats them.
+
+        One coordinate after the other, each by inverting its distribution given those before it.
+        """
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
+            raise UsageError(f"The number of records to draw is a whole number, at least 0, got {size!r}.")
+        # No noise of a mechanism: whoever has the release may draw, and need not hide how.
+        uniforms = np.random.default_rng(seed).random((int(size), len(self.axes)))
+        if len(self.axes) == 1:
+            return _inverse_shared(self.axes[0], self.values, uniforms[:, 0])
+        records = np.empty_like(uniforms)
+        first = _summed(self.axes, self.values, keep=0)
+        records[:, 0] = _inverse_shared(self.axes[0], first, uniforms[:, 0])
+        step = max(1, BATCH // self.values[0].size)
+        for start in range(0, len(records), step):
+            part = slice(start, start + step)
+            records[part] = self._rest(records[part, :1], uniforms[part])
+        return records
+
+    def blurred(self, bandwidth: ArrayLike) -> Mesh:
+        """The density after adding Gaussian noise of this deviation along each side, reflected at the ends."""
+        widths = np.broadcast_to(np.asarray(bandwidth, dtype=np.float64), (len(self.axes),))
+        if not (np.isfinite(widths) & (widths > 0)).all():
+            raise UsageError(f"A bandwidth is a positive number, or one for each side, got {bandwidth!r}.")
+        values = self.values
+        for axis, (nodes, width) in enumerate(zip(self.axes, widths, strict=True)):
+            values = np.moveaxis(np.tensordot(_blur(nodes, float(width)), values, (1, axis)), 0, axis)
+        return Mesh(self.axes, values / float(np.sum(values * node_weights(self.axes))))
+
+    def _rest(self, known: Array, uniforms: Array) -> Array:
+        """The other coordinates given the first, (m, 1) -> (m, p)."""
+        columns = [known[:, 0]]
+        slices = self.values
+        weights = _interpolation(self.axes[0], columns[0])
+        slices = np.tensordot(weights, slices, (1, 0))  # (m, nodes of the second side, ...)
+        for axis in range(1, len(self.axes)):
+            alone = slices
+            for later in range(len(self.axes) - 1, axis, -1):
+                alone = alone @ _widths(self.axes[later])
+            columns.append(_inverse_each(self.axes[axis], alone, uniforms[:, axis]))
+            slices = np.einsum("mi,mi...->m...", _interpolation(self.axes[axis], columns[-1]), slices)
+        return np.stack(columns, axis=1)
+
+    def _moment(self, axis: int, power: int, around: float) -> float:
+        nodes, values = self.axes[axis], _summed(self.axes, self.values, keep=axis)
+        middle, half = (nodes[1:] + nodes[:-1]) / 2, np.diff(nodes) / 2
+        total = 0.0
+        # Two Gauss nodes are exact for polynomials up to degree three: a line times a square.
+        for side in (-(3**-0.5), 3**-0.5):
+            density = values[:-1] * (1 - side) / 2 + values[1:] * (1 + side) / 2
+            total += float(np.sum(half * density * (middle + side * half - around) ** power))
+        return total
+
+    def _alone(self, numbers: Array) -> Array:
+        return numbers[0] if len(self.axes) == 1 else numbers
+
+    def _anywhere(self, points: ArrayLike) -> Array:
+        rows = as_points(points, len(self.axes))
+        if np.isnan(rows).any():
+            raise UsageError("Points must be numbers, got NaN among them.")
+        lows, highs = np.array(self.domain.sides).T
+        return np.clip(rows, lows, highs)
+
+    def _contract(self, weights: list[Array]) -> Array:
+        """Sums of all values with weights for each side, each (m, nodes) -> (m,)."""
+        step = max(1, BATCH // max(self.values[0].size, 1))
+        parts = []
+        for start in range(0, max(len(weights[0]), 1), step):
+            part = slice(start, start + step)
+            found = np.tensordot(weights[0][part], self.values, (1, 0))
+            for each in weights[1:]:
+                found = np.einsum("mi,mi...->m...", each[part], found)
+            parts.append(found)
+        return np.concatenate(parts)
+
+
+def _places(nodes: Array, points: Array) -> tuple[Integers, Array, Array]:
+    """For each point the node below it, the width to the next one, and the share of it that lies below, each (m,)."""
+    below = np.clip(np.searchsorted(nodes, points, side="right") - 1, 0, len(nodes) - 2).astype(np.int64)
+    width = nodes[below + 1] - nodes[below]
+    return below, width, np.clip((points - nodes[below]) / width, 0.0, 1.0)
+
+
+def _interpolation(nodes: Array, points: Array) -> Array:
+    """How much of each node's value a point has, (m, nodes)."""
+    below, _, share = _places(nodes, points)
+    table, rows = np.zeros((len(points), len(nodes))), np.arange(len(points))
+    table[rows, below], table[rows, below + 1] = 1 - share, share
+    return table
+
+
+def _below(nodes: Array, points: Array) -> Array:
+    """The integral up to a point of the function that is one at a node and falls to zero at its neighbours."""
+    below, width, share = _places(nodes, points)
+    steps = np.where(np.arange(len(nodes) - 1) < below[:, None], np.diff(nodes), 0.0)
+    table, rows = np.zeros((len(points), len(nodes))), np.arange(len(points))
+    table[:, :-1] += steps / 2
+    table[:, 1:] += steps / 2
+    table[rows, below] += width * (share - share**2 / 2)
+    table[rows, below + 1] += width * share**2 / 2
+    return table
+
+
+def _widths(nodes: Array) -> Array:
+    """The integral of each node's function: half of the gaps beside it, (nodes,)."""
+    gaps = np.diff(nodes) / 2
+    return np.pad(gaps, (0, 1)) + np.pad(gaps, (1, 0))
+
+
+def node_weights(axes: tuple[Array, ...]) -> Array:
+    """By which values at the nodes are multiplied to give their integral, in the shape of the values."""
+    weights = _widths(axes[0])
+    for nodes in axes[1:]:
+        weights = weights[..., None] * _widths(nodes)
+    return weights
+
+
+def _summed(axes: tuple[Array, ...], values: Array, *, keep: int) -> Array:
+    """Values integrated along all sides but one, (nodes of that side,)."""
+    for axis in range(len(axes) - 1, -1, -1):
+        if axis != keep:
+            values = np.tensordot(values, _widths(axes[axis]), (axis, 0))
+    return values
+
+
+def _inverse_shared(nodes: Array, values: Array, probabilities: Array) -> Array:
+    """Quantiles of one density that is linear between nodes, (m,)."""
+    masses = np.diff(nodes) * (values[1:] + values[:-1]) / 2
+    cumulated = np.concatenate([[0.0], np.cumsum(masses)])
+    wanted = probabilities * cumulated[-1]
+    piece = np.clip(np.searchsorted(cumulated, wanted, side="left") - 1, 0, len(masses) - 1)
+    return _within(nodes, piece, values[piece], values[piece + 1], wanted - cumulated[piece])
+
+
+def _inverse_each(nodes: Array, values: Array, probabilities: Array) -> Array:
+    """One quantile of each of many densities that are linear between the same nodes, (m, nodes), (m,) -> (m,)."""
+    masses = np.diff(nodes) * (values[:, 1:] + values[:, :-1]) / 2
+    cumulated = np.concatenate([np.zeros((len(values), 1)), np.cumsum(masses, axis=1)], axis=1)
+    wanted = probabilities * cumulated[:, -1]
+    piece = np.clip((cumulated < wanted[:, None]).sum(axis=1) - 1, 0, masses.shape[1] - 1)
+    rows = np.arange(len(values))
+    return _within(nodes, piece, values[rows, piece], values[rows, piece + 1], wanted - cumulated[rows, piece])
+
+
+def _within(nodes: Array, piece: Integers, left: Array, right: Array, mass: Array) -> Array:
+    """Where in its piece a density that goes straight from left to right has collected a mass."""
+    width = np.diff(nodes)[piece]
+    # The root of `left t + (right - left) t^2/2 = mass/width`, written without a difference of like numbers.
+    density = np.divide(mass, width, out=np.zeros_like(mass), where=width > 0)
+    root = np.sqrt(np.maximum(left**2 + 2 * (right - left) * density, 0.0))
+    share = np.divide(2 * density, left + root, out=np.zeros_like(mass), where=left + root > 0)
+    places: Array = nodes[piece] + width * np.clip(share, 0.0, 1.0)
+    return places
+
+
+def _blur(nodes: Array, width: float) -> Array:
+    """What nodes get of each other's values under a Gaussian of this deviation that both ends reflect, (m, m)."""
+    low, high = nodes[0], nodes[-1]
+    width = min(width, 4 * (high - low))  # the result is flat to all digits from there on
+    turns = int(np.ceil(4 * width / (high - low))) + 1
+    table = np.zeros((len(nodes), len(nodes)))
+    for turn in range(-turns, turns + 1):
+        for image in (nodes, 2 * low - nodes):
+            gaps = nodes[:, None] - (image[None, :] + 2 * turn * (high - low))
+            table += np.exp(-0.5 * (gaps / width) ** 2)
+    table *= _widths(nodes)
+    # Each node hands on what it has, no more and no less: the integral stays as it was.
+    handed = _widths(nodes) @ table
+    return table * (_widths(nodes) / handed)

@@ -1,0 +1,97 @@
+"""Come here for the smoothing of a density: adaptive, free, and aware that people are a sample too."""
+
+from __future__ import annotations
+
+import itertools
+from functools import lru_cache
+
+import numpy as np
+
+from dpfda.arrays import Array
+from dpfda.bases import Basis
+from dpfda.bases.tensor import Tensor
+from dpfda.privacy import Noise
+from dpfda.releases.density_frame import Frame, frame_of
+from dpfda.releases.smoothing import Care, Smoothing, smooth
+
+CARE = Care(1.2, 2.0)
+ORDERS = (1, 2, 4, 8)
+CUTOFFS = 40
+RATIOS = (0.5, 1.0, 2.0)  # of smoothness along one side of a rectangle to that along the other
+SLANTS = (-0.5, 0.0, 0.5, 0.8)  # densities along a diagonal have rough functions of both sides at once
+
+
+def density_smoothing(name: str, noisy: Array, noise: Noise, basis: Basis, n: float) -> Smoothing:
+    """Weights on the coordinates of `density_frame.frame_of`, chosen from noisy coordinates; "none" leaves all alone.
+
+    The risk that is estimated is that for the density which the people were drawn from: noise and sampling.
+    """
+    if name == "none":
+        return Smoothing("none", np.ones(basis.size), float(noise.variances.sum()))
+    frame = frame_of(noisy, noise.variances, basis, n)
+    return smoothing_of(name, frame)
+
+
+def smoothing_of(name: str, frame: Frame) -> Smoothing:
+    """A smoothing of coordinates in a frame: of one family, or with "auto" averaged over anisotropic ridges."""
+    # Sampling is noise as any other, but that nobody can see its law; near enough, its variance is that of the data.
+    variances = np.where(frame.known, 0.0, frame.noise_variances + frame.sampling_variances)
+    frequencies = frame.basis.frequencies
+    if name != "auto" or not frequencies.any():
+        # Coordinates that are places are not shrunk.
+        return smooth(name if frequencies.any() or name != "auto" else "none", frame.noisy, variances, frequencies)
+    weights = np.where(frame.known, 1.0, ridges(frame.basis))
+    return averaged(weights, frame.noisy, variances)
+
+
+def averaged(weights: Array, noisy: Array, variances: Array) -> Smoothing:
+    """The mean of candidates, each with weight `exp(-risk / (t v))` (Leung and Barron 2006), (m, size) -> (size,)."""
+    risks = (1 - weights) ** 2 @ noisy**2 + 2 * weights @ variances - variances.sum()
+    cautious = risks + 2 * (CARE.caution - 1) * weights @ variances
+    shares = np.exp(-(cautious - cautious.min()) / (CARE.temperature * variances.mean()))
+    shares /= shares.sum()
+    counted = shares > 1e-9  # the others cannot be seen in the mean
+    shares, weights = shares[counted] / shares[counted].sum(), weights[counted]
+    mean = np.clip(shares @ weights, 0.0, 1.0)
+    # Shares depend on the coordinates too: Stein's identity adds these two terms, as in smoothing.smooth.
+    spread = weights - mean
+    moving = 4 / CARE.temperature * variances / variances.mean()
+    chosen = -(shares @ spread**2) - moving * (shares @ (spread * (1 - weights) ** 2))
+    return Smoothing("auto", mean, float(shares @ risks[counted] + chosen @ noisy**2))
+
+
+def ridges(basis: Basis) -> Array:
+    """Ridges `1 / (1 + (r/c)^(2 order))` for cut-offs c and several lengths r of a product of functions, (m, size)."""
+    if not isinstance(basis, Tensor):
+        return _ridges(basis.frequencies[:, None], (((1.0,),),))
+    each = np.stack(
+        [factor.frequencies[column] for factor, column in zip(basis.factors, basis.index.T, strict=True)], 1
+    )
+    return _ridges(each, forms(each.shape[1]))
+
+
+@lru_cache(maxsize=8)
+def forms(dimension: int) -> tuple[tuple[tuple[float, ...], ...], ...]:
+    """Quadratic forms that measure how rough a product is: round, longer along a side, slanted in the plane."""
+    found = [np.eye(dimension)]
+    if dimension == 2:
+        found = [np.array([[ratio, -slant], [-slant, 1 / ratio]]) for ratio in RATIOS for slant in SLANTS]
+    elif dimension == 3:
+        found = [
+            np.diag(np.array(stretch) / np.prod(stretch) ** (1 / 3))
+            for stretch in itertools.product((1.0, 4.0), repeat=3)
+            if min(stretch) == 1.0
+        ]
+    return tuple(tuple(tuple(row) for row in form.tolist()) for form in found)
+
+
+def _ridges(frequencies: Array, shapes: tuple[tuple[tuple[float, ...], ...], ...]) -> Array:
+    dimension = frequencies.shape[1]
+    count = CUTOFFS if dimension == 1 else CUTOFFS // 2
+    cutoffs = np.geomspace(0.3, 4 * max(float(np.linalg.norm(frequencies, axis=1).max()), 1.0), count)
+    rows = [np.ones((1, len(frequencies)))]
+    for shape in shapes:
+        squares = np.maximum(np.einsum("ij,jk,ik->i", frequencies, np.array(shape), frequencies), 0.0)
+        for order in ORDERS:
+            rows.append(1 / (1 + (squares / cutoffs[:, None] ** 2) ** order))
+    return np.concatenate(rows)
