@@ -117,12 +117,15 @@ def serve(
         click.echo(f"Note: {name} is not served: it is no private release, damaged, or its name is no id.", err=True)
     place = f"[{host}]" if ":" in host else host
     many = f"{len(shelf)} release{'' if len(shelf) == 1 else 's'}"
-    click.echo(f"Serving {many} at http://{place}:{listener.getsockname()[1]}/ (Ctrl-C stops it)")
-    sys.stdout.flush()
+
+    def ready() -> None:
+        click.echo(f"Serving {many} at http://{place}:{listener.getsockname()[1]}/ (Ctrl-C stops it)")
+        sys.stdout.flush()
+
     if not quiet:
         logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", stream=sys.stderr)
         logging.getLogger("dpfda.service").setLevel(logging.INFO)
-    run(gate, listener, proxy=trusted_proxy)
+    run(gate, listener, ready=ready, proxy=trusted_proxy)
     click.echo("Stopped.")
 
 

@@ -53,6 +53,15 @@ class Answerer:
             raise Refused(MISFIT)
         return points
 
+    def probe(self) -> None:
+        """Fails here, rather than when somebody asks, if both ends and the middle of the domain have no values."""
+        lower, upper = np.array(self.lower), np.array(self.upper)
+        points = np.stack([lower, (lower + upper) / 2, upper])
+        with np.errstate(all="ignore"):
+            values = np.asarray(self.evaluate(points))
+        if values.shape not in ((3,), (3, len(self.names))):
+            raise ValueError
+
 
 def answerer(thing: Any) -> Answerer:
     """Something to be asked, from a release, an oracle or any `Answers`."""

@@ -47,7 +47,7 @@ class Endpoints:
         return _json({"status": "ok", "releases": len(self.shelf)})
 
     async def openapi(self, request: Request) -> Response:
-        return _json(document(self.limits))
+        return _json(document(self.limits, next(iter(self.shelf), None)))
 
     async def releases(self, request: Request) -> Response:
         return _json({"releases": [entry.summary for entry in self.shelf]})

@@ -8,6 +8,7 @@ import dpfda
 from dpfda.apps.service import refusals, schemas
 from dpfda.apps.service.limits import Limits
 from dpfda.apps.service.refusals import Reason
+from dpfda.apps.service.shelf import Entry
 
 JSON, TEXT, HTML = "application/json", "text/plain", "text/html"
 ALWAYS = (refusals.TOO_MANY, refusals.FAILED, refusals.BUSY)
@@ -23,8 +24,8 @@ WHICH = {
 }
 
 
-def document(limits: Limits) -> dict[str, Any]:
-    """The OpenAPI 3.1 document of a service with these limits."""
+def document(limits: Limits, shown: Entry | None = None) -> dict[str, Any]:
+    """The OpenAPI 3.1 document of a service with these limits; what it shows as an example is served."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -36,7 +37,7 @@ def document(limits: Limits) -> dict[str, Any]:
                 f"oracles leave at multiples of {limits.deadline_ms:g} ms after they were asked."
             ),
         },
-        "paths": paths(),
+        "paths": paths(shown),
         "components": {
             "securitySchemes": {"owner": {"type": "http", "scheme": "bearer"}},
             "schemas": {
@@ -52,8 +53,9 @@ def document(limits: Limits) -> dict[str, Any]:
     }
 
 
-def paths() -> dict[str, Any]:
+def paths(shown: Entry | None) -> dict[str, Any]:
     """Every address and method."""
+    which = WHICH if shown is None else {**WHICH, "example": shown.id}
     card = content(ref("Card"))
     releases = schemas.listed(ref("Summary"))
     return {
@@ -105,7 +107,7 @@ def paths() -> dict[str, Any]:
                 "The card of a release: what it is, what it guarantees, how to ask.",
                 ok(200, "The card, as JSON or, if Accept says so, as text.", {**card, TEXT: {"schema": schemas.TEXT}}),
                 refusals.NOT_FOUND,
-                parameters=[WHICH],
+                parameters=[which],
             ),
             "delete": operation(
                 "withdraw",
@@ -123,7 +125,7 @@ def paths() -> dict[str, Any]:
                 "The card for people.",
                 ok(200, "The card.", {TEXT: {"schema": schemas.TEXT}}),
                 refusals.NOT_FOUND,
-                parameters=[WHICH],
+                parameters=[which],
             )
         },
         "/releases/{id}/file": {
@@ -132,7 +134,7 @@ def paths() -> dict[str, Any]:
                 "The release itself, to use without this service.",
                 ok(200, "The file that dpfda.load() reads.", content(ref("Release"))),
                 refusals.NOT_FOUND,
-                parameters=[WHICH],
+                parameters=[which],
             )
         },
         "/releases/{id}/evaluate": {
@@ -145,8 +147,8 @@ def paths() -> dict[str, Any]:
                 refusals.MISFIT,
                 refusals.BAD_POINTS,
                 body="EvaluateRequest",
-                example={"points": [0.25, 0.75]},
-                parameters=[WHICH],
+                example={"points": [0.25, 0.75] if shown is None else [_inside(shown, 0.25), _inside(shown, 0.75)]},
+                parameters=[which],
             )
         },
         "/reload": {
@@ -164,6 +166,13 @@ def paths() -> dict[str, Any]:
             )
         },
     }
+
+
+def _inside(shown: Entry, share: float) -> float | list[float]:
+    """A point of the domain of a release."""
+    ends = zip(shown.answers.lower, shown.answers.upper, strict=True)
+    point = [low + share * (high - low) for low, high in ends]
+    return point[0] if len(point) == 1 else point
 
 
 def ref(name: str) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -110,14 +111,15 @@ class Server(uvicorn.Server):
     being answered are waited for. A second signal skips the first step.
     """
 
-    def __init__(self, config: uvicorn.Config, gate: Gate) -> None:
+    def __init__(self, config: uvicorn.Config, gate: Gate, ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self.gate = gate
+        self.gate, self.ready = gate, ready
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
+        self.ready()  # signals are listened to by now
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         if self._loop is None or self.gate.stopping:
@@ -134,8 +136,17 @@ class Server(uvicorn.Server):
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens; port 0 takes any that is free."""
     try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=2048)
+        family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        # Named as TCP: else asyncio does not see that it is, and head and body of an answer wait 40 ms for each other.
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(place)
+            listener.listen(2048)
+        except BaseException:
+            listener.close()
+            raise
+        return listener
     except (OSError, OverflowError, UnicodeError):
         raise UsageError(
             f"Cannot listen at {host} port {port}: it is in use, not allowed or no address of this machine. "
@@ -143,8 +154,8 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def serve(gate: Gate, listener: socket.socket, *, proxy: str | None = None) -> None:
-    """Answer until a signal says stop."""
+def serve(gate: Gate, listener: socket.socket, *, ready: Callable[[], None], proxy: str | None = None) -> None:
+    """Answer until a signal says stop; `ready` is called when it does."""
     # Their messages could hold what a request held, or frames of a computation.
     for name in ("uvicorn.error", "uvicorn.access", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
@@ -161,4 +172,4 @@ def serve(gate: Gate, listener: socket.socket, *, proxy: str | None = None) -> N
         timeout_keep_alive=30,
         timeout_graceful_shutdown=LAST,
     )
-    Server(config, gate).run(sockets=[listener])
+    Server(config, gate, ready).run(sockets=[listener])

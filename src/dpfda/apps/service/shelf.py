@@ -151,9 +151,11 @@ def _entry(name: str, thing: Any, file: Path | None = None) -> Entry:
 def _read(name: str, file: Path) -> Entry | None:
     """What a file holds, if it is a release that may be served."""
     try:
-        return _entry(name, load(file), file)
-    except (DpfdaError, ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
+        found = _entry(name, load(file), file)
+        found.answers.probe()
+    except (DpfdaError, ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError):
         return None
+    return found
 
 
 def _stamp(file: Path) -> object:
