@@ -19,10 +19,9 @@ from dpfda.records.points import Cells
 from dpfda.releases.density_frame import places_of
 
 # Steps in all at n epsilon = 1000, by the number of sides: the best compromise over smooth, steep, peaked and clawed
-# densities with 100 to a million people. They grow with its root; twice as many or half as many cost about a tenth.
-STEPS = {1: 64.0, 2: 169.0, 3: 216.0}
-BEYOND = 256.0
-NEAR = 1.3  # steps are a whole number of cells where that changes their number by less than this factor
+# densities with 100 to a million people. They grow with its root; half as many again, or a third less, cost a tenth.
+STEPS = {1: 58.0, 2: 137.0, 3: 157.0}
+BEYOND = 200.0
 
 
 def own_density(
@@ -90,22 +89,22 @@ def chosen_noise(budget: Budget, mechanism: str, *, counted: bool) -> tuple[str,
 
 
 def step_counts(resolution: float, shape: tuple[int, ...], size: int | None = None) -> tuple[int, ...]:
-    """How many steps along each side; `resolution` is n epsilon, or n over half the deviation of a count's noise."""
+    """How many steps along each side, each of them a whole number of cells; `size` states how many in all, about.
+
+    `resolution` is n epsilon, or n over what deviation the noise of a count has at epsilon = 1.
+    """
     dimension = len(shape)
-    total = STEPS.get(dimension, BEYOND) * math.sqrt(resolution / 1000) if size is None else float(size)
-    wanted = total ** (1 / dimension)
     if size is not None and dimension == 1:
         return (min(int(size), shape[0]),)
-    return tuple(_near(wanted, cells) for cells in shape)
+    total = STEPS.get(dimension, BEYOND) * math.sqrt(resolution / 1000) if size is None else float(size)
+    wanted = total ** (1 / dimension)
+    return tuple(_divisor(wanted, cells) for cells in shape)
 
 
-def _near(wanted: float, cells: int) -> int:
-    """About so many steps, at least two if there are two cells; a whole number of cells each where that is near."""
-    divisors = [k for k in range(1, cells + 1) if cells % k == 0]
-    best = min(divisors, key=lambda k: abs(math.log(k / wanted)))
-    if max(best / wanted, wanted / best) <= NEAR or wanted >= cells:
-        return best
-    return min(max(round(wanted), 2), cells)
+def _divisor(wanted: float, cells: int) -> int:
+    """The divisor of a number of cells that is nearest in ratio, and not one if there is another."""
+    divisors = [k for k in range(2, cells + 1) if cells % k == 0] or [1]
+    return min(divisors, key=lambda k: abs(math.log(k / wanted)))
 
 
 def one_hot(sides: list[Steps], cells: Cells, basis: Basis) -> tuple[Array, Array]:

@@ -17,7 +17,7 @@ from dpfda.releases.smoothing import Care, Smoothing, smooth
 CARE = Care(1.2, 2.0)
 ORDERS = (1, 2, 4, 8)
 CUTOFFS = 40
-RATIOS = (0.5, 1.0, 2.0)  # of smoothness along one side of a rectangle to that along the other
+RATIOS = (0.25, 1.0, 4.0)  # of smoothness along one side of a rectangle to that along the other
 SLANTS = (-0.5, 0.0, 0.5, 0.8)  # densities along a diagonal have rough functions of both sides at once
 
 
@@ -86,9 +86,8 @@ def forms(dimension: int) -> tuple[tuple[tuple[float, ...], ...], ...]:
 
 
 def _ridges(frequencies: Array, shapes: tuple[tuple[tuple[float, ...], ...], ...]) -> Array:
-    dimension = frequencies.shape[1]
-    count = CUTOFFS if dimension == 1 else CUTOFFS // 2
-    cutoffs = np.geomspace(0.3, 4 * max(float(np.linalg.norm(frequencies, axis=1).max()), 1.0), count)
+    # Fine steps: between two cut-offs of a steep ridge in the plane lie a quarter more functions.
+    cutoffs = np.geomspace(0.5, 2 * max(float(np.linalg.norm(frequencies, axis=1).max()), 1.0), CUTOFFS)
     rows = [np.ones((1, len(frequencies)))]
     for shape in shapes:
         squares = np.maximum(np.einsum("ij,jk,ik->i", frequencies, np.array(shape), frequencies), 0.0)
