@@ -13,13 +13,19 @@ HOMES: dict[str, tuple[str, str]] = {
     "awan-figures-1-2-3": ("awan_figures", "Figures 1 to 3 of Awan et al.: private components of simulated curves"),
     "awan-table-1": ("awan_tables", "Table 1 of Awan et al.: variance ratio of private components"),
     "awan-table-2": ("awan_tables", "Table 2 of Awan et al.: subspace distance of private components"),
+    "hall-figure-1": ("hall_figures", "Figure 1 of Hall et al.: a density with noise of its own kernel"),
+    "hall-figure-2": ("hall_figures", "Figure 2 of Hall et al.: a density with noise of a Sobolev space"),
     "lin-covariance": ("lin_covariance", "Appendix C.1 of Lin and Reimherr: private covariance functions, simulated"),
     "lin-figure-1": ("lin_figures", "Figure 1 of Lin and Reimherr: safe selection against cross-validation"),
     "lin-figure-2": ("lin_figures", "Figure 2 of Lin and Reimherr: errors of the mechanisms against n"),
+    "lin-figure-3": ("lin_density", "Figure 3 of Lin and Reimherr: private densities on a line"),
+    "lin-figure-4": ("lin_density", "Figure 4 of Lin and Reimherr: private densities in a square"),
+    "lin-figure-9": ("mortality", "Figure 9 of Lin and Reimherr: private densities of age at death"),
     "lin-figures-6-7-8": ("lin_figures", "Figures 6 to 8 of Lin and Reimherr: heavy errors, smoother kernel"),
     "lin-regression": ("lin_regression", "Appendix C.2 of Lin and Reimherr: private coefficient functions, simulated"),
     "lin-table-1": ("lin_table_1", "Table 1 of Lin and Reimherr: time for 100 paths of a noise process"),
     "lin-table-2": ("lin_table_2", "Table 2 of Lin and Reimherr, all 96 cells"),
+    "lin-table-3": ("mortality", "Table 3 of Lin and Reimherr: private densities of age at death"),
     "mirshani-figure-1": ("mirshani_scenarios", "Figure 1 of Mirshani et al.: simulated curves, varying penalty"),
     "mirshani-figure-4": ("mirshani_scenarios", "Figure 4 of Mirshani et al.: simulated curves, varying kernel"),
     "mirshani-figure-5": ("mirshani_scenarios", "Figure 5 of Mirshani et al.: simulated curves, varying kernel"),
@@ -46,7 +52,7 @@ def select(word: str) -> tuple[str, ...]:
     """The names that a word stands for: a name, "all", or the beginning of several, e.g. "lin" or "mirshani-figure".
 
     >>> select("lin-table")
-    ('lin-table-1', 'lin-table-2')
+    ('lin-table-1', 'lin-table-2', 'lin-table-3')
     """
     if word in HOMES:
         return (word,)
