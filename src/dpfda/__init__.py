@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from dpfda.estimators import (
         FPCA,
         CovarianceFunction,
+        DensityFunction,
         FunctionOnScalarRegression,
         Maximiser,
         MeanFunction,
         private_bound,
         private_choice,
     )
+    from dpfda.online import open_store
     from dpfda.planner import Plan
     from dpfda.privacy import Budget, SessionLedger, Unit
     from dpfda.records import Curves, read_curves
@@ -38,6 +40,7 @@ _HOME = {
     "CovarianceFunction": "dpfda.estimators",
     "Curator": "dpfda.curator",
     "Curves": "dpfda.records",
+    "DensityFunction": "dpfda.estimators",
     "Domain": "dpfda.bases",
     "FunctionOnScalarRegression": "dpfda.estimators",
     "FPCA": "dpfda.estimators",
@@ -48,6 +51,7 @@ _HOME = {
     "SessionLedger": "dpfda.privacy",
     "Unit": "dpfda.privacy",
     "load": "dpfda.releases",
+    "open_store": "dpfda.online",
     "private_bound": "dpfda.estimators",
     "private_choice": "dpfda.estimators",
     "read_curves": "dpfda.records",
@@ -61,6 +65,7 @@ __all__ = [
     "CovarianceFunction",
     "Curator",
     "Curves",
+    "DensityFunction",
     "Domain",
     "FunctionOnScalarRegression",
     "Maximiser",
@@ -74,6 +79,7 @@ __all__ = [
     "kernels",
     "load",
     "mechanisms",
+    "open_store",
     "planner",
     "private_bound",
     "private_choice",

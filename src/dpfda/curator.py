@@ -135,7 +135,7 @@ class Curator:
             attacker_power=profile.power(0.05),
             chosen=self.chosen,
             randomness="system, exact sampler" if is_private(randomness) else NOT_PRIVATE,
-            recorded=self._recorded(),
+            recorded=self.recorded,
             software=_software(),
             warnings=_warnings(budget, self.public, randomness),
         )
@@ -153,7 +153,9 @@ class Curator:
         except Exception:
             return None
 
-    def _recorded(self) -> str:
+    @property
+    def recorded(self) -> str:
+        """For the card: whether a ledger knows of the release."""
         return "nothing was recorded: no ledger was given" if self.ledger is None else "charged before reading"
 
     def _unknown(self) -> str:
@@ -200,7 +202,7 @@ class Curator:
             chosen=self.chosen,
             missing=terms.summary.missing + self._unknown(),
             randomness="system, exact integer samplers" if is_private(randomness) else NOT_PRIVATE,
-            recorded=self._recorded(),
+            recorded=self.recorded,
             software=_software(),
             warnings=(*stamp, *_warnings(terms.budget, public, randomness)),
             nominal=bool(stamp),

@@ -61,8 +61,8 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "cut bernstein": (lambda: tensor(bernstein((0, 1), 2), size=1), "Only orthonormal factors can be cut"),
     "unknown family": (
         lambda: from_dict({"family": "wavelet"}),
-        "one of the families beam, bernstein, bspline, combined, cosine, fourier, legendre, mercer, reinsch, tensor, "
-        "got 'wavelet'",
+        "one of the families beam, bernstein, bspline, combined, cosine, fourier, fourier-features, landmarks, "
+        "legendre, mercer, mercer-features, reinsch, steps, tensor, got 'wavelet'",
     ),
     "no family": (lambda: from_dict({}), "one of the families .*, got None"),
     "half a description": (lambda: from_dict({"family": "cosine"}), "This is no description of a cosine basis"),

@@ -20,16 +20,25 @@ from dpfda.bases.base import Basis, IntervalBasis, check_size
 from dpfda.bases.beam import beam
 from dpfda.bases.combined import Combined
 from dpfda.bases.domain import Domain, DomainLike, as_domain
+from dpfda.bases.features import (
+    fourier_features,
+    fourier_features_from_dict,
+    mercer_features,
+    mercer_features_from_dict,
+)
+from dpfda.bases.landmarks import landmarks, landmarks_from_dict
 from dpfda.bases.mercer import mercer, mercer_from_dict
 from dpfda.bases.polynomial import bernstein, legendre
 from dpfda.bases.reinsch import reinsch
 from dpfda.bases.spline import bspline
+from dpfda.bases.steps import equal_steps, steps
 from dpfda.bases.tensor import Tensor, tensor
 from dpfda.bases.trigonometric import cosine, fourier
 from dpfda.errors import UsageError
 
 __all__ = [
     "FAMILIES",
+    "FEATURE_MAPS",
     "LEAST_SIZES",
     "Basis",
     "Domain",
@@ -41,11 +50,16 @@ __all__ = [
     "by_name",
     "combined",
     "cosine",
+    "equal_steps",
     "fourier",
+    "fourier_features",
     "from_dict",
+    "landmarks",
     "legendre",
     "mercer",
+    "mercer_features",
     "reinsch",
+    "steps",
     "tensor",
 ]
 
@@ -73,11 +87,17 @@ FAMILIES: dict[str, Callable[..., Basis]] = {
     "combined": combined_from_dict,
     "cosine": cosine,
     "fourier": fourier,
+    "fourier-features": fourier_features_from_dict,
+    "landmarks": landmarks_from_dict,
     "legendre": legendre,
     "mercer": mercer_from_dict,
+    "mercer-features": mercer_features_from_dict,
     "reinsch": reinsch,
+    "steps": steps,
     "tensor": tensor_from_dict,
 }
+# Feature maps of a kernel: made for points, whose inner products they give, rather than for curves.
+FEATURE_MAPS = ("fourier-features", "landmarks", "mercer-features")
 # Those that a domain and a size determine, with the least size each needs on one side.
 LEAST_SIZES: dict[str, int] = {
     "beam": 1,

@@ -4,6 +4,7 @@ from dpfda.estimators.bound import BoundChoice, private_bound
 from dpfda.estimators.choice import private_choice
 from dpfda.estimators.components import FPCA
 from dpfda.estimators.covariance import CovarianceFunction
+from dpfda.estimators.density import DensityFunction
 from dpfda.estimators.maximiser import Maximiser
 from dpfda.estimators.mean import MeanFunction
 from dpfda.estimators.regression import FunctionOnScalarRegression
@@ -12,6 +13,7 @@ __all__ = [
     "FPCA",
     "BoundChoice",
     "CovarianceFunction",
+    "DensityFunction",
     "FunctionOnScalarRegression",
     "Maximiser",
     "MeanFunction",

@@ -15,6 +15,7 @@ from dpfda.errors import DataError, UsageError
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.components import ComponentsRelease
 from dpfda.releases.covariance import CovarianceRelease
+from dpfda.releases.density import DensityRelease
 from dpfda.releases.plain import ADDED, finite, finite_number, noise_law, read_count, write_count
 from dpfda.releases.regression import RegressionRelease
 from dpfda.releases.release import Release
@@ -73,6 +74,7 @@ FORMS: dict[str, Form] = {
     "mean": Form(Release, write_mean, read_mean),
     "covariance": Form(CovarianceRelease, CovarianceRelease.to_plain, CovarianceRelease.from_plain),
     "components": Form(ComponentsRelease, ComponentsRelease.to_plain, ComponentsRelease.from_plain),
+    "density": Form(DensityRelease, DensityRelease.to_plain, DensityRelease.from_plain),
     "regression": Form(RegressionRelease, RegressionRelease.to_plain, RegressionRelease.from_plain),
 }
 

@@ -1,0 +1,282 @@
+"""Come here for the private density of points as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from dpfda.arrays import Array, ArrayLike
+from dpfda.bases import Domain, as_domain
+from dpfda.curator import Curator, Order
+from dpfda.errors import DataError, UsageError
+from dpfda.estimators.density_online import hold_density
+from dpfda.estimators.held import Held, open_held
+from dpfda.kernels import Kernel
+from dpfda.mechanisms import Randomness
+from dpfda.online import FiniteOracle, Oracle, Store, header_of, open_finite, open_store
+from dpfda.planner.density_plan import DensityPlan, DensityRequest, plan_density
+from dpfda.planner.density_windows import Bandwidth
+from dpfda.privacy import REPLACE, Budget, Ledger, Unit
+from dpfda.records import Curves, Lattice
+from dpfda.records.given_points import as_points
+from dpfda.records.points import cells_between, count_units
+from dpfda.records.reading import Reading
+from dpfda.releases.density import DensityRelease
+from dpfda.summaries import Public
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+
+class DensityFunction(BaseEstimator):  # type: ignore[misc]
+    """The density of points on an interval or a box, private: features of points, noise once, smoothing afterwards.
+
+    Parameters
+    ----------
+    epsilon, delta : the guarantee; delta = 0 asks for pure privacy.
+    domain : public interval, or list of intervals for a box; points outside are moved to its edge.
+    edges : instead of a domain, public edges of bins, e.g. [0, 1, 5, 10]: the density is constant between them.
+    neighbours : "replace-one" (the number of units is public) or "add-or-remove-one" (it is private).
+    planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
+    mechanism : "auto" (the planner's choice), "gaussian", "k-norm", "laplace"; of the papers "gp" and "sobolev" (Hall
+        et al.), "iclp-qr", "frl" and "bernstein" (Lin and Reimherr).
+    size : number of basis functions, None for the planner's choice.
+    kernel, bandwidth : of the papers' kernel estimates: a kernel, or for theirs a number, one for each side, or for
+        "gp" a matrix; None for `n^(-1/(4+d))` in the units of the points.
+    eta : the power of the kernel in "iclp-qr".
+    calibration : "exact", or "published" for the papers' own noise scales, which are larger.
+    answers : how many points will ever be answered online with mechanism "gp"; None for as many as there is room for.
+    smoothing : "auto", or "none"; chosen after the noise, free. The papers' mechanisms smooth before the noise, so
+        "auto" leaves them as they are.
+    dataset : name of the data set for the card and the ledger.
+    ledger : where the budget is charged before records are read.
+    randomness : None for private noise; a seeded source for tests, which stamps the release not private.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpfda import DensityFunction
+    >>> ages = np.linspace(0, 1, 5000) ** 2
+    >>> est = DensityFunction(epsilon=1.0, delta=1e-6, domain=(0, 1)).fit(ages)
+    >>> bool(est.release_(0.1) > est.release_(0.9))
+    True
+    >>> len(est.sample(10))
+    10
+    """
+
+    _held: Held | None = None
+    _released: DensityRelease | None = None
+
+    def __init__(
+        self,
+        *,
+        epsilon: float,
+        delta: float,
+        domain: Domain | Sequence[float] | Sequence[Sequence[float]] | None = None,
+        edges: Sequence[float] | Sequence[Sequence[float]] | None = None,
+        neighbours: str = "replace-one",
+        planned_n: int | None = None,
+        mechanism: str = "auto",
+        size: int | None = None,
+        kernel: Kernel | None = None,
+        bandwidth: Bandwidth | None = None,
+        eta: float | None = None,
+        calibration: str = "exact",
+        answers: int | None = None,
+        smoothing: str = "auto",
+        dataset: str = "unnamed",
+        ledger: Ledger | None = None,
+        randomness: Randomness | None = None,
+        batch_rows: int | None = None,
+        workers: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.domain = domain
+        self.edges = edges
+        self.neighbours = neighbours
+        self.planned_n = planned_n
+        self.mechanism = mechanism
+        self.size = size
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.eta = eta
+        self.calibration = calibration
+        self.answers = answers
+        self.smoothing = smoothing
+        self.dataset = dataset
+        self.ledger = ledger
+        self.randomness = randomness
+        self.batch_rows = batch_rows
+        self.workers = workers
+        self.progress = progress
+
+    def plan(self, n: int) -> DensityPlan:
+        """What a fit on n units would do and how large its noise would be; reads no data and costs nothing."""
+        return self._plan(n, counted_rows=False)
+
+    def _plan(self, n: int, *, counted_rows: bool) -> DensityPlan:
+        return plan_density(
+            DensityRequest(
+                n=n,
+                budget=Budget(self.epsilon, self.delta),
+                domain=self._domain(),
+                neighbours=Unit("unit", self.neighbours).neighbours,
+                mechanism=self.mechanism,
+                size=self.size,
+                edges=self.edges,
+                kernel=self.kernel,
+                bandwidth=self.bandwidth,
+                eta=self.eta,
+                calibration=self.calibration,
+            ),
+            counted_rows=counted_rows,
+        )
+
+    def fit(self, X: Any, y: None = None, *, counts: object = None, units: object = None) -> DensityFunction:
+        """Release the density of these points; everything public is checked before the ledger is charged.
+
+        X: a vector of points, a matrix with one row a point, a data frame, or `dpfda.Curves` from a file. `units` says
+        whose point each row is: a vector of identifiers or a column's name; a person with several points counts once,
+        with all of them. `counts` says how many people each row stands for, one point each: deaths by age need no row
+        for every death.
+        """
+        plan, order = self._order(X, counts, units)
+        held = (
+            hold_density(plan, order, answers=self.answers)
+            if self.mechanism == "gp" and self.neighbours == REPLACE
+            else None
+        )
+        order.charge()
+        self._held, self._released = held, None if held is not None else order.draw()
+        self.plan_ = plan
+        self.n_features_in_ = plan.cells.domain.dimension
+        return self
+
+    def _order(self, X: Any, counts: object, units: object) -> tuple[DensityPlan, Order]:
+        """The plan for these points and what would be released of them; not charged yet."""
+        reading = Reading(batch_rows=self.batch_rows, workers=self.workers, progress=self.progress)
+        domain = self._domain()
+        records = as_points(X, domain.dimension, units=units, counts=counts)
+        counted = counts is not None
+        unit = Unit(records.unit or ("person" if counted else "row"), self.neighbours)
+        planned, n = self._sizes(records, unit, counted)
+        plan = self._plan(planned, counted_rows=counted)
+        public = Public(
+            unit=unit,
+            n=n,
+            planned=planned,
+            grid=np.empty((0, domain.dimension)),
+            centre=np.empty(0),
+            cap=1.0,
+            lattice=Lattice(1.0),
+            count_weight=0,
+            covariates=domain.dimension + counted,
+        )
+        curator = Curator(
+            records,
+            public,
+            dataset=self.dataset,
+            ledger=self.ledger,
+            randomness=self.randomness,
+            reading=reading,
+            chosen=(
+                *((("points", records.columns),) if records.columns else ()),
+                *((("counts", "each row stands for so many people, one point each"),) if counted else ()),
+                (
+                    "cells",
+                    f"{plan.cells.size}, {'equal' if self.edges is None else 'between edges stated by the user'}",
+                ),
+                *plan.reasons,
+            ),
+        )
+        order = curator.order(
+            plan.summary,
+            basis=plan.design.basis,
+            mechanism=plan.design.mechanism,
+            budget=plan.spends,
+            smoothing="none" if self.smoothing == "auto" and not plan.design.smoothing else self.smoothing,
+            name=plan.design.name,
+        )
+        return plan, order
+
+    @property
+    def release_(self) -> DensityRelease:
+        """The released density; a Gaussian process that was fitted is drawn here, unless it was opened in a store."""
+        if self._held is not None and self._released is None:
+            self._released = self._held.whole()
+        if self._released is None:
+            raise AttributeError("There is no release yet: fit the estimator first.")
+        return self._released
+
+    def open(
+        self, store: str | Path | Store | None = None, X: Any = None, *, counts: object = None, units: object = None
+    ) -> Oracle | FiniteOracle:
+        """An oracle that answers at any points for ever, the same answer at the same point, across restarts.
+
+        `store` is e.g. "sqlite:///oracle.db"; None keeps answers in memory. After a fit it costs nothing. With points X
+        instead of a fit, a store that holds this release already is opened again, free, and a new one is charged. With
+        mechanism "gp" the noise is drawn at the points that are asked for (Hall et al., Section 5); other releases
+        have all their answers from the start.
+        """
+        if X is None:
+            if self._held is not None:
+                return self._held.online(store)
+            return open_finite(self.release_, store)
+        found = header_of(store)
+        if self.mechanism != "gp":
+            return open_store(store) if found is not None else self.fit(X, counts=counts, units=units).open(store)  # type: ignore[arg-type]
+        plan, order = self._order(X, counts, units)
+        held = hold_density(plan, order, answers=self.answers)
+        if found is None:
+            order.charge()
+        return open_held(held, store)
+
+    def __getstate__(self) -> Any:
+        # Copies and pickles get what was released, and no records that wait.
+        state = dict(super().__getstate__())
+        return state | {"_held": None} if "_held" in state else state
+
+    def sample(self, size: int, *, seed: int | None = None) -> Array:
+        """Synthetic records from the released density, (size,) or (size, d): post-processing, free."""
+        return self.release_.sample(size, seed=seed)
+
+    def score_samples(self, X: ArrayLike) -> Array:
+        """The logarithm of the released density at public points, as scikit-learn's density estimators have it."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.release_(X))
+
+    def _domain(self) -> Domain:
+        if (self.domain is None) == (self.edges is None):
+            raise UsageError(
+                "A density needs exactly one of domain and edges, known in advance, e.g. domain=(0.0, 100.0) or "
+                f"edges=[0, 1, 5, 10]; got domain={self.domain!r} and edges={self.edges!r}. Neither may be read from "
+                "the data."
+            )
+        return as_domain(self.domain) if self.domain is not None else cells_between(self.edges).domain  # type: ignore[arg-type]
+
+    def _sizes(self, records: Curves, unit: Unit, counted: bool) -> tuple[int, int | None]:
+        """The number of units to plan with, and the number to divide by if it is public."""
+        if unit.size_is_public:
+            n = count_units(records) if counted else records.size_under(unit)
+            if n == 0:
+                raise DataError("There are no points: a density needs at least one. Nothing was charged.")
+            return n, n
+        if self.planned_n is None:
+            raise UsageError(
+                "Under add-or-remove-one the number of units is private, so n is unknown to the plan. "
+                "State a public guess, e.g. planned_n=5000."
+            )
+        return self.planned_n, None
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True  # a cell that is no number is missing; an error would show it
+        tags.non_deterministic = True
+        return tags

@@ -1,0 +1,228 @@
+"""Come here for the plan of a density: which features, which noise, and how large it will be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dpfda.bases import Basis, Domain
+from dpfda.errors import DpfdaError, UsageError
+from dpfda.kernels import Kernel
+from dpfda.norms import Sensitivity
+from dpfda.planner import density_papers as papers
+from dpfda.planner.density import DensityDesign
+from dpfda.planner.density_own import own_density
+from dpfda.planner.density_windows import Bandwidth
+from dpfda.privacy import ADD_REMOVE, Budget, Noise, Unit, calibrate
+from dpfda.records import MOST_UNITS
+from dpfda.records.points import Cells, cells_between, fine_cells
+from dpfda.summaries.density import Density, integer_table, scaled_noise
+from dpfda.summaries.diameter import diameter, longest
+
+OWN = ("gaussian", "k-norm", "laplace")
+PAPERS: dict[str, tuple[Callable[..., DensityDesign], tuple[str, ...]]] = {
+    # Who designs them, and what each can be told; the others would ignore it, and so refuse it.
+    "gp": (papers.gp, ("kernel", "bandwidth", "size")),
+    "sobolev": (papers.sobolev, ("bandwidth", "size")),
+    "iclp-qr": (papers.iclp_qr, ("kernel", "bandwidth", "eta", "size")),
+    "frl": (papers.frl, ("kernel", "bandwidth", "size")),
+    "bernstein": (papers.bernstein, ("kernel", "bandwidth", "degree")),
+}
+MECHANISMS = ("auto", *OWN, *PAPERS)
+
+
+@dataclass(frozen=True, eq=False)
+class DensityRequest:
+    """A density as it is wished for; None leaves a choice to the planner."""
+
+    n: int
+    budget: Budget
+    domain: Domain
+    neighbours: str
+    mechanism: str = "auto"
+    size: int | None = None  # of the basis; for Bernstein polynomials their number along each side
+    edges: Sequence[float] | Sequence[Sequence[float]] | None = None
+    kernel: Kernel | None = None
+    bandwidth: Bandwidth | None = None
+    eta: float | None = None
+    calibration: str = "exact"
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.n, int | np.integer) and not isinstance(self.n, bool)
+        if not whole or not 1 <= self.n <= MOST_UNITS:
+            raise UsageError(f"n must be a whole number of units, at least 1, got {self.n!r}.")
+        if self.mechanism not in MECHANISMS:
+            raise UsageError(
+                f"Unknown mechanism {self.mechanism!r} for a density. Known are {', '.join(map(repr, MECHANISMS))}."
+            )
+        if not (self.kernel is None or isinstance(self.kernel, Kernel)):
+            raise UsageError(f"kernel must be a kernel such as dpfda.kernels.Matern(1.5, 0.1), got {self.kernel!r}.")
+        if self.size is not None and (
+            isinstance(self.size, bool) or not isinstance(self.size, int | np.integer) or self.size < 1
+        ):
+            raise UsageError(f"size must be a whole number of functions, at least 1, got {self.size!r}.")
+        known = PAPERS[self.mechanism][1] if self.mechanism in PAPERS else ()
+        for parameter in ("kernel", "bandwidth", "eta"):
+            if getattr(self, parameter) is not None and parameter not in known:
+                able = ", ".join(repr(name) for name, (_, each) in PAPERS.items() if parameter in each)
+                raise UsageError(
+                    f"{parameter} is for mechanism {able}; {self.mechanism!r} does not use it. Leave it out"
+                    + (", or smooth after the noise, free: release_.kernel(h)." if parameter == "bandwidth" else ".")
+                )
+        if self.calibration != "exact" and self.mechanism not in PAPERS:
+            raise UsageError(
+                f"calibration={self.calibration!r} is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; "
+                f"{self.mechanism!r} is always calibrated exactly."
+            )
+        if self.edges is not None and (self.mechanism in PAPERS or self.size is not None):
+            raise UsageError(
+                "With edges the density is constant between them: leave size out, and mechanism at 'auto', 'gaussian' "
+                "or 'laplace'."
+            )
+
+    @property
+    def counted(self) -> bool:
+        """Whether the number of units is private, and so is released with noise too."""
+        return self.neighbours == ADD_REMOVE
+
+    @property
+    def cells(self) -> Cells:
+        return fine_cells(self.domain) if self.edges is None else cells_between(self.edges)
+
+
+@dataclass(frozen=True, eq=False)
+class DensityPlan:
+    """A design for a density, and the law of its noise, from public facts alone."""
+
+    request: DensityRequest
+    cells: Cells
+    design: DensityDesign
+    summary: Density
+    noise: Noise  # of the coordinates of density times volume, before smoothing
+    spends: Budget
+    reasons: tuple[tuple[str, str], ...]
+
+    @property
+    def n(self) -> int:
+        return int(self.request.n)
+
+    @property
+    def budget(self) -> Budget:
+        return self.request.budget
+
+    @property
+    def basis(self) -> Basis:
+        return self.design.basis
+
+    @property
+    def volume(self) -> float:
+        return math.prod(self.cells.domain.lengths)
+
+    @property
+    def noise_rms(self) -> float:
+        """The expected root mean square of the noise over the domain, before smoothing, in the units of the density."""
+        return float(np.sqrt(np.trace(self.basis.gram() * self.noise.variances))) / self.volume
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What should be known before anything is spent."""
+        return self.budget.warnings(self.n)
+
+    def table(self) -> tuple[tuple[str, float | None, str], ...]:
+        """Noise before smoothing of all mechanisms for the same request, least first; None where one cannot be used."""
+        rows: list[tuple[str, float | None, str]] = []
+        for name in (*OWN, *PAPERS):
+            chosen = name == self.design.name
+            try:
+                rows.append((name, (self if chosen else self._other(name)).noise_rms, "chosen" if chosen else ""))
+            except DpfdaError as error:
+                rows.append((name, None, str(error)))
+        return tuple(sorted(rows, key=lambda row: math.inf if row[1] is None else row[1]))
+
+    def _other(self, name: str) -> DensityPlan:
+        return plan_density(
+            replace(self.request, mechanism=name, size=None, kernel=None, bandwidth=None, eta=None, calibration="exact")
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        return {
+            "n": self.n,
+            "epsilon": self.budget.epsilon,
+            "delta": self.budget.delta,
+            "basis": self.basis.describe(),
+            "mechanism": self.design.name,
+            "noise": self.noise.describe(),
+            "noise_rms": self.noise_rms,
+            "spends": {"epsilon": self.spends.epsilon, "delta": self.spends.delta},
+            "reasons": dict(self.reasons),
+            "warnings": list(self.warnings),
+        }
+
+    def text(self, *more: tuple[str, str]) -> str:
+        """The plan for people, with more lines about what it would be applied to."""
+        lines = [
+            f"Plan for a density of {self.n} units at {self.budget}; no values read, nothing charged",
+            *(f"Warning: {warning}" for warning in self.warnings),
+            "",
+            f"  mechanism   {self.design.name}, {self.noise.text}",
+            f"  basis       {self.basis.describe()['family']}, {self.basis.size} function{'s' * (self.basis.size > 1)}",
+            f"  noise       {self.noise_rms:.4g} root mean square before smoothing; a uniform density is "
+            f"{1 / self.volume:.4g}",
+            *(f"  because     {name}: {how}" for name, how in self.reasons),
+            *(f"  {name:<11} {what}" for name, what in more),
+        ]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def plan_density(request: DensityRequest, *, counted_rows: bool = False) -> DensityPlan:
+    """The design that was asked for, or with "auto" the planner's own, by public facts alone.
+
+    `counted_rows` says that records begin with the number of units which they stand for.
+    """
+    cells = request.cells
+    design = _design(request, cells)
+    table, steps = integer_table(design.features)
+    # Under add-or-remove-one the first column is the count's.
+    summary = Density(
+        cells, table, design.decode / steps, design.mechanism.norm, counted_rows, design.least_diameter * steps
+    )
+    reach = longest(table, summary.norm) if request.counted else diameter(table, summary.norm)
+    sensitivity = Sensitivity(max(reach, summary.least), summary.norm, "the planned one")
+    # What needs no delta spends none: the guarantee is pure.
+    spends = Budget(request.budget.epsilon, 0.0) if design.mechanism.pure else request.budget
+    size = table.shape[1]
+    noise = design.mechanism.noise(calibrate(design.mechanism, sensitivity, spends, size=size), size)
+    if request.counted:
+        noise = noise.split_first()[1]
+    noise = scaled_noise(noise.scaled(1 / request.n), summary.decode_weights)
+    why = "stated by the user" if request.mechanism != "auto" else "the planner's own"
+    return DensityPlan(request, cells, design, summary, noise, spends, (*design.reasons, ("mechanism", why)))
+
+
+def _design(request: DensityRequest, cells: Cells) -> DensityDesign:
+    if request.mechanism not in PAPERS:
+        return own_density(
+            request.n,
+            request.budget,
+            cells,
+            neighbours=Unit("unit", request.neighbours).neighbours,
+            size=request.size,
+            mechanism=request.mechanism,
+            edges=request.edges is not None,
+        )
+    make, known = PAPERS[request.mechanism]
+    facts = papers.DensityFacts(
+        cells, int(request.n), request.budget, counted=request.counted, calibration=request.calibration
+    )
+    wishes: dict[str, Any] = {name: getattr(request, name) for name in known if name != "degree"}
+    if "degree" in known:
+        wishes["degree"] = None if request.size is None else int(request.size) - 1
+    return make(facts, **wishes)
