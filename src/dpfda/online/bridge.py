@@ -10,13 +10,14 @@ value of the private function ever appears.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import add, sub
 
 import numpy as np
 
 from dpfda.online.states import Arithmetic, Entries, Entry, Process
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # frozen in use: one is made for every query, and freezing costs a microsecond
 class Bridge:
     """The gap around a new point, seen from the nearer neighbour, `near <= far` away; in the time of the process.
 
@@ -49,10 +50,10 @@ class Bridge:
         process = self.process
         moved = process.move(self.near, self.arithmetic.exp(-self.near), near)
         onward = process.move(self.far, self.decay_far, moved)
-        rest = process.solve(self.root_far, tuple(x - y for x, y in zip(far, onward, strict=True)))
+        rest = process.solve(self.root_far, tuple(map(sub, far, onward)))
         known = process.solve(self.precision, process.timed(self.gain, rest))
-        w = process.solved(self.precision, tuple(x + y for x, y in zip(known, innovation, strict=True)))
-        return tuple(x + y for x, y in zip(moved, process.times(self.root_near, w), strict=True))
+        w = process.solved(self.precision, tuple(map(add, known, innovation)))
+        return tuple(map(add, moved, process.times(self.root_near, w)))
 
     def before(self, behind: Entry, ahead: Entry) -> Entries:
         """The innovation of the kernel's section at a record on the near side, by its distances to neighbour and point.
@@ -88,7 +89,7 @@ class Bridge:
         unit = (0.0,) * (process.size - 1) + (1.0,)
         straight = process.moved(ahead, self.arithmetic.exp(-ahead), unit)
         back = process.moved(self.far, self.decay_far, weights)
-        return tuple(x - y for x, y in zip(straight, back, strict=True))
+        return tuple(map(sub, straight, back))
 
     def _pull(self, root: Entries, behind: Entry, ahead: Entry) -> Entries:
         """`L^-1 A(ahead) Q(behind) e`: all terms of the product are positive, and L, scaled, is well-conditioned."""

@@ -14,7 +14,7 @@ from dpfda.mechanisms import SystemRandomness
 from dpfda.online.card import OnlineCard
 from dpfda.online.noise import NoiseAhead
 from dpfda.online.oracle import Oracle, law_in
-from dpfda.online.store import FORMAT, Store, as_store
+from dpfda.online.store import FORMAT, SqliteStore, Store, as_store
 from dpfda.releases import Certificate
 from dpfda.releases.files import from_dict, to_dict
 
@@ -86,7 +86,7 @@ def open_finite(release: Any, store: str | Path | Store | None) -> FiniteOracle:
 def open_store(store: str | Path | Store) -> Oracle | FiniteOracle:
     """An oracle over what a store holds, without any records: a finite release, or the answers given so far."""
     where = as_store(store)
-    if isinstance(store, Path | str) and not Path(where.name.removeprefix("sqlite:///")).is_file():
+    if isinstance(where, SqliteStore) and not where.path.is_file():
         raise DataError(f"No store {where.name!r}. Check the path.")
     header = where.header()
     if header is None:

@@ -105,7 +105,8 @@ def calibrated(
     """The least noise under which all answers together, up to a public number of them, meet the budget.
 
     Whitened, the answers are independent normal numbers of deviation `scale` around coordinates that move by
-    `sensitivity` at most, however many there are and however adaptively they were asked for. Added to that: a record's
+    `sensitivity` at most, however many there are and however adaptively they were asked for (shifts that are bounded
+    along every way the questions may go compose as fixed ones do: Smith and Thakurta 2022). Added to that: a record's
     own coordinates are computed up to a relative error and rounded, half a step of 2^-40 each; their exact sum is
     rounded once more, half a step of 2^-40 deviations for either neighbour. Weights on a lattice (`weight_step`, of n
     records) move the function by half a step each, for either neighbour.

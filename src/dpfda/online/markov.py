@@ -115,7 +115,7 @@ class MarkovEngine:
                 mass = self._mass_list[index]
                 totals = [total + mass * round(FINE * x) for total, x in zip(totals, added, strict=True)]
         step, ratio = self._step, self._ratio
-        return tuple(step * (to_lattice(t, ratio) + z) for t, z in zip(totals, noise, strict=True))
+        return tuple([step * (to_lattice(t, ratio) + z) for t, z in zip(totals, noise, strict=True)])
 
     def _one_inside(
         self, bridge: Bridge, place: float, left: float, point: float, right: float, forward: bool

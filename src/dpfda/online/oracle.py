@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -97,8 +98,14 @@ class Oracle:
         raise TypeError("An oracle cannot be copied or pickled: two copies would answer the same question twice.")
 
     def _fresh(self) -> Engine:
-        engine = RowEngine if self._law.line is None else MarkovEngine
-        return engine(self._law, self._sections, self._noise)
+        engine: Engine | None = None
+        with suppress(Exception):
+            kind = RowEngine if self._law.line is None else MarkovEngine
+            engine = kind(self._law, self._sections, self._noise)
+        if engine is None:
+            # Records were read, so nothing more is said.
+            raise ReleaseFailed
+        return engine
 
     def _guard(self) -> threading.RLock:
         if self._process != os.getpid():

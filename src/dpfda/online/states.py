@@ -66,7 +66,8 @@ def moments(h: float, top: int) -> Entries:
         return tuple(found)
     # A series of positive terms for the last, and by parts downwards, where all terms are positive.
     last = 1.0
-    for k in range(top + (8 if z < 0.01 else _TERMS), top + 1, -1):
+    # Terms of z / (top + 2) at most each, down to 1e-17 of the first.
+    for k in range(top + (4 if z < 1e-5 else 8 if z < 0.01 else _TERMS), top + 1, -1):
         last = 1.0 + last * z / k
     found = [last * decay / (top + 1)]
     for k in range(top, 0, -1):

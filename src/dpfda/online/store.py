@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -27,6 +27,7 @@ CREATE TABLE IF NOT EXISTS answers (number INTEGER PRIMARY KEY, point BLOB NOT N
 _INHERITED: list[sqlite3.Connection] = []
 
 
+@runtime_checkable
 class Store(Protocol):
     """One writer at a time; what was committed is never changed."""
 
@@ -87,13 +88,13 @@ class SqliteStore:
     """A file; write-ahead log, synchronous at every commit, a connection of its own in every process."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._process = -1
         self._connection: sqlite3.Connection | None = None
 
     @property
     def name(self) -> str:
-        return f"{PREFIX}{self._path}"
+        return f"{PREFIX}{self.path}"
 
     def header(self) -> dict[str, Any] | None:
         with self._troubles():
@@ -150,7 +151,7 @@ class SqliteStore:
             return self._connection
         if self._connection is not None:
             _INHERITED.append(self._connection)
-        connection = sqlite3.connect(self._path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         self._prepare(connection)
         self._connection, self._process = connection, os.getpid()
         return connection
@@ -191,6 +192,17 @@ def as_store(store: str | Path | Store | None) -> Store:
             return SqliteStore(Path(store.removeprefix(PREFIX)))
         raise UsageError(f"A store is named 'sqlite:///oracle.db', a Path, or None for memory, got {store!r}.")
     return SqliteStore(store) if isinstance(store, Path) else store
+
+
+def header_of(store: str | Path | Store | None) -> dict[str, Any] | None:
+    """What a store is bound to; None if it is new, or not there at all, in which case nothing is made."""
+    where = as_store(store)
+    if isinstance(where, SqliteStore) and not where.path.is_file():
+        return None
+    header = where.header()
+    if not isinstance(store, Store):
+        where.close()
+    return header
 
 
 def check_header(found: dict[str, Any], expected: dict[str, Any], name: str) -> None:
