@@ -220,10 +220,11 @@ def figure_9(setting: Setting) -> Outcome:
     from matplotlib.figure import Figure
 
     randomness = SeededRandomness(setting.seed)
-    figure = Figure(figsize=(16, 12), layout="constrained")
-    leave_room(figure)
     found = regions(setting)
-    panels = figure.subplots(4, 5, sharex=True).ravel()
+    lines = len(found) // 5 + 1  # one place is left for the legend
+    figure = Figure(figsize=(16, 3 * lines), layout="constrained")
+    leave_room(figure)
+    panels = figure.subplots(lines, 5, sharex=True).ravel()
     rows: list[tuple[object, ...]] = []
     ages = PLACES[:, 0] * found[0].edges[-1]
     for ax, deaths in zip(panels, setting.track(found, "regions"), strict=False):

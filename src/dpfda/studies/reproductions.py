@@ -15,6 +15,7 @@ HOMES: dict[str, tuple[str, str]] = {
     "awan-table-2": ("awan_tables", "Table 2 of Awan et al.: subspace distance of private components"),
     "hall-figure-1": ("hall_figures", "Figure 1 of Hall et al.: a density with noise of its own kernel"),
     "hall-figure-2": ("hall_figures", "Figure 2 of Hall et al.: a density with noise of a Sobolev space"),
+    "hall-figure-3": ("hall_machine", "Figure 3 of Hall et al.: a kernel machine before and after its noise"),
     "lin-covariance": ("lin_covariance", "Appendix C.1 of Lin and Reimherr: private covariance functions, simulated"),
     "lin-figure-1": ("lin_figures", "Figure 1 of Lin and Reimherr: safe selection against cross-validation"),
     "lin-figure-2": ("lin_figures", "Figure 2 of Lin and Reimherr: errors of the mechanisms against n"),
