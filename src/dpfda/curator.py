@@ -49,6 +49,7 @@ class Curator:
     randomness: Randomness | None = None  # None: the operating system's
     reading: Reading = field(default_factory=Reading)
     chosen: tuple[tuple[str, str], ...] = ()  # how each public parameter came about, for the card
+    warnings: tuple[str, ...] = ()  # what the card has to say first, beyond what follows from budget and randomness
 
     def __post_init__(self) -> None:
         if self.randomness is not None and not isinstance(getattr(self.randomness, "private", None), bool):
@@ -204,7 +205,7 @@ class Curator:
             randomness="system, exact integer samplers" if is_private(randomness) else NOT_PRIVATE,
             recorded=self.recorded,
             software=_software(),
-            warnings=(*stamp, *_warnings(terms.budget, public, randomness)),
+            warnings=(*stamp, *self.warnings, *_warnings(terms.budget, public, randomness)),
             nominal=bool(stamp),
             shrunk_by=_shrunk_by(terms),
             bounded=terms.summary.bounded,

@@ -14,10 +14,11 @@ from dpfda.bases import Domain, as_domain
 from dpfda.curator import Curator, Order
 from dpfda.errors import DataError, UsageError
 from dpfda.estimators.density_online import hold_density
-from dpfda.estimators.held import Held, open_held
+from dpfda.estimators.held import GIVEN, Held, open_held
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import Randomness
 from dpfda.online import FiniteOracle, Oracle, Store, header_of, open_finite, open_store
+from dpfda.planner.bandwidth import private_bandwidth
 from dpfda.planner.density_plan import DensityPlan, DensityRequest, plan_density
 from dpfda.planner.density_windows import Bandwidth
 from dpfda.privacy import REPLACE, Budget, Ledger, Unit
@@ -30,6 +31,9 @@ from dpfda.summaries import Public
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
+
+
+PRIVATE = "private-iqr"
 
 
 class DensityFunction(BaseEstimator):  # type: ignore[misc]
@@ -46,7 +50,8 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
         et al.), "iclp-qr", "frl" and "bernstein" (Lin and Reimherr).
     size : number of basis functions, None for the planner's choice.
     kernel, bandwidth : of the papers' kernel estimates: a kernel, or for theirs a number, one for each side, or for
-        "gp" a matrix; None for `n^(-1/(4+d))` in the units of the points.
+        "gp" a matrix; None for `n^(-1/(4+d))` in the units of the points; "private-iqr" for Scott's rule of a private
+        interquartile range, charged with `bandwidth_epsilon` on top of epsilon.
     eta : the power of the kernel in "iclp-qr".
     calibration : "exact", or "published" for the papers' own noise scales, which are larger.
     answers : how many points will ever be answered online with mechanism "gp"; None for as many as there is room for.
@@ -70,6 +75,7 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
 
     _held: Held | None = None
     _released: DensityRelease | None = None
+    _opened = False
 
     def __init__(
         self,
@@ -83,7 +89,8 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
         mechanism: str = "auto",
         size: int | None = None,
         kernel: Kernel | None = None,
-        bandwidth: Bandwidth | None = None,
+        bandwidth: Bandwidth | str | None = None,
+        bandwidth_epsilon: float | None = None,
         eta: float | None = None,
         calibration: str = "exact",
         answers: int | None = None,
@@ -105,6 +112,7 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
         self.size = size
         self.kernel = kernel
         self.bandwidth = bandwidth
+        self.bandwidth_epsilon = bandwidth_epsilon
         self.eta = eta
         self.calibration = calibration
         self.answers = answers
@@ -118,9 +126,9 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
 
     def plan(self, n: int) -> DensityPlan:
         """What a fit on n units would do and how large its noise would be; reads no data and costs nothing."""
-        return self._plan(n, counted_rows=False)
+        return self._plan(n, self._bandwidth, counted_rows=False)
 
-    def _plan(self, n: int, *, counted_rows: bool) -> DensityPlan:
+    def _plan(self, n: int, bandwidth: Bandwidth | None, *, counted_rows: bool) -> DensityPlan:
         return plan_density(
             DensityRequest(
                 n=n,
@@ -131,7 +139,7 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
                 size=self.size,
                 edges=self.edges,
                 kernel=self.kernel,
-                bandwidth=self.bandwidth,
+                bandwidth=bandwidth,
                 eta=self.eta,
                 calibration=self.calibration,
             ),
@@ -146,19 +154,51 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
         with all of them. `counts` says how many people each row stands for, one point each: deaths by age need no row
         for every death.
         """
-        plan, order = self._order(X, counts, units)
-        held = (
-            hold_density(plan, order, answers=self.answers)
-            if self.mechanism == "gp" and self.neighbours == REPLACE
-            else None
-        )
+        plan, order = self._order(X, counts, units, self._bandwidth)
+        if isinstance(self.bandwidth, str):
+            choice = private_bandwidth(
+                order.curator,
+                plan.cells,
+                plan.n,
+                epsilon=float(self.bandwidth_epsilon or 0.0),
+                counted=counts is not None,
+            )
+            self.bandwidth_choice_ = choice
+            plan, order = self._order(X, counts, units, choice.widths, (("bandwidth", choice.because),), choice.epsilon)
+        by_points = self.mechanism == "gp" and self.neighbours == REPLACE
+        held = hold_density(plan, order, answers=self.answers) if by_points else None
         order.charge()
+        self._opened = False
         self._held, self._released = held, None if held is not None else order.draw()
         self.plan_ = plan
         self.n_features_in_ = plan.cells.domain.dimension
         return self
 
-    def _order(self, X: Any, counts: object, units: object) -> tuple[DensityPlan, Order]:
+    @property
+    def _bandwidth(self) -> Bandwidth | None:
+        """The bandwidth to check a plan with: the stated one, or any before a private one is bought."""
+        if not isinstance(self.bandwidth, str):
+            if self.bandwidth_epsilon is not None:
+                raise UsageError("bandwidth_epsilon goes with bandwidth='private-iqr'. Leave it out.")
+            return self.bandwidth
+        if self.bandwidth != PRIVATE or self.bandwidth_epsilon is None or self.neighbours != REPLACE:
+            raise UsageError(
+                f"A bandwidth is a number, one for each side, a matrix, None for a rule, or {PRIVATE!r}, which takes "
+                f"bandwidth_epsilon=... of its own and 'replace-one'; got {self.bandwidth!r} with bandwidth_epsilon="
+                f"{self.bandwidth_epsilon!r} and {self.neighbours!r}."
+            )
+        Budget(self.bandwidth_epsilon, 0.0)  # refuses what is none
+        return tuple(length / 10 for length in self._domain().lengths)
+
+    def _order(
+        self,
+        X: Any,
+        counts: object,
+        units: object,
+        bandwidth: Bandwidth | None,
+        reasons: tuple[tuple[str, str], ...] = (),
+        paid: float = 0.0,
+    ) -> tuple[DensityPlan, Order]:
         """The plan for these points and what would be released of them; not charged yet."""
         reading = Reading(batch_rows=self.batch_rows, workers=self.workers, progress=self.progress)
         domain = self._domain()
@@ -166,7 +206,7 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
         counted = counts is not None
         unit = Unit(records.unit or ("person" if counted else "row"), self.neighbours)
         planned, n = self._sizes(records, unit, counted)
-        plan = self._plan(planned, counted_rows=counted)
+        plan = self._plan(planned, bandwidth, counted_rows=counted)
         public = Public(
             unit=unit,
             n=n,
@@ -192,8 +232,12 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
                     "cells",
                     f"{plan.cells.size}, {'equal' if self.edges is None else 'between edges stated by the user'}",
                 ),
+                *reasons,
                 *plan.reasons,
             ),
+            warnings=()
+            if not paid
+            else (f"The bandwidth cost epsilon = {paid:g} on top: together they cost {paid + plan.spends.epsilon:g}.",),
         )
         order = curator.order(
             plan.summary,
@@ -208,8 +252,10 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
     @property
     def release_(self) -> DensityRelease:
         """The released density; a Gaussian process that was fitted is drawn here, unless it was opened in a store."""
-        if self._held is not None and self._released is None:
-            self._released = self._held.whole()
+        if self._held is not None:
+            self._released, self._held = self._held.whole(), None
+        if self._opened:
+            raise UsageError(GIVEN)
         if self._released is None:
             raise AttributeError("There is no release yet: fit the estimator first.")
         return self._released
@@ -226,12 +272,18 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
         """
         if X is None:
             if self._held is not None:
-                return self._held.online(store)
+                oracle = self._held.online(store)
+                self._held, self._opened = None, True
+                return oracle
             return open_finite(self.release_, store)
         found = header_of(store)
         if self.mechanism != "gp":
             return open_store(store) if found is not None else self.fit(X, counts=counts, units=units).open(store)  # type: ignore[arg-type]
-        plan, order = self._order(X, counts, units)
+        if isinstance(self.bandwidth, str):
+            raise UsageError(
+                "A bandwidth that is bought would be another one each time: fit first, then open the store."
+            )
+        plan, order = self._order(X, counts, units, self.bandwidth)  # type: ignore[arg-type]
         held = hold_density(plan, order, answers=self.answers)
         if found is None:
             order.charge()

@@ -13,6 +13,12 @@ from dpfda.errors import ReleaseFailed, UsageError
 from dpfda.mechanisms import Randomness
 from dpfda.online import Facts, OnlineLaw, Oracle, Sections, Store, open_online
 
+GIVEN = (
+    "This fit was given out already, and one charge pays for one noise: another version of the same function would be "
+    "a second release. To go on with a store, open it with the points, est.open(store, points), which is free; to get "
+    "a new release, fit again, which is charged."
+)
+
 
 @dataclass(eq=False, repr=False)
 class Held:
@@ -28,26 +34,26 @@ class Held:
     facts: Facts
     randomness: Randomness | None
     _lock: Any = field(default_factory=threading.Lock)
-    _taken: str = ""
+    _taken: bool = False
 
     def whole(self) -> Any:
         """The release in its basis."""
-        self._take("given out as release_")
-        return self.order.draw()
+        with self._lock:
+            self._check()
+            self._taken = True  # also if it fails: nobody knows what was drawn
+            return self.order.draw()
 
     def online(self, store: str | Path | Store | None) -> Oracle:
         """Answers point by point, kept in a store."""
-        self._take("opened in a store")
-        return open_held(self, store)
-
-    def _take(self, how: str) -> None:
         with self._lock:
-            if self._taken:
-                raise UsageError(
-                    f"This fit was {self._taken} already, and one charge pays for one noise: another version of the "
-                    "same function would be a second release. Fit again, which is charged again."
-                )
-            self._taken = how
+            self._check()
+            oracle = open_held(self, store)
+            self._taken = True
+            return oracle
+
+    def _check(self) -> None:
+        if self._taken:
+            raise UsageError(GIVEN)
 
     def __getstate__(self) -> object:
         raise TypeError("Records that wait for their release cannot be copied or pickled.")

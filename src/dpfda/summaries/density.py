@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -101,8 +102,12 @@ class Density(Summary):
 
     def moves(self, public: Public, card_n: float) -> str:
         if public.unit.size_is_public:
-            return "moves the whole of its point, or of its several points together, to any other place of the domain"
-        return "adds its point, or its several points together, with the weight of one"
+            return f"moves at most 1/{card_n:.0f} of all points from anywhere to anywhere"
+        return "adds its point, or its several points together as one, anywhere"
+
+    def noise_rms(self, decoded: Decoded, basis: Basis) -> float:
+        # Coordinates are those of the density times the volume.
+        return Summary.noise_rms(self, decoded, basis) / math.prod(self.cells.domain.lengths)
 
     def publish(
         self, decoded: Decoded, public: Public, basis: Basis, certificate: Certificate, *, smoothing: str
