@@ -19,7 +19,7 @@ from dpfda.releases.density_frame import frame_of, mesh_axes, on_mesh
 from dpfda.releases.density_projection import proper
 from dpfda.releases.density_smoothing import density_smoothing
 
-ETAS = {1: (1.01, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0), 2: (1.01, 1.05, 1.1, 1.25)}
+ETAS = {1: (1.01, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0), 2: (1.05, 1.25, 1.5, 2.0)}
 POINTS = {1: 2048, 2: 128}  # of the rule that integrates, along each side
 
 

@@ -116,12 +116,11 @@ class DensityRelease:
     def estimated_error(self) -> float:
         """Estimated root mean square distance over the domain from the density that the people were drawn from.
 
-        It counts noise, smoothing and, unless the smoothing is "none", the sampling of people, before the projection,
-        which can only lower it. Not counted: what is rougher than the basis, and clipping to the domain.
+        It counts noise, smoothing and, unless the smoothing is "none", the sampling of people, if the density is as
+        smooth as the weights take it to be; before the projection, which can only lower it. Not counted: what is
+        rougher than the basis, and clipping to the domain.
         """
-        frame, weights = self.frame, self.smoothing.weights
-        left = float(weights**2 @ (frame.noise_variances + frame.sampling_variances))
-        risk = max(self.smoothing.risk, left)
+        frame, risk = self.frame, self.smoothing.risk
         if not frame.basis.orthonormal:
             gram = frame.basis.gram().diagonal()
             risk *= float(gram @ frame.noise_variances / frame.noise_variances.sum())

@@ -28,36 +28,35 @@ def density_smoothing(name: str, noisy: Array, noise: Noise, basis: Basis, n: fl
     """
     if name == "none":
         return Smoothing("none", np.ones(basis.size), float(noise.variances.sum()))
-    frame = frame_of(noisy, noise.variances, basis, n)
-    return smoothing_of(name, frame)
+    return smoothing_of(name, frame_of(noisy, noise.variances, basis, n))
 
 
 def smoothing_of(name: str, frame: Frame) -> Smoothing:
     """A smoothing of coordinates in a frame: of one family, or with "auto" averaged over anisotropic ridges."""
-    # Sampling is noise as any other, but that nobody can see its law; near enough, its variance is that of the data.
+    # Sampling is noise as any other; nobody can see its law, but its variance is, near enough, that of the data.
     variances = np.where(frame.known, 0.0, frame.noise_variances + frame.sampling_variances)
-    frequencies = frame.basis.frequencies
-    if name != "auto" or not frequencies.any():
-        # Coordinates that are places are not shrunk.
-        return smooth(name if frequencies.any() or name != "auto" else "none", frame.noisy, variances, frequencies)
-    weights = np.where(frame.known, 1.0, ridges(frame.basis))
-    return averaged(weights, frame.noisy, variances)
+    if not frame.basis.frequencies.any():
+        name, weights = _known(name), np.ones(frame.basis.size)  # coordinates that are places are not shrunk
+    elif name == "auto":
+        weights = averaged(np.where(frame.known, 1.0, ridges(frame.basis)), frame.noisy, variances)
+    else:
+        weights = smooth(name, frame.noisy, variances, frame.basis.frequencies).weights
+    weights = np.where(frame.known, 1.0, weights)
+    # Weights h are best where signals have the variance h/(1-h) v; the error is then h v. An unbiased estimate of it
+    # would be the sum of far more noise than there is error, most of it from functions that were taken out.
+    return Smoothing(name, weights, float(weights @ variances))
 
 
-def averaged(weights: Array, noisy: Array, variances: Array) -> Smoothing:
+def _known(name: str) -> str:
+    return smooth(name, np.ones(1), np.ones(1), np.zeros(1)).name
+
+
+def averaged(weights: Array, noisy: Array, variances: Array) -> Array:
     """The mean of candidates, each with weight `exp(-risk / (t v))` (Leung and Barron 2006), (m, size) -> (size,)."""
-    risks = (1 - weights) ** 2 @ noisy**2 + 2 * weights @ variances - variances.sum()
-    cautious = risks + 2 * (CARE.caution - 1) * weights @ variances
-    shares = np.exp(-(cautious - cautious.min()) / (CARE.temperature * variances.mean()))
-    shares /= shares.sum()
-    counted = shares > 1e-9  # the others cannot be seen in the mean
-    shares, weights = shares[counted] / shares[counted].sum(), weights[counted]
-    mean = np.clip(shares @ weights, 0.0, 1.0)
-    # Shares depend on the coordinates too: Stein's identity adds these two terms, as in smoothing.smooth.
-    spread = weights - mean
-    moving = 4 / CARE.temperature * variances / variances.mean()
-    chosen = -(shares @ spread**2) - moving * (shares @ (spread * (1 - weights) ** 2))
-    return Smoothing("auto", mean, float(shares @ risks[counted] + chosen @ noisy**2))
+    # Of the unbiased risk; noise that is kept counts somewhat more, since too much of it costs more than too little.
+    risks = (1 - weights) ** 2 @ noisy**2 + 2 * CARE.caution * weights @ variances
+    shares = np.exp(-(risks - risks.min()) / (CARE.temperature * variances.mean()))
+    return np.clip(shares @ weights / shares.sum(), 0.0, 1.0)
 
 
 def ridges(basis: Basis) -> Array:
