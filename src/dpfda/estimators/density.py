@@ -156,13 +156,8 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
         """
         plan, order = self._order(X, counts, units, self._bandwidth)
         if isinstance(self.bandwidth, str):
-            choice = private_bandwidth(
-                order.curator,
-                plan.cells,
-                plan.n,
-                epsilon=float(self.bandwidth_epsilon or 0.0),
-                counted=counts is not None,
-            )
+            cost = float(self.bandwidth_epsilon or 0.0)  # which has been checked
+            choice = private_bandwidth(order.curator, plan.cells, plan.n, epsilon=cost, counted=counts is not None)
             self.bandwidth_choice_ = choice
             plan, order = self._order(X, counts, units, choice.widths, (("bandwidth", choice.because),), choice.epsilon)
         by_points = self.mechanism == "gp" and self.neighbours == REPLACE
@@ -278,16 +273,29 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
             return open_finite(self.release_, store)
         found = header_of(store)
         if self.mechanism != "gp":
-            return open_store(store) if found is not None else self.fit(X, counts=counts, units=units).open(store)  # type: ignore[arg-type]
+            return self.fit(X, counts=counts, units=units).open(store) if found is None else self._opened_again(store)
         if isinstance(self.bandwidth, str):
             raise UsageError(
                 "A bandwidth that is bought would be another one each time: fit first, then open the store."
             )
-        plan, order = self._order(X, counts, units, self.bandwidth)  # type: ignore[arg-type]
+        plan, order = self._order(X, counts, units, self.bandwidth)
         held = hold_density(plan, order, answers=self.answers)
         if found is None:
             order.charge()
         return open_held(held, store)
+
+    def _opened_again(self, store: Any) -> Oracle | FiniteOracle:
+        """The release that a store holds, if it is the one that this estimator would make."""
+        oracle = open_store(store)
+        card, budget = oracle.certificate, Budget(self.epsilon, self.delta)
+        here = (self.dataset, self._domain().sides, budget.epsilon, self.neighbours)
+        if (card.dataset, card.domain, card.epsilon, card.neighbours) != here or card.delta > budget.delta:
+            oracle.close()
+            raise UsageError(
+                f"The store holds another release: the {card.what} of {card.dataset!r}, {card.guarantee}. Open it as it "
+                "was made, or name a new store."
+            )
+        return oracle
 
     def __getstate__(self) -> Any:
         # Copies and pickles get what was released, and no records that wait.
