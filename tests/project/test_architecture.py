@@ -21,6 +21,7 @@ LAYERS = [
     "mechanisms",
     "releases",
     "records",
+    "machines",
     "summaries",
     "planner",
     "curator",
@@ -29,7 +30,7 @@ LAYERS = [
     "studies",
     "apps",
 ]
-PRIVATE = {"mechanisms", "records", "summaries", "planner", "curator", "online", "estimators", "studies", "apps"}
+PRIVATE = {"mechanisms", "records", "machines", "summaries", "planner", "curator", "online", "estimators", "studies", "apps"}
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
 
