@@ -216,12 +216,27 @@ def plan_machine(request: MachineRequest) -> MachinePlan:
         raise UsageError("features=None, the exact minimiser, is released with mechanism='gp': noise at asked points.")
     if request.budget.pure:
         return _planned(request, "k-norm", "pure epsilon asks for K-norm noise")
+    gaussian = _planned(request, "gaussian", "delta > 0 allows Gaussian noise, and the least error is expected of it")
+    if request.domain.dimension > LOW:
+        return gaussian
     # Compared at the same penalty, which else would aim at the same noise.
-    first = _planned(request, "gaussian", "delta > 0 allows Gaussian noise, and it is the least in the function")
-    pure = _planned(
-        replace(request, penalty=first.penalty), "k-norm", "the least noise in the function, and it is pure"
-    )
-    return first if first.noise_rms <= pure.noise_rms else _planned(request, "k-norm", dict(pure.reasons)["mechanism"])
+    pure = _planned(replace(request, penalty=gaussian.penalty), "k-norm", "")
+    if _error(gaussian) <= _error(pure):
+        return gaussian
+    return _planned(request, "k-norm", "the least error is expected of it, and it needs no delta: pure epsilon")
+
+
+def _error(plan: MachinePlan) -> float:
+    """Squared noise in the function, and what the features leave of the kernel times a typical function's square."""
+    total = _variance(plan.request.known_kernel, plan.request.domain)
+    lost = max(1 - float(plan.basis.gram().trace()) / total, 0.0)
+    return plan.noise_rms**2 + lost * (TYPICAL * plan.request.loss.scale) ** 2
+
+
+def _variance(kernel: Kernel, domain: Domain) -> float:
+    """The value of a kernel at the middle of the domain."""
+    middle = np.array(domain.sides).mean(axis=1)[None]
+    return float(kernel(middle, middle)[0, 0])
 
 
 def _planned(request: MachineRequest, mechanism: str | Mechanism, why: str) -> MachinePlan:

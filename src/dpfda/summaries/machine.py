@@ -149,7 +149,7 @@ class Machine(Summary):
         because = (
             f"the minimiser moves by at most {exact}, {RADIUS} steps, with slopes M = {self.loss.lipschitz:g}, "
             f"features no longer than {self.reach:.6g}, penalty {self.penalty:.6g}; the solver is proven to stop "
-            f"within {tolerance / moved:.2%} of that for either data set; rounding adds up to {math.sqrt(4 * basis.size):.3g}"
+            f"within {tolerance / moved:.2%} of that for either data set; rounding adds {math.sqrt(4 * basis.size):.3g}"
         )
         return (Sensitivity(longest, L2(), because),)
 
