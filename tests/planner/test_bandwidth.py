@@ -12,6 +12,8 @@ from dpfda.bases import Domain
 from dpfda.mechanisms import SeededRandomness
 from dpfda.mechanisms.choice import choose, rate_of
 from dpfda.planner.bandwidth import Quartiles, private_bandwidth, scott
+from dpfda.planner.density_papers import DensityFacts, gp
+from dpfda.privacy import Budget
 from dpfda.records import as_curves
 from dpfda.records.points import MASS, cells_between, equal_cells, fine_cells
 from dpfda.records.reading import Reading
@@ -80,6 +82,14 @@ def test_all_units_in_one_place_have_its_width_at_most():
     assert scores.wholes[best] == 0
     assert sum(score == 0 for score in scores.wholes) == 1
     assert selection.range_of(best) == pytest.approx(10 / 256 / 2)
+
+
+def test_no_width_is_too_narrow_for_a_kernel_estimate():
+    curator = Curator(masses(np.full((5000, 1), 3.3), LINE), 5000, seed=4)
+    choice = private_bandwidth(curator, LINE, 5000, epsilon=5.0, counted=False)
+    assert scott(choice.ranges, 5000)[0] < 10 / 200
+    assert choice.widths == (10 / 200,)
+    gp(DensityFacts(LINE, 5000, Budget(1.0, 0.1)), bandwidth=choice.widths)
 
 
 def test_the_best_pair_holds_the_quartiles():

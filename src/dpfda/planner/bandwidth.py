@@ -9,6 +9,7 @@ import numpy as np
 
 from dpfda.arrays import Array, Integers
 from dpfda.mechanisms.choice import Scores
+from dpfda.planner.density_windows import NARROWEST
 from dpfda.privacy import Budget
 from dpfda.records import Curves
 from dpfda.records.points import MASS, Cells, cell_masses
@@ -117,7 +118,8 @@ class BandwidthChoice:
 def private_bandwidth(curator: Chooser, cells: Cells, n: int, *, epsilon: float, counted: bool) -> BandwidthChoice:
     """Hall et al., 4.1.2: a bandwidth for each side by a private interquartile range, charged to the ledger.
 
-    Pure epsilon in equal parts for the sides, on top of what the density costs; the number of units is public.
+    Pure epsilon in equal parts for the sides, on top of what the density costs; the number of units is public. No width
+    is below a 200th of its side.
     """
     share = Budget(epsilon / len(cells.shape), 0.0)
     ranges, cards = [], []
@@ -126,7 +128,10 @@ def private_bandwidth(curator: Chooser, cells: Cells, n: int, *, epsilon: float,
         index, card = curator.choose(selection, budget=share)
         ranges.append(selection.range_of(index))
         cards.append(card)
-    return BandwidthChoice(scott(tuple(ranges), n), tuple(ranges), epsilon, tuple(cards))
+    # What came out may be narrower than any kernel estimate can be: that is mended afterwards, free.
+    lengths = cells.domain.lengths
+    widths = tuple(max(w, NARROWEST * length) for w, length in zip(scott(tuple(ranges), n), lengths, strict=True))
+    return BandwidthChoice(widths, tuple(ranges), epsilon, tuple(cards))
 
 
 def scott(ranges: tuple[float, ...], n: int) -> tuple[float, ...]:

@@ -89,7 +89,7 @@ def sobolev(facts: DensityFacts, *, bandwidth: Bandwidth | None = None, size: in
     Features are the coordinates of a section in the eigenfunctions of that noise, over its deviations: their length is
     the norm of the section in the Sobolev space.
     """
-    widths = widths_of(bandwidth, facts.n, facts.domain.dimension)
+    widths = widths_of(bandwidth, facts.n, facts.domain)
     each = tuple(Exponential(width) for width in widths)
     most = None if len(each) == 1 else SOBOLEV_PRODUCTS
     basis, eigenvalues = spectral_basis(

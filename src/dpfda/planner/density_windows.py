@@ -23,6 +23,7 @@ Bandwidth = float | Sequence[float] | Sequence[Sequence[float]] | Array
 SMALLEST = 1e-13  # of the largest eigenvalue: beyond it double precision knows nothing of the kernel
 MOST_FUNCTIONS = {1: 512}  # of a kernel's basis on an interval
 MOST_PRODUCTS = 1600  # on a box
+NARROWEST = 1 / 200  # of a side: a bandwidth below it has more eigenfunctions than are computed
 LANDMARKS = 400  # for a kernel that is no product over the sides of a box
 
 
@@ -46,10 +47,11 @@ def window(domain: Domain, n: int, *, bandwidth: Bandwidth | None, kernel: Kerne
             raise UsageError("State kernel or bandwidth, not both: a kernel of one's own brings its ranges.")
         return Window(kernel, mass_of(kernel, domain.dimension), f"{kernel}, stated by the user")
     if bandwidth is None:
-        width = float(n) ** (-1 / (4 + domain.dimension))
+        width = widths_of(None, n, domain)[0]
         made = _family(family, (width,) * domain.dimension)
         return Window(made, mass_of(made, domain.dimension), f"{family}, n^(-1/(4+d)) = {width:.4g} in all directions")
     widths = _widths(bandwidth, domain.dimension)
+    _check_wide(tuple(np.sqrt(np.diag(widths)) if widths.ndim == 2 else widths), domain)
     if widths.ndim == 2:
         if family != "gaussian":
             raise UsageError(
@@ -62,14 +64,26 @@ def window(domain: Domain, n: int, *, bandwidth: Bandwidth | None, kernel: Kerne
     return Window(made, mass_of(made, domain.dimension), f"{family}, bandwidth {told} stated by the user")
 
 
-def widths_of(bandwidth: Bandwidth | None, n: int, dimension: int) -> tuple[float, ...]:
+def widths_of(bandwidth: Bandwidth | None, n: int, domain: Domain) -> tuple[float, ...]:
     """One bandwidth for each side, stated or by the rule; a matrix has none."""
     if bandwidth is None:
-        return (float(n) ** (-1 / (4 + dimension)),) * dimension
-    widths = _widths(bandwidth, dimension)
+        widths = np.full(domain.dimension, float(n) ** (-1 / (4 + domain.dimension)))
+    else:
+        widths = _widths(bandwidth, domain.dimension)
     if widths.ndim == 2:
         raise UsageError("This mechanism needs a bandwidth for each side, not a matrix.")
+    _check_wide(tuple(widths), domain)
     return tuple(widths.tolist())
+
+
+def _check_wide(widths: tuple[float, ...], domain: Domain) -> None:
+    for width, length in zip(widths, domain.lengths, strict=True):
+        # A shade less, for a width that was made from this very bound.
+        if width < NARROWEST * length * (1 - 1e-9):
+            raise UsageError(
+                f"A bandwidth of {width:.4g} is too narrow for a side of length {length:g}: it must be at least "
+                f"{NARROWEST * length:.4g}. The rule n^(-1/(4+d)) is in the units of the points: state bandwidth=..."
+            )
 
 
 def _family(family: str, widths: tuple[float, ...]) -> Kernel:

@@ -31,8 +31,8 @@ WISHES: dict[str, dict[str, Any]] = {
 }
 # What the best of each mechanism is taken from; the distances decide, which nobody could know.
 TUNED: dict[str, tuple[dict[str, Any], ...]] = {
-    "ICLP-QR": tuple({"eta": eta} for eta in (1.0001, 1.001, 1.01, 1.02, 1.05, 1.1, 1.2)),
-    "FRL": tuple({"size": size} for size in (3, 5, 8, 10, 12, 15, 18, 22, 26, 30, 40)),
+    "ICLP-QR": tuple({"eta": eta} for eta in (1.000001, 1.0001, 1.001, 1.01, 1.02, 1.05, 1.1, 1.2)),
+    "FRL": tuple({"size": size} for size in (3, 5, 8, 10, 12, 15, 18, 22, 26, 30, 40, 60)),
     "Bernstein": tuple({"degree": degree} for degree in (5, 10, 20, 40, 80)),
 }
 NARROWER = (1.0, 0.5, 0.25)  # bandwidths that are tried too, in units of the rule's
