@@ -23,6 +23,27 @@ import dpfda
 SERVER = "import sys; from dpfda.apps.serve_command import serve; serve(sys.argv[1:])"
 
 
+# A live oracle: a density of 10,000 people, drawn where it is asked, its store in the folder.
+ORACLE = """
+import sys
+import numpy as np
+from dpfda import Budget
+from dpfda.apps.service import Limits, make_app, run
+from dpfda.bases.domain import as_domain
+from dpfda.kernels import Matern
+from dpfda.online import Facts, Sections, calibrated, open_online
+
+kernel, n = Matern(1.5, rho=0.3), 10_000
+law = calibrated(
+    kernel, as_domain((0.0, 1.0)), sensitivity=2**0.5 / n, moved=2 / n, budget=Budget(epsilon=1.0, delta=1e-6)
+)
+facts = Facts("density", "simulated", "person", False, "replace-one", n, "sections differ by sqrt(2) at most")
+people = np.random.default_rng(0).uniform(0, 1, n)
+oracle = open_online(Sections.counted(people, 1 / n, kernel), law, f"sqlite:///{sys.argv[1]}/live.db", facts=facts)
+run(make_app({"live": oracle}, limits=Limits(online_rate=1e6)), port=0)
+"""
+
+
 @dataclass
 class Outcome:
     """What a load of requests came to."""
@@ -38,9 +59,9 @@ class Outcome:
         return float(np.quantile(self.times, share)) * 1000 if self.times else float("nan")
 
 
-def start(folder: Path, *options: str) -> tuple[subprocess.Popen[str], int]:
+def start(folder: Path, *options: str, code: str = SERVER) -> tuple[subprocess.Popen[str], int]:
     """The service in a process of its own, and its port."""
-    command = [sys.executable, "-c", SERVER, str(folder), "--port", "0", *options]
+    command = [sys.executable, "-c", code, str(folder), "--port", "0", *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     line = process.stdout.readline()
@@ -124,10 +145,11 @@ async def load(
     gap = 0.0 if rate is None else connections / rate
     clients = []
     for place in range(connections):
-        turned = requests[place % len(requests) :] + requests[: place % len(requests)]  # type: ignore[operator]
+        first = place * len(requests) // connections
+        turned = [*requests[first:], *requests[:first]]
         _, client = await loop.create_connection(
-            lambda turned=turned, first=started + place * gap / connections: Client(
-                turned, gap, first, started + seconds, outcome
+            lambda turned=turned, due=started + place * gap / connections: Client(
+                turned, gap, due, started + seconds, outcome
             ),
             "127.0.0.1",
             port,
@@ -175,12 +197,38 @@ def run(console: Console, *, seconds: float, connections: int = 32) -> bool:
                     f"{outcome.quantile(0.99):.2f}",
                 )
         finally:
-            process.terminate()
-            stopped = time.monotonic()
-            process.wait(timeout=30)
+            took = stop(process)
+        live(console, folder, table)
     console.print(table)
-    console.print(f"stopped in {time.monotonic() - stopped:.1f} s; 1,000 a second {'held' if held else 'NOT held'}")
+    console.print(f"stopped in {took:.1f} s; 1,000 a second {'held' if held else 'NOT held'}")
     return held
+
+
+def live(console: Console, folder: Path, table: Table) -> None:
+    """New points of an oracle: each is drawn, stored and leaves at the deadline of 50 ms."""
+    process, port = start(folder, code=ORACLE)
+    try:
+        requests = [request("live", 1, seed) for seed in range(20_000)]
+        outcome = asyncio.run(load(port, requests, connections=64, seconds=8.0, rate=None))
+    finally:
+        stop(process)
+    speed, bad = outcome.answered / outcome.seconds, outcome.failed + outcome.unanswered
+    table.add_row(
+        f"online, 64 at a time, 1 new point each, {outcome.seconds:.0f} s",
+        f"{speed:,.0f}",
+        f"{speed:,.0f}",
+        f"{bad} of {outcome.answered + bad:,}",
+        f"{outcome.quantile(0.5):.2f}",
+        f"{outcome.quantile(0.99):.2f}",
+    )
+
+
+def stop(process: subprocess.Popen[str]) -> float:
+    """End the service as an operator would; seconds that it took."""
+    started = time.monotonic()
+    process.terminate()
+    process.communicate(timeout=60)
+    return time.monotonic() - started
 
 
 @click.command()

@@ -46,10 +46,11 @@ def test_nobody_but_the_owner_changes_what_is_served(client, folder, method, pat
 @pytest.mark.parametrize(("method", "path"), ACTIONS)
 def test_without_a_token_there_is_no_owner(service, folder, owner, method, path):
     client = service(folder=folder)
-    for headers in ({}, owner, {"Authorization": "Bearer "}):
+    for headers in (owner, {"Authorization": "Bearer "}, {"Authorization": "Bearer None"}):
         response = client.request(method, path, headers=headers)
         assert response.status_code == 403
         assert response.json()["error"]["code"] == "no-owner"
+    assert client.request(method, path).status_code == 401
 
 
 @pytest.mark.parametrize("token", ["", "short", "with a space in it", "nicht-für-alle-Leute"])

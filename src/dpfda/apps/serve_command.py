@@ -83,9 +83,10 @@ def serve(
 ) -> None:
     """Serve the releases in a folder over HTTP: cards and values to everybody, changes to the owner.
 
-    Every release file FOLDER/ID.json is served as /releases/ID. It reads nothing but releases: no record, and no
-    privacy budget, is within its reach. A page for people is at /, the OpenAPI document at /openapi.json. It stops at
-    Ctrl-C or SIGTERM, when whoever has asked is answered.
+    Every release file FOLDER/ID.json is served as /releases/ID, and so is every store FOLDER/ID.db of an oracle, with
+    the answers it has. It reads nothing but releases: no record, and no privacy budget, is within its reach. A page
+    for people is at /, the OpenAPI document at /openapi.json. It stops at Ctrl-C or SIGTERM, when whoever has asked is
+    answered.
 
     \b
     Examples:
@@ -94,12 +95,7 @@ def serve(
       curl -d '{"points": [0, 0.5, 1]}' -H 'Content-Type: application/json' \\
           http://127.0.0.1:8000/releases/mean/evaluate
     """
-    from dpfda.apps.service.app import make_app, needs_extra
-    from dpfda.apps.service.limits import Limits
-
-    needs_extra()
-    from dpfda.apps.service.server import listen
-    from dpfda.apps.service.server import serve as run
+    from dpfda.apps.service import Limits, make_app, run
 
     limits = Limits(
         deadline_ms=deadline_ms,
@@ -110,23 +106,13 @@ def serve(
         online_rate=online_rate,
         concurrency=concurrency,
     )
-    gate = make_app(folder=folder, token=read_token(token_file), limits=limits)
-    listener = listen(host, port)
-    shelf = gate.endpoints.shelf
-    for name in shelf.refused:
+    app = make_app(folder=folder, token=read_token(token_file), limits=limits)
+    for name in app.endpoints.shelf.refused:
         click.echo(f"Note: {name} is not served: it is no private release, damaged, or its name is no id.", err=True)
-    place = f"[{host}]" if ":" in host else host
-    many = f"{len(shelf)} release{'' if len(shelf) == 1 else 's'}"
-
-    def ready() -> None:
-        click.echo(f"Serving {many} at http://{place}:{listener.getsockname()[1]}/ (Ctrl-C stops it)")
-        sys.stdout.flush()
-
     if not quiet:
         logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", stream=sys.stderr)
         logging.getLogger("dpfda.service").setLevel(logging.INFO)
-    run(gate, listener, ready=ready, proxy=trusted_proxy)
-    click.echo("Stopped.")
+    run(app, host=host, port=port, trusted_proxy=trusted_proxy)
 
 
 def read_token(file: Path | None) -> str | None:

@@ -65,8 +65,10 @@ class Answerer:
 
 def answerer(thing: Any) -> Answerer:
     """Something to be asked, from a release, an oracle or any `Answers`."""
-    if any(type(thing) is form.release for form in FORMS.values()):
-        return _published(thing)
+    # An oracle over a finite release has all its answers from the start: it is that release.
+    release = getattr(thing, "release", thing)
+    if any(type(release) is form.release for form in FORMS.values()):
+        return _published(release, getattr(thing, "close", _nothing))
     if isinstance(thing, Answers):
         card = dict(thing.describe())
         return _online(card, json.dumps(card, indent=1), thing.evaluate, thing)
@@ -96,14 +98,14 @@ def _online(card: dict[str, Any], text: str, evaluate: Callable[[Array], Array],
     return Answerer("online", card, text, lower, upper, (), False, evaluate, close)
 
 
-def _published(release: Any) -> Answerer:
+def _published(release: Any, close: Callable[[], None]) -> Answerer:
     certificate: Certificate = release.certificate
     check_private(certificate)
     kind = kind_of(release)
     lower, upper = zip(*certificate.domain, strict=True)
     times, names, evaluate = SPECIAL.get(kind, _plain)(release)
     card = {**certificate.to_dict(), **facts_of(release)}
-    return Answerer(kind, card, certificate.text(), lower * times, upper * times, names, True, evaluate, _nothing)
+    return Answerer(kind, card, certificate.text(), lower * times, upper * times, names, True, evaluate, close)
 
 
 def _nothing() -> None:

@@ -42,6 +42,22 @@ def make_app(
     return Gate(Endpoints(shelf, limits, token), limits)
 
 
+def run(app: Gate, *, host: str = "127.0.0.1", port: int = 8000, trusted_proxy: str | None = None) -> None:
+    """Serve an application until Ctrl-C or SIGTERM; it says where it is when it answers. Port 0 takes a free one."""
+    needs_extra()
+    from dpfda.apps.service.server import listen, serve
+
+    listener, shelf = listen(host, port), app.endpoints.shelf
+    place = f"[{host}]" if ":" in host else host
+    many = f"{len(shelf)} release{'' if len(shelf) == 1 else 's'}"
+
+    def ready() -> None:
+        print(f"Serving {many} at http://{place}:{listener.getsockname()[1]}/ (Ctrl-C stops it)", flush=True)
+
+    serve(app, listener, ready=ready, proxy=trusted_proxy)
+    print("Stopped.", flush=True)
+
+
 def needs_extra() -> None:
     """Say which libraries are missing, and how to get them."""
     try:

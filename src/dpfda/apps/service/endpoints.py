@@ -15,12 +15,14 @@ from starlette.responses import Response
 
 from dpfda.apps.service import page
 from dpfda.apps.service.bodies import asked_points, read_body, strict_json
+from dpfda.apps.service.entry import Entry
 from dpfda.apps.service.limits import Buckets, Limits, neighbourhood
 from dpfda.apps.service.openapi import document
-from dpfda.apps.service.refusals import BAD_ID, BAD_RELEASE, NO_OWNER, NO_TOKEN, NOT_FOUND, TOO_MANY, Refused
-from dpfda.apps.service.shelf import ID, Entry, Shelf
-from dpfda.apps.service.worker import Worker, leave_at
+from dpfda.apps.service.refusals import BAD_ID, BAD_RELEASE, NO_ANSWER, NO_OWNER, NO_TOKEN, NOT_FOUND, TOO_MANY, Refused
+from dpfda.apps.service.shelf import ID, Shelf
+from dpfda.apps.service.worker import leave_at
 from dpfda.arrays import Array
+from dpfda.errors import UsageError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -37,7 +39,6 @@ class Endpoints:
         self.shelf, self.limits = shelf, limits
         self._token = None if token is None else token.encode()
         self._online = Buckets(limits.online_rate, 100 * limits.online_rate)
-        self._workers: dict[int, Worker] = {}
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="evaluate")
 
     async def home(self, request: Request) -> Response:
@@ -63,17 +64,18 @@ class Endpoints:
 
     async def file(self, request: Request) -> Response:
         entry = self._entry(request)
-        if entry.file is None:
+        if entry.download is None:
             raise Refused(NOT_FOUND)
         try:
-            content = await self._elsewhere(entry.file.read_bytes)
+            content = await self._elsewhere(entry.download.read_bytes)
         except OSError:
             raise Refused(NOT_FOUND) from None
         name = f'attachment; filename="{entry.id}.json"'
         return Response(content, media_type="application/json", headers={"Content-Disposition": name})
 
     async def evaluate(self, request: Request) -> Response:
-        answers, loop = self._entry(request).answers, asyncio.get_running_loop()
+        entry, loop = self._entry(request), asyncio.get_running_loop()
+        answers = entry.answers
         body = await read_body(request, most=self.limits.max_body, seconds=self.limits.body_seconds)
         arrived = loop.time()
         points = answers.fit(asked_points(body, most=self.limits.max_points))
@@ -87,8 +89,10 @@ class Endpoints:
             )
         self._take(request, len(points), arrived)
         try:
-            values = await self._worker(answers).ask(points)
+            values = await entry.ask(points, most=self.limits.max_points)
             response = _values(values, len(points))
+        except UsageError:
+            raise Refused(NO_ANSWER) from None
         finally:
             # Failures wait as well: whether an answer was stored, drawn or failed, it leaves at the same time.
             await leave_at(arrived, self.limits.deadline_ms / 1000)
@@ -108,10 +112,7 @@ class Endpoints:
     async def withdraw(self, request: Request) -> Response:
         self._check_owner(request)
         entry = self._entry(request)
-        worker = self._workers.pop(id(entry.answers), None)
         await self._elsewhere(self.shelf.withdraw, entry.id)
-        if worker is not None:
-            await self._elsewhere(worker.close)
         return Response(status_code=204)
 
     async def reload(self, request: Request) -> Response:
@@ -121,8 +122,6 @@ class Endpoints:
 
     def close(self) -> None:
         """Wait for whoever is being answered, then close the oracles."""
-        for worker in self._workers.values():
-            worker.close()
         self._pool.shutdown(wait=True)
         self.shelf.close()
 
@@ -131,7 +130,7 @@ class Endpoints:
 
     def _check_owner(self, request: Request) -> None:
         if self._token is None:
-            raise Refused(NO_OWNER)
+            raise Refused(NO_OWNER if "authorization" in request.headers else NO_TOKEN)
         said = BEARER.fullmatch(request.headers.get("authorization", ""))
         # Compared in constant time: how much of a guess is right cannot be timed.
         if said is None or not hmac.compare_digest(said[1].encode(), self._token):
@@ -141,12 +140,6 @@ class Endpoints:
         wait = self._online.take(address(request.scope), points, now)
         if wait:
             raise Refused(TOO_MANY, **{"Retry-After": str(math.ceil(wait))})
-
-    def _worker(self, answers: Any) -> Worker:
-        found = self._workers.get(id(answers))
-        if found is None:
-            found = self._workers[id(answers)] = Worker(answers.evaluate, most=self.limits.max_points)
-        return found
 
     async def _elsewhere(self, function: Any, *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)

@@ -6,9 +6,9 @@ from typing import Any
 
 import dpfda
 from dpfda.apps.service import refusals, schemas
+from dpfda.apps.service.entry import Entry
 from dpfda.apps.service.limits import Limits
 from dpfda.apps.service.refusals import Reason
-from dpfda.apps.service.shelf import Entry
 
 JSON, TEXT, HTML = "application/json", "text/plain", "text/html"
 ALWAYS = (refusals.TOO_MANY, refusals.FAILED, refusals.BUSY)
@@ -145,6 +145,7 @@ def paths(shown: Entry | None) -> dict[str, Any]:
                 refusals.NOT_FOUND,
                 *BODY,
                 refusals.MISFIT,
+                refusals.NO_ANSWER,
                 refusals.BAD_POINTS,
                 body="EvaluateRequest",
                 example={"points": [0.25, 0.75] if shown is None else [_inside(shown, 0.25), _inside(shown, 0.75)]},

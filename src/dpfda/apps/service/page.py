@@ -9,7 +9,8 @@ from functools import cache
 from importlib.resources import files
 
 from dpfda.apps.report.markup import text
-from dpfda.apps.service.shelf import Entry, Shelf
+from dpfda.apps.service.entry import Entry
+from dpfda.apps.service.shelf import Shelf
 
 STYLE_MORE = """
 output { display: block; white-space: pre-wrap; margin: 0.6rem 0; font-variant-numeric: tabular-nums; }
@@ -72,7 +73,7 @@ def _article(entry: Entry) -> str:
             ("card as JSON", f"/releases/{entry.id}"),
         )
     )
-    file = "" if entry.file is None else f', <a href="/releases/{name}/file" download="{name}.json">file</a>'
+    file = "" if entry.download is None else f', <a href="/releases/{name}/file" download="{name}.json">file</a>'
     return (
         f'<article aria-labelledby="{name}">\n<h2 id="{name}">{name}</h2>\n<p><bdi>{text(what)}</bdi></p>\n'
         f'<form class="ask" hidden data-address="/releases/{name}/evaluate" data-coordinates="{len(answers.lower)}" '

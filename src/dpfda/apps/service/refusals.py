@@ -62,6 +62,12 @@ MISFIT = Reason(
     "The points do not fit this release: a point lies outside its domain or has another number of coordinates.",
     "GET /releases/{id} says what a point is: coordinates, lower and upper.",
 )
+NO_ANSWER = Reason(
+    409,
+    "no-answer",
+    "This oracle gives no more new answers: it has all that its guarantee covers, or no records behind it.",
+    "Ask for points that have answers.",
+)
 TAKEN = Reason(
     409, "id-taken", "A release of this id is being served.", "Choose another id, or withdraw that release first."
 )

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from dpfda.arrays import Array
+from dpfda.errors import UsageError
 
 Evaluate = Callable[[Array], Array]
 Waiting = list[tuple[Array, "asyncio.Future[Array]"]]
@@ -36,25 +37,49 @@ class Worker:
         return await answer
 
     async def _serve(self) -> None:
-        loop = asyncio.get_running_loop()
-        while self.waiting:
-            batch: Waiting = []
-            size = 0
-            while self.waiting and (not batch or size + len(self.waiting[0][0]) <= self.most):
-                batch.append(self.waiting.pop(0))
-                size += len(batch[-1][0])
-            outcomes = await loop.run_in_executor(self.thread, _together, self.evaluate, [one for one, _ in batch])
+        try:
+            while self.waiting:
+                batch = self._next()
+                await self._answer(batch)
+        except RuntimeError:
+            # The thread has been closed: whoever still waits is told so.
+            for _, answer in self.waiting:
+                _settle(answer, UsageError("This oracle is closed."))
+            self.waiting.clear()
+        finally:
+            self.turn = None
+
+    def _next(self) -> Waiting:
+        """Those whose turn it is: as many as one request may ask for, and at least one."""
+        size, many = 0, 0
+        for points, _ in self.waiting:
+            size += len(points)
+            if many and size > self.most:
+                break
+            many += 1
+        batch, self.waiting = self.waiting[:many], self.waiting[many:]
+        return batch
+
+    async def _answer(self, batch: Waiting) -> None:
+        outcomes: list[Array | Exception] = [UsageError("This oracle is closed.")] * len(batch)
+        try:
+            parts = [points for points, _ in batch]
+            outcomes = await asyncio.get_running_loop().run_in_executor(self.thread, _together, self.evaluate, parts)
+        finally:
             for (_, answer), outcome in zip(batch, outcomes, strict=True):
-                if answer.done():  # whoever asked has gone; what was stored stays
-                    continue
-                if isinstance(outcome, Exception):
-                    answer.set_exception(outcome)
-                else:
-                    answer.set_result(outcome)
-        self.turn = None
+                _settle(answer, outcome)
 
     def close(self) -> None:
         self.thread.shutdown(wait=True)
+
+
+def _settle(answer: asyncio.Future[Array], outcome: Array | Exception) -> None:
+    if answer.done():  # whoever asked has gone; what was stored stays
+        return
+    if isinstance(outcome, Exception):
+        answer.set_exception(outcome)
+    else:
+        answer.set_result(outcome)
 
 
 def _together(evaluate: Evaluate, parts: list[Array]) -> list[Array | Exception]:
