@@ -292,8 +292,8 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
         if (card.dataset, card.domain, card.epsilon, card.neighbours) != here or card.delta > budget.delta:
             oracle.close()
             raise UsageError(
-                f"The store holds another release: the {card.what} of {card.dataset!r}, {card.guarantee}. Open it as it "
-                "was made, or name a new store."
+                f"The store holds another release: the {card.what} of {card.dataset!r}, {card.guarantee}. Open it as "
+                "it was made, or name a new store."
             )
         return oracle
 

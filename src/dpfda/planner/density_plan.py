@@ -21,7 +21,6 @@ from dpfda.privacy import ADD_REMOVE, Budget, Noise, Unit, calibrate
 from dpfda.records import MOST_UNITS
 from dpfda.records.points import Cells, cells_between, fine_cells
 from dpfda.summaries.density import Density, integer_table, scaled_noise
-from dpfda.summaries.diameter import diameter, longest
 
 OWN = ("gaussian", "k-norm", "laplace")
 PAPERS: dict[str, tuple[Callable[..., DensityDesign], tuple[str, ...]]] = {
@@ -194,7 +193,7 @@ def plan_density(request: DensityRequest, *, counted_rows: bool = False) -> Dens
     summary = Density(
         cells, table, design.decode / steps, design.mechanism.norm, counted_rows, design.least_diameter * steps
     )
-    reach = longest(table, summary.norm) if request.counted else diameter(table, summary.norm)
+    reach = summary.longest if request.counted else summary.diameter
     sensitivity = Sensitivity(max(reach, summary.least), summary.norm, "the planned one")
     # What needs no delta spends none: the guarantee is pure.
     spends = Budget(request.budget.epsilon, 0.0) if design.mechanism.pure else request.budget

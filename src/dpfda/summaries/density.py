@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,7 +59,7 @@ class Density(Summary):
 
     def bounds(self, public: Public, basis: Basis) -> tuple[Sensitivity, ...]:
         replaced = public.unit.size_is_public
-        reach = diameter(self.table, self.norm) if replaced else longest(self.table, self.norm)
+        reach = self.diameter if replaced else self.longest
         # A unit with several points has a fraction of a step, and the sum is rounded down: one step a coordinate.
         value = up(reach + self.norm(np.ones(self.table.shape[1])), 2)
         because = (
@@ -68,6 +69,16 @@ class Density(Summary):
         if self.least > value:
             value, because = self.least, f"{because}; the published bound is taken, which is larger"
         return (Sensitivity(value, self.norm, because),)
+
+    @cached_property
+    def diameter(self) -> float:
+        """How far apart two units can be, in steps, but for rounding."""
+        return diameter(self.table, self.norm)
+
+    @cached_property
+    def longest(self) -> float:
+        """How long one unit can be, in steps, but for rounding."""
+        return longest(self.table, self.norm)
 
     def size(self, public: Public, basis: Basis) -> int:
         return int(self.table.shape[1])
