@@ -69,8 +69,9 @@ class Landmarks(Basis):
         return table
 
     def breaks(self, axis: int) -> Array:
-        # As many panels as there are landmarks along a side: sections bend at their own points.
-        return np.linspace(0.0, 1.0, math.ceil(self.size ** (1 / self.domain.dimension)) + 2)
+        # On a line as many panels as landmarks, at whose points sections may bend; fewer on each side of a box.
+        panels = self.size + 1 if self.domain.dimension == 1 else math.ceil(math.sqrt(self.size) / 4) + 1
+        return np.linspace(0.0, 1.0, panels + 1)
 
     def nodes(self) -> tuple[Array, Array]:
         if self.domain.dimension <= 2:

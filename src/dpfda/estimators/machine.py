@@ -1,0 +1,206 @@
+"""Come here for what kernel machines share: public facts, checks before anything is read, points of the domain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from dpfda.arrays import Array, ArrayLike
+from dpfda.bases import Basis, Domain, as_domain
+from dpfda.curator import Curator
+from dpfda.errors import DataError, UsageError
+from dpfda.kernels import Kernel
+from dpfda.machines import Loss
+from dpfda.mechanisms import Mechanism, Randomness
+from dpfda.planner.machines import MachinePlan, MachineRequest, plan_machine
+from dpfda.privacy import Budget, Ledger, Unit
+from dpfda.records import Curves, Lattice
+from dpfda.records.cells import as_numbers
+from dpfda.records.labelled import labelled, width_of
+from dpfda.records.reading import Reading
+from dpfda.releases.machine import MachineRelease
+from dpfda.summaries import Public
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+    from dpfda.online import FiniteOracle
+
+
+class KernelMachine(BaseEstimator):  # type: ignore[misc]
+    """What both machines share: public facts, checks before anything is read, and the release."""
+
+    task: ClassVar[str]
+    epsilon: float
+    delta: float
+    kernel: Kernel | None
+    penalty: float | None
+    loss: str
+    domain: Domain | Sequence[float] | Sequence[Sequence[float]]
+    features: str | int | Basis | None
+    eta: float | None
+    mechanism: str | Mechanism
+    neighbours: str
+    planned_n: int | None
+    dataset: str
+    ledger: Ledger | None
+    randomness: Randomness | None
+    batch_rows: int | None
+    release_: MachineRelease
+    plan_: MachinePlan
+
+    def _loss(self) -> Loss:
+        raise NotImplementedError
+
+    def _facts(self) -> dict[str, Any]:
+        """Classes, or the bound on responses."""
+        raise NotImplementedError
+
+    def _targets(self, y: Any) -> Array:
+        raise NotImplementedError
+
+    def plan(self, n: int, *, dimension: int | None = None) -> MachinePlan:
+        """What a fit on n units would do and how large its noise would be; reads no data and costs nothing.
+
+        `dimension` is the number of coordinates of a point, where the domain is one interval for all of them.
+        """
+        loss = self._loss()
+        return plan_machine(
+            MachineRequest(
+                n=n,
+                budget=Budget(self.epsilon, self.delta),
+                domain=self._domain(dimension),
+                neighbours=Unit("unit", self.neighbours).neighbours,
+                task=self.task,
+                loss=loss,
+                kernel=self.kernel,
+                penalty=self.penalty,
+                mechanism=self.mechanism,
+                features=self.features,
+                eta=self.eta,
+            )
+        )
+
+    def fit(self, X: Any, y: Any, *, units: object = None) -> Self:
+        """Release the machine of these records; everything public is checked before the ledger is charged.
+
+        X: matrix (n, d), data frame, or `dpfda.Curves` from a file; y: one label or response for each row. `units` says
+        whose record each row is: a vector of identifiers, or the name of a column of X. A person with several records
+        counts once, with the average of their losses; without `units` every row is taken for another person.
+        """
+        reading = Reading(batch_rows=self.batch_rows)
+        self._loss()  # refuses what is wrong before records are looked at, as the next lines do
+        facts = self._facts()
+        width = width_of(X)
+        columns = None if width is None else width - (1 if isinstance(units, str) else 0)
+        domain = self._domain(columns)
+        records = labelled(X, self._targets(y), domain.dimension, units=units)
+        unit = Unit(records.unit or "row", self.neighbours)
+        planned, n = self._sizes(records, unit)
+        plan = self.plan(planned, dimension=domain.dimension)
+        public = Public(
+            unit=unit,
+            n=n,
+            planned=planned,
+            grid=np.empty((0, domain.dimension)),
+            centre=np.empty(0),
+            cap=1.0,
+            lattice=Lattice(plan.request.loss.scale),
+            count_weight=0,
+            covariates=1 + domain.dimension,
+        )
+        curator = Curator(
+            records,
+            public,
+            dataset=self.dataset,
+            ledger=self.ledger,
+            randomness=self.randomness,
+            reading=reading,
+            chosen=plan.reasons,
+        )
+        self.release_ = curator.release(
+            plan.summary(**facts),
+            basis=plan.basis,
+            mechanism=plan.mechanism,
+            budget=plan.spends,
+            smoothing="none",
+            name=plan.name,
+        )
+        self.plan_ = plan
+        self.n_features_in_ = domain.dimension
+        names = [str(name) for name in X.columns if name != units] if hasattr(X, "columns") else []
+        if names:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        return self
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Values of the released function at points, moved into the domain as records were, (m,)."""
+        check_is_fitted(self)
+        return self.release_.decide(self._queries(X))
+
+    def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
+        """The class, or the response within its bound, at public points, (m,): post-processing, free."""
+        check_is_fitted(self)
+        return self.release_.predict(self._queries(X))
+
+    def open(self, store: str | Path | None = None) -> FiniteOracle:
+        """The release behind the face of an oracle, kept in a store: it answers at every point, the same for ever."""
+        from dpfda.online import open_finite
+
+        check_is_fitted(self)
+        return open_finite(self.release_, store)
+
+    def _queries(self, X: Any) -> Array:
+        """Public points as rows of numbers."""
+        if hasattr(X, "tocsr") or type(X).__module__.startswith("scipy.sparse"):
+            raise UsageError("Sparse input is not supported: points are dense. Use X.toarray().")
+        array = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
+        if array.dtype.kind == "c":
+            raise UsageError("Complex data not supported: points are real.")
+        if array.ndim == 1 and self.n_features_in_ == 1 and array.dtype != object:
+            array = array[:, None]
+        if array.ndim != 2:
+            raise UsageError(
+                f"Expected 2D array, got {array.ndim}D array instead. Reshape your data: one row a point, "
+                "X.reshape(1, -1) for a single one."
+            )
+        if array.shape[1] != self.n_features_in_:
+            raise UsageError(
+                f"X has {array.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                "features as input."
+            )
+        return as_numbers(array)
+
+    def _domain(self, columns: int | None) -> Domain:
+        """The box of all coordinates; one interval stands for each of them."""
+        domain = as_domain(self.domain)
+        if domain.dimension == 1 and columns is not None and columns > 1:
+            return Domain(domain.sides * columns)
+        return domain
+
+    def _sizes(self, records: Curves, unit: Unit) -> tuple[int, int | None]:
+        """The number of units to plan with, and the number to divide by if it is public."""
+        if unit.size_is_public:
+            n = records.size_under(unit)
+            if n == 0:
+                raise DataError("There are no records: a machine needs at least one. Nothing was charged.")
+            return n, n
+        if self.planned_n is None:
+            raise UsageError(
+                "Under add-or-remove-one the number of units is private, so n is unknown to the plan. "
+                "State a public guess, e.g. planned_n=5000."
+            )
+        return self.planned_n, None
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True  # a cell that is no number is missing; an error would show it
+        tags.non_deterministic = True
+        tags.target_tags.required = True
+        return tags
