@@ -114,6 +114,8 @@ FIGURE_4 = Experiment(
 LINE_NOTES = (
     "The bandwidth is 0.2 n^(-1/5): with the constant 1 it would be 0.25 at n = 1000, and no estimate would show the "
     "two peaks that the figure shows.",
+    "What the text says of the figure holds here: ICLP-QR and FRL are alike, a higher eta varies less and flattens the "
+    "peaks, Bernstein polynomials miss the two peaks at K = 10, and at 30 and 50 are restless at both ends.",
 )
 BOX_NOTES = (
     "The limits of the square are taken as -5 and 5. The kernel is exp(-(|x| + |y|)/h), a product over the sides, with "

@@ -212,6 +212,8 @@ def draw_distances(table: Table) -> Any:
             ax.set_xticks(range(len(lines)), [str(line[0]) for line in lines], rotation=90, fontsize=7)
             ax.grid(alpha=0.25)
     panels[0][0].legend(frameon=False, fontsize=8)
+    figure.supylabel("expected integral of the squared difference", fontsize=10)
+    figure.suptitle(table.title, fontsize=10)
     return figure
 
 
