@@ -40,10 +40,12 @@ def _records(data: Any, dimension: int, units: object) -> Curves:
         return curves_in_order(data, grid=None, units=units)
     if (hasattr(data, "iloc") or hasattr(data, "__arrow_c_stream__")) and _has_columns(data):
         return from_frame(data, values="*", unit=units)
+    if hasattr(data, "tocsr"):
+        return from_array(data, None, units)  # which refuses it
     if isinstance(data, list | tuple):
         # Row by row, each cut or padded by itself; what is missing counts as unreadable.
         return from_array(data, np.arange(dimension, dtype=np.float64), units)
-    vector = np.asarray(data) if not hasattr(data, "iloc") else data.to_numpy()
+    vector = np.ma.asarray(data) if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
     return from_array(vector[:, None] if vector.ndim == 1 else vector, None, units)
 
 

@@ -1,0 +1,334 @@
+"""The private density: what it takes, what it gives, what it costs, and what it refuses."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import dpfda
+from dpfda.errors import BudgetExceeded, CannotMeetBudget, DataError, ReleaseFailed, UsageError
+from dpfda.kernels import Gaussian, Matern
+from dpfda.mechanisms import SeededRandomness
+from dpfda.online import FiniteOracle, Oracle
+from dpfda.privacy import Budget, SessionLedger
+
+GOOD = {"epsilon": 1.0, "delta": 1e-6, "domain": (0.0, 1.0)}
+PROCESS = {**GOOD, "mechanism": "gp", "kernel": Matern(1.5, 0.2)}
+
+
+def two_bumps(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random(n) < 0.6, rng.normal(0.3, 0.1, n), rng.normal(0.7, 0.1, n))
+
+
+def seeded(**wishes):
+    return dpfda.DensityFunction(**{**GOOD, **wishes}, randomness=SeededRandomness(1))
+
+
+# What it gives.
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_a_fit_gives_a_proper_density_near_the_truth(delta):
+    release = seeded(delta=delta).fit(two_bumps(20_000)).release_
+    t = np.linspace(0, 1, 401)
+    truth = (0.6 * np.exp(-0.5 * ((t - 0.3) / 0.1) ** 2) + 0.4 * np.exp(-0.5 * ((t - 0.7) / 0.1) ** 2)) / (
+        0.1 * np.sqrt(2 * np.pi)
+    )
+    assert (release(t) >= 0).all()
+    assert release.integral() == pytest.approx(1.0, abs=1e-9)
+    assert np.mean((release(t) - truth) ** 2) < 0.01
+
+
+def test_units_of_the_domain_are_those_of_the_density():
+    release = seeded(domain=(0.0, 100.0)).fit(100 * two_bumps(20_000)).release_
+    assert release.integral(0, 100) == pytest.approx(1.0, abs=1e-9)
+    assert release(30.0) == pytest.approx(0.6 / (10 * np.sqrt(2 * np.pi)), rel=0.15)
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace", "k-norm", "gp", "sobolev", "iclp-qr", "frl", "bernstein"])
+def test_every_named_mechanism_releases_a_density_with_its_name_on_the_card(mechanism):
+    release = seeded(mechanism=mechanism).fit(two_bumps(500)).release_
+    assert release.certificate.mechanism == mechanism
+    assert release.integral() == pytest.approx(1.0, abs=1e-9)
+    assert release.certificate.delta == (1e-6 if mechanism in ("gaussian", "gp", "sobolev") else 0.0)
+
+
+def test_a_full_bandwidth_matrix_is_a_named_choice_in_the_plane():
+    rng = np.random.default_rng(0)
+    points = rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], 3000)
+    matrix = [[0.1, 0.06], [0.06, 0.1]]
+    release = seeded(domain=[(-4, 4), (-4, 4)], mechanism="gp", bandwidth=matrix).fit(points).release_
+    assert release([[0.7, 0.7]])[0] > 2 * release([[0.7, -0.7]])[0]
+
+
+def test_counts_and_expanded_rows_have_the_same_law_and_the_same_seed_the_same_release():
+    points, counts = np.array([0.1, 0.4, 0.9]), np.array([300, 20, 1])
+    one = seeded().fit(points, counts=counts).release_
+    two = seeded().fit(np.repeat(points, counts)).release_
+    assert np.array_equal(one.noisy, two.noisy)
+    assert (one.certificate.unit, one.certificate.n) == ("person", 321)
+    assert "each row stands for so many people" in dict(one.certificate.chosen)["counts"]
+
+
+def test_a_person_with_several_points_counts_once():
+    points, who = [0.1, 0.2, 0.9, 0.9], ["a", "a", "b", "c"]
+    release = seeded(edges=[0, 0.5, 1], domain=None, epsilon=1e6).fit(points, units=who).release_
+    assert release.certificate.n == 3
+    assert release.raw([0.25, 0.75]) == pytest.approx([2 / 3, 4 / 3], abs=1e-3)
+
+
+def test_edges_keep_bins_apart():
+    release = (
+        seeded(edges=[0, 1, 5, 105], domain=None, epsilon=1e6, delta=0.0).fit([0, 1, 5], counts=[1, 1, 2]).release_
+    )
+    assert release.certificate.domain == ((0.0, 105.0),)
+    assert release.raw([0.5, 3.0, 50.0]) == pytest.approx([0.25, 0.25 / 4, 0.5 / 100], rel=1e-3)
+
+
+def test_under_add_or_remove_one_the_number_of_units_is_noisy_too():
+    release = seeded(neighbours="add-or-remove-one", planned_n=2000).fit(two_bumps(1500)).release_
+    assert release.count is not None
+    assert release.n == pytest.approx(1500, abs=150)
+    assert release.certificate.n_is_noisy
+
+
+def test_synthetic_records_have_the_released_distribution_and_a_seed_repeats_them():
+    est = seeded().fit(two_bumps(20_000))
+    drawn = est.sample(20_000, seed=3)
+    assert np.array_equal(drawn, est.sample(20_000, seed=3))
+    assert np.mean(drawn < 0.5) == pytest.approx(float(est.release_.distribution(0.5)), abs=0.02)
+    assert not np.array_equal(est.sample(5), est.sample(5))
+
+
+def test_scores_are_logarithms_of_the_density():
+    est = seeded().fit(two_bumps(1000))
+    assert est.score_samples([0.3, 0.5]) == pytest.approx(np.log(est.release_([0.3, 0.5])))
+
+
+def test_a_release_saves_and_loads(tmp_path):
+    release = seeded().fit(two_bumps(1000)).release_
+    back = dpfda.load(release.save(tmp_path / "density.json"))
+    assert np.array_equal(back(np.linspace(0, 1, 9)), release(np.linspace(0, 1, 9)))
+
+
+# What it costs, and when.
+
+
+def test_the_ledger_is_charged_once():
+    ledger = SessionLedger()
+    dpfda.DensityFunction(**GOOD, ledger=ledger).fit(two_bumps(100))
+    (entry,) = ledger.entries
+    assert entry.what.startswith("density, ")
+    assert entry.budget.epsilon == 1.0
+
+
+def test_pure_noise_spends_no_delta():
+    ledger = SessionLedger()
+    dpfda.DensityFunction(**{**GOOD, "mechanism": "laplace"}, ledger=ledger).fit(two_bumps(100))
+    assert ledger.entries[0].budget == Budget(1.0, 0.0)
+
+
+def test_a_failure_after_the_charge_is_the_constant_error(monkeypatch):
+    def fail(*arguments, **keywords):
+        raise RuntimeError("a private value")
+
+    ledger = SessionLedger()
+    monkeypatch.setattr("dpfda.summaries.density.cell_masses", fail)
+    with pytest.raises(ReleaseFailed) as caught:
+        dpfda.DensityFunction(**GOOD, ledger=ledger).fit(two_bumps(100))
+    assert "private value" not in str(caught.value)
+    assert caught.value.__context__ is None
+    assert len(ledger.entries) == 1
+
+
+def test_a_bought_bandwidth_is_charged_first_and_told_on_the_card():
+    ledger = SessionLedger()
+    est = dpfda.DensityFunction(
+        epsilon=1.0,
+        delta=1e-6,
+        domain=(0.0, 100.0),
+        mechanism="gp",
+        bandwidth="private-iqr",
+        bandwidth_epsilon=0.5,
+        ledger=ledger,
+    ).fit(np.random.default_rng(0).normal(50, 10, 4000))
+    assert [(entry.what, entry.budget.epsilon) for entry in ledger.entries] == [
+        ("bandwidth", 0.5),
+        ("density, gp", 1.0),
+    ]
+    # Scott's rule for a normal law: (4 / (3 n))^(1/5) sigma = 2.0.
+    assert est.bandwidth_choice_.widths[0] == pytest.approx(2.0, rel=0.2)
+    card = est.release_.certificate
+    assert card.warnings[0] == "The bandwidth cost epsilon = 0.5 on top: together they cost 1.5."
+    assert "private interquartile range" in dict(card.chosen)["bandwidth"]
+
+
+def test_a_budget_without_room_for_the_density_refuses_it_after_the_bandwidth():
+    ledger = SessionLedger(cap=Budget(1.2, 1e-5))
+    est = dpfda.DensityFunction(
+        **{**GOOD, "mechanism": "gp"}, bandwidth="private-iqr", bandwidth_epsilon=0.5, ledger=ledger
+    )
+    with pytest.raises(BudgetExceeded):
+        est.fit(two_bumps(100))
+    assert [entry.what for entry in ledger.entries] == ["bandwidth"]
+
+
+# One charge, one noise.
+
+
+def test_a_process_is_charged_at_the_fit_and_given_out_once_as_a_whole():
+    ledger = SessionLedger()
+    est = dpfda.DensityFunction(**PROCESS, ledger=ledger).fit(two_bumps(300))
+    assert len(ledger.entries) == 1
+    first = est.release_
+    assert est.release_ is first
+    with est.open() as oracle:
+        assert isinstance(oracle, FiniteOracle)
+        assert oracle([0.3])[0] == first([0.3])[0]
+    assert len(ledger.entries) == 1
+
+
+def test_a_process_that_was_opened_has_no_release_and_is_not_opened_twice(tmp_path):
+    est = dpfda.DensityFunction(**PROCESS).fit(two_bumps(300))
+    with est.open(f"sqlite:///{tmp_path}/oracle.db") as oracle:
+        assert isinstance(oracle, Oracle)
+        oracle(0.3)
+    with pytest.raises(UsageError, match="another version of the same function would be a second release"):
+        est.release_  # noqa: B018
+    with pytest.raises(UsageError, match="given out already"):
+        est.open(f"sqlite:///{tmp_path}/other.db")
+
+
+def test_a_store_that_belongs_to_another_release_leaves_the_fit_as_it_was(tmp_path):
+    store = f"sqlite:///{tmp_path}/oracle.db"
+    dpfda.DensityFunction(**{**PROCESS, "epsilon": 2.0}).fit(two_bumps(300)).open(store).close()
+    est = dpfda.DensityFunction(**PROCESS).fit(two_bumps(300))
+    with pytest.raises(UsageError, match="belongs to another release"):
+        est.open(store)
+    with est.open(f"sqlite:///{tmp_path}/other.db") as oracle:
+        assert oracle(0.5).shape == (1,)
+
+
+def test_points_open_a_store_again_free_and_a_new_one_for_its_price(tmp_path):
+    ledger, store, points = SessionLedger(), f"sqlite:///{tmp_path}/oracle.db", two_bumps(300)
+    asked = np.linspace(0, 1, 7)
+    with dpfda.DensityFunction(**PROCESS, ledger=ledger).open(store, points) as oracle:
+        first = oracle(asked)
+    assert len(ledger.entries) == 1
+    with dpfda.DensityFunction(**PROCESS, ledger=ledger).open(store, points) as oracle:
+        assert np.array_equal(oracle(asked[::-1])[::-1], first)
+        oracle(0.123)
+    assert len(ledger.entries) == 1
+    with dpfda.open_store(store) as oracle:
+        assert np.array_equal(oracle(asked), first)
+
+
+def test_the_default_is_kept_in_a_store_as_a_whole_and_opened_again_free(tmp_path):
+    ledger, store, points = SessionLedger(), f"sqlite:///{tmp_path}/oracle.db", two_bumps(300)
+    est = dpfda.DensityFunction(**GOOD, ledger=ledger)
+    with est.open(store, points) as oracle:
+        first = oracle([0.1, 0.6])
+    with clone(est).open(store, points) as oracle:
+        assert np.array_equal(oracle([0.1, 0.6]), first)
+    assert len(ledger.entries) == 1
+    with pytest.raises(UsageError, match="The store holds another release: the density of 'unnamed', "):
+        clone(est).set_params(epsilon=2.0).open(store, points)
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda est: pickle.loads(pickle.dumps(est))])
+def test_copies_of_a_fit_that_waits_hold_no_records(duplicate):
+    est = dpfda.DensityFunction(**PROCESS).fit(two_bumps(300))
+    other = duplicate(est)
+    assert not hasattr(other, "release_")
+    assert est.release_.integral() == pytest.approx(1.0, abs=1e-9)
+
+
+def test_answers_online_lie_around_the_kernel_estimate():
+    """Noise of a known deviation around a private function; at 5 deviations, 1e-5 over all points."""
+    points = two_bumps(2000)
+    with dpfda.DensityFunction(**PROCESS).fit(points).open() as oracle:
+        t = np.linspace(0, 1, 21)
+        kernel = Matern(1.5, 0.2)
+        clipped = np.clip(points, 0, 1)[:, None]
+        exact = kernel(t[:, None], clipped).mean(axis=1) / (4 * 0.2 / np.sqrt(3))
+        assert np.abs(oracle(t) - exact).max() < 5 * oracle.certificate.noise_rms + 0.01
+
+
+# What it refuses.
+
+REFUSED = {
+    "no domain": ({"domain": None}, "exactly one of domain and edges"),
+    "domain and edges": ({"edges": [0, 1]}, "exactly one of domain and edges"),
+    "unknown mechanism": ({"mechanism": "wavelet"}, "Unknown mechanism 'wavelet' for a density. Known are 'auto'"),
+    "a kernel of another kind": ({"mechanism": "gp", "kernel": "gaussian"}, "kernel must be a kernel such as"),
+    "a kernel that is not used": ({"kernel": Gaussian(0.1)}, "kernel is for mechanism 'gp', 'iclp-qr', 'frl', 'bern"),
+    "a bandwidth that is not used": ({"bandwidth": 0.1}, "smooth after the noise, free: release_.kernel"),
+    "an eta that is not used": ({"mechanism": "gp", "eta": 2.0}, "eta is for mechanism 'iclp-qr'"),
+    "no size": ({"size": 0}, "size must be a whole number of functions, at least 1, got 0"),
+    "calibration": ({"calibration": "published"}, "'auto' is always calibrated exactly"),
+    "edges of a process": ({"domain": None, "edges": [0, 1], "mechanism": "gp"}, "With edges the density is constant"),
+    "a bandwidth by another name": ({"mechanism": "gp", "bandwidth": "scott"}, "got 'scott' with bandwidth_epsilon"),
+    "a bandwidth without a price": ({"mechanism": "gp", "bandwidth": "private-iqr"}, "bandwidth_epsilon=None"),
+    "a price without a bandwidth": ({"mechanism": "gp", "bandwidth_epsilon": 0.1}, "goes with bandwidth='private-iqr'"),
+    "a smoothing by another name": ({"smoothing": "wavelet"}, "smoothing"),
+    "no epsilon": ({"epsilon": 0.0}, "epsilon must be a positive finite number"),
+    "neighbours": ({"neighbours": "friends"}, "neighbours must be one of"),
+    "no planned n": ({"neighbours": "add-or-remove-one"}, "State a public guess, e.g. planned_n=5000"),
+    "too many answers": ({"mechanism": "gp", "kernel": Matern(1.5, 0.1), "answers": 2**40}, "number of answers"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_wrong_is_refused_before_the_charge(case):
+    wishes, text = REFUSED[case]
+    ledger = SessionLedger()
+    with pytest.raises(UsageError, match=text):
+        dpfda.DensityFunction(**{**GOOD, **wishes}, ledger=ledger).fit(two_bumps(50))
+    assert not ledger.entries
+
+
+def test_gaussian_noise_without_delta_is_refused():
+    with pytest.raises(CannotMeetBudget, match="needs delta > 0"):
+        dpfda.DensityFunction(**{**GOOD, "delta": 0.0, "mechanism": "gp"}).fit(two_bumps(50))
+
+
+@pytest.mark.parametrize("points", [np.empty(0), []], ids=["array", "list"])
+def test_no_points_are_refused(points):
+    with pytest.raises(DataError, match="There are no points: a density needs at least one"):
+        dpfda.DensityFunction(**GOOD).fit(points)
+
+
+def test_a_bought_bandwidth_cannot_be_bought_again_at_a_store(tmp_path):
+    est = dpfda.DensityFunction(**{**GOOD, "mechanism": "gp"}, bandwidth="private-iqr", bandwidth_epsilon=0.5)
+    with pytest.raises(UsageError, match="fit first, then open the store"):
+        est.open(f"sqlite:///{tmp_path}/oracle.db", two_bumps(50))
+
+
+def test_before_a_fit_there_is_no_release():
+    with pytest.raises(AttributeError, match="fit the estimator first"):
+        dpfda.DensityFunction(**GOOD).release_  # noqa: B018
+
+
+# The plan.
+
+
+def test_a_plan_reads_nothing_and_says_what_a_fit_will_do():
+    est = dpfda.DensityFunction(**GOOD)
+    plan = est.plan(1000)
+    fitted = est.fit(two_bumps(1000))
+    assert fitted.plan_.noise == plan.noise
+    assert fitted.release_.noise.scales == pytest.approx(plan.noise.scales, rel=1e-5)
+    assert fitted.release_.certificate.noise_rms == pytest.approx(plan.noise_rms, rel=1e-5)
+    assert plan.text().startswith("Plan for a density of 1000 units at (epsilon = 1, delta = 1e-06)")
+    assert plan.to_dict()["mechanism"] == plan.design.name
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.5, True, 2**60])
+def test_a_plan_needs_a_number_of_units(n):
+    with pytest.raises(UsageError, match="n must be a whole number of units"):
+        dpfda.DensityFunction(**GOOD).plan(n)
