@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import subprocess
 import sys
@@ -184,10 +185,12 @@ def run(console: Console, *, seconds: float, connections: int = 32) -> bool:
             ):
                 requests = [request("mean", points, seed) for seed in range(64)]
                 length = seconds if rate else min(seconds, 8.0)
+                before = cpu(process)
                 outcome = asyncio.run(load(port, requests, connections=connections, seconds=length, rate=rate))
                 bad, speed = outcome.failed + outcome.unanswered, outcome.answered / outcome.seconds
                 if rate:
                     held = not bad and outcome.answered >= 0.99 * rate * seconds
+                    computing = (cpu(process) - before) / max(outcome.answered, 1)
                 table.add_row(
                     f"{said}, {outcome.seconds:.0f} s",
                     f"{speed:,.0f}",
@@ -200,7 +203,10 @@ def run(console: Console, *, seconds: float, connections: int = 32) -> bool:
             took = stop(process)
         live(console, folder, table)
     console.print(table)
-    console.print(f"stopped in {took:.1f} s; 1,000 a second {'held' if held else 'NOT held'}")
+    console.print(
+        f"1,000 a second {'held' if held else 'NOT held'}, {1000 * computing:.2f} ms of computing for each; "
+        f"stopped in {took:.1f} s"
+    )
     return held
 
 
@@ -221,6 +227,12 @@ def live(console: Console, folder: Path, table: Table) -> None:
         f"{outcome.quantile(0.5):.2f}",
         f"{outcome.quantile(0.99):.2f}",
     )
+
+
+def cpu(process: subprocess.Popen[str]) -> float:
+    """Seconds of computing that a process has used; Linux only."""
+    used = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(used[11]) + int(used[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def stop(process: subprocess.Popen[str]) -> float:
