@@ -132,11 +132,12 @@ def test_the_share_of_the_count_has_the_least_error(size: int) -> None:
 
 def test_steps_grow_with_people_and_budget_and_are_whole_numbers_of_cells() -> None:
     counts = [step_counts(resolution, (1920,))[0] for resolution in (10, 100, 1000, 1e4, 1e5, 1e6, 1e9)]
-    assert counts == [6, 20, 60, 192, 640, 1920, 1920]
-    assert [step_counts(resolution, (60, 60)) for resolution in (100, 1000, 1e4, 1e5)] == [
+    assert counts == [6, 20, 60, 192, 640, 960, 960]
+    assert [step_counts(resolution, (60, 60)) for resolution in (100, 1000, 1e4, 1e5, 1e9)] == [
         (6, 6),
         (12, 12),
         (20, 20),
+        (30, 30),
         (30, 30),
     ]
     assert [step_counts(resolution, (16, 16, 16))[0] for resolution in (100, 1000, 1e4, 1e5)] == [4, 8, 8, 16]

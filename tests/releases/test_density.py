@@ -123,8 +123,8 @@ def smooth_density(points: Array) -> Array:
 
 def histogram(size: int, points: int = 200_000) -> Array:
     fine = (np.arange(points) + 0.5) / points
-    means: Array = smooth_density(fine).reshape(size, -1).mean(axis=1)
-    return means / np.sqrt(size)  # coordinates of equal steps
+    coordinates: Array = smooth_density(fine).reshape(size, -1).mean(axis=1) / np.sqrt(size)
+    return coordinates  # of equal steps
 
 
 def test_smoothing_finds_a_smooth_density_behind_exact_steps(card: Card) -> None:

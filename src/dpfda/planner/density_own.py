@@ -23,6 +23,7 @@ from dpfda.releases.density_frame import places_of
 # where the density is smooth, and much where it is not.
 STEPS = {1: 58.0, 2: 137.0, 3: 216.0}
 BEYOND = 256.0
+MOST_STEPS = 1024  # beyond a million people; what is finer is not worth its time
 
 
 def own_density(
@@ -97,8 +98,8 @@ def step_counts(resolution: float, shape: tuple[int, ...], size: int | None = No
     dimension = len(shape)
     if size is not None and dimension == 1:
         return (min(int(size), shape[0]),)
-    total = STEPS.get(dimension, BEYOND) * math.sqrt(resolution / 1000) if size is None else float(size)
-    wanted = total ** (1 / dimension)
+    rule = min(STEPS.get(dimension, BEYOND) * math.sqrt(resolution / 1000), MOST_STEPS)
+    wanted = (rule if size is None else float(size)) ** (1 / dimension)
     return tuple(_divisor(wanted, cells) for cells in shape)
 
 
