@@ -97,6 +97,11 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         self._loss()  # refuses what is wrong before records are looked at, as the next lines do
         facts = self._facts()
         width = width_of(X)
+        if width is None and isinstance(X, list | tuple) and as_domain(self.domain).dimension == 1:
+            raise UsageError(
+                "A list has no public width: each of its rows could have its own. State the domain with one interval "
+                "for each coordinate, e.g. [(0, 1), (0, 1)], or pass an array: numpy.asarray(X, dtype=float)."
+            )
         columns = None if width is None else width - (1 if isinstance(units, str) else 0)
         domain = self._domain(columns)
         records = labelled(X, self._targets(y), domain.dimension, units=units)
@@ -137,11 +142,6 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         if names:
             self.feature_names_in_ = np.array(names, dtype=object)
         return self
-
-    def decision_function(self, X: ArrayLike) -> Array:
-        """Values of the released function at points, moved into the domain as records were, (m,)."""
-        check_is_fitted(self)
-        return self.release_.decide(self._queries(X))
 
     def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
         """The class, or the response within its bound, at public points, (m,): post-processing, free."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dpfda.arrays import Array, ArrayLike
@@ -24,6 +25,14 @@ from dpfda.releases.machine import Label, check_classes
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
+
+
+def _has_chances(est: KernelClassifier) -> bool:
+    if est.loss != "logistic":
+        raise AttributeError(
+            f"predict_proba has meaning for loss='logistic' alone: values with loss {est.loss!r} are no probabilities."
+        )
+    return True
 
 
 class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
@@ -122,6 +131,12 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         check_is_fitted(self)
         return np.array(self.release_.classes)
 
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Values of the released function at points, moved into the domain as records were, (m,)."""
+        check_is_fitted(self)
+        return self.release_.decide(self._queries(X))
+
+    @available_if(_has_chances)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> Array:
         """Chances of both classes at public points, (m, 2); for the logistic loss alone."""
         check_is_fitted(self)

@@ -34,6 +34,11 @@ def labelled(data: Any, targets: Array, dimension: int, *, units: object = None)
     if isinstance(data, Curves):
         points = curves_in_order(data, grid=None, units=units)
     else:
+        if len(getattr(data, "shape", (0, 0))) == 1:
+            raise UsageError(
+                "Expected 2D array, got 1D array instead. Reshape your data: one row a point, X.reshape(-1, 1) for "
+                "points with one coordinate."
+            )
         if isinstance(units, str):
             data, units, name = without(data, units)
         points = as_points(data, dimension)
