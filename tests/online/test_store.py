@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -18,9 +19,9 @@ from setting import facts, law_for, sections_for
 
 import dpfda
 from dpfda.errors import DataError, UsageError
-from dpfda.kernels import Matern
+from dpfda.kernels import Gaussian, Matern
 from dpfda.mechanisms import SeededRandomness
-from dpfda.online import as_store, header_of, open_finite, open_online, open_store
+from dpfda.online import MemoryStore, SqliteStore, as_store, header_of, open_finite, open_online, open_store
 from dpfda.online.noise import NoiseAhead
 
 KERNEL = Matern(2.5, rho=0.3)
@@ -119,6 +120,10 @@ def test_a_damaged_store_is_refused(tmp_path):
     changed(tmp_path / "a.db", "UPDATE answers SET state = x'00' WHERE number = 2")
     with pytest.raises(DataError, match=r"is damaged\. Take a fresh copy of it"):
         opened(tmp_path / "a.db")
+    for state in (np.zeros(2), np.array([0.0, np.nan, 0.0])):
+        changed(tmp_path / "a.db", "UPDATE answers SET state = ? WHERE number = 2", state.tobytes())
+        with pytest.raises(DataError, match=r"An answer in the store is damaged\. Take a fresh copy"):
+            opened(tmp_path / "a.db")
     changed(tmp_path / "a.db", "DELETE FROM answers WHERE number = 1")
     with pytest.raises(DataError, match=r"is damaged\. Take a fresh copy of it"):
         open_store(tmp_path / "a.db")
@@ -130,6 +135,32 @@ def test_a_damaged_store_is_refused(tmp_path):
         changed(tmp_path / "a.db", "UPDATE header SET text = ?", text)
         with pytest.raises(DataError, match="is not of format dpfda-store-1"):
             open_store(tmp_path / "a.db")
+
+
+def test_rows_of_a_factor_that_do_not_fit_are_refused(tmp_path):
+    kernel = Gaussian(rho=0.1)
+    with open_online(sections_for(kernel), law_for(kernel), tmp_path / "g.db", facts=facts()) as oracle:
+        oracle([0.1, 0.2])
+    changed(tmp_path / "g.db", "UPDATE answers SET state = ? WHERE number = 2", np.zeros(3).tobytes())
+    with pytest.raises(DataError, match=r"An answer in the store is damaged\. Take a fresh copy"):
+        open_store(tmp_path / "g.db")
+
+
+def test_oracles_that_share_a_store_object_take_turns(tmp_path):
+    for store in (MemoryStore(), SqliteStore(tmp_path / "a.db")):
+        oracles = [opened(store) for _ in range(4)]
+        points, found = np.random.default_rng(0).random((20, 5)), {}
+
+        def ask(k, oracles=oracles, points=points, found=found):
+            found[k] = np.array([oracles[k](row) for row in points])
+
+        threads = [threading.Thread(target=ask, args=(k,)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(found) == 4
+        assert all((values == found[0]).all() for values in found.values())
 
 
 # Finite releases ------------------------------------------------------------------------------------------------------
@@ -176,7 +207,7 @@ import json, sys, time
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 from setting import facts, law_for, sections_for
-from dpfda.kernels import Matern
+from dpfda.kernels import Gaussian, Matern
 from dpfda.online import open_online
 kernel = Matern(2.5, rho=0.3)
 oracle = None

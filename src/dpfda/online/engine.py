@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from dpfda.arrays import Array, Integers
+from dpfda.errors import DataError
 from dpfda.online.law import FINE
 from dpfda.online.states import Entries
 
@@ -20,6 +22,12 @@ class Answer:
 
     point: tuple[float, ...]
     state: tuple[float, ...]
+
+
+def check_answer(answer: Answer, *, dimension: int, size: int) -> None:
+    """What stands in a store may have been damaged; a wrong state would spoil all that comes after it."""
+    if len(answer.point) != dimension or len(answer.state) != size or not all(map(math.isfinite, answer.state)):
+        raise DataError("An answer in the store is damaged. Take a fresh copy of the store.")
 
 
 class Engine(Protocol):

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.online.engine import Answer, exact_sums, lattice_ratio, to_lattice
+from dpfda.online.engine import Answer, check_answer, exact_sums, lattice_ratio, to_lattice
 from dpfda.online.law import NUGGET, OnlineLaw
 from dpfda.online.noise import STEPS, NoiseAhead
 from dpfda.online.sections import Sections
@@ -74,6 +74,7 @@ class RowEngine:
         old, new = self._size, self._size + len(answers)
         self._grow(new)
         for index, answer in enumerate(answers, start=old):
+            check_answer(answer, dimension=self._dimension, size=index + 3)
             self._points[index] = answer.point
             self._values[index], self._noisy[index] = answer.state[:2]
             self._rows[index, : index + 1] = answer.state[2:]

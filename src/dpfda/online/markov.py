@@ -11,7 +11,7 @@ import numpy as np
 from dpfda.arrays import Array, Integers
 from dpfda.mechanisms.decision import Booleans
 from dpfda.online.bridge import Bridge
-from dpfda.online.engine import Answer, exact_sums, lattice_ratio, to_lattice
+from dpfda.online.engine import Answer, check_answer, exact_sums, lattice_ratio, to_lattice
 from dpfda.online.law import FINE, OnlineLaw
 from dpfda.online.noise import STEPS, NoiseAhead
 from dpfda.online.ordered import Ordered
@@ -63,6 +63,7 @@ class MarkovEngine:
     def fold(self, answers: list[Answer]) -> None:
         """Take in answers that stand in the store."""
         for answer in answers:
+            check_answer(answer, dimension=1, size=self._process.size)
             self._states[answer.point[0]] = tuple(reversed(answer.state))
         if len(answers) < 64:
             for answer in answers:

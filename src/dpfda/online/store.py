@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,6 +59,7 @@ class MemoryStore:
         self._header: dict[str, Any] | None = None
         self._answers: list[Answer] = []
         self._process = os.getpid()
+        self._lock = threading.RLock()
 
     def header(self) -> dict[str, Any] | None:
         return self._header
@@ -69,7 +71,8 @@ class MemoryStore:
                 "Answers kept in memory belong to one process: a copy of it would give other answers to the same "
                 "question. Open a store such as 'sqlite:///oracle.db'."
             )
-        yield
+        with self._lock:
+            yield
 
     def bind(self, header: dict[str, Any]) -> None:
         self._header = header
@@ -91,6 +94,7 @@ class SqliteStore:
         self.path = path
         self._process = -1
         self._connection: sqlite3.Connection | None = None
+        self._lock = threading.RLock()  # several oracles may share a store; its connection can write for one at a time
 
     @property
     def name(self) -> str:
@@ -103,7 +107,7 @@ class SqliteStore:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        with self._troubles():
+        with self._troubles(), self._alone():
             connection = self._connect()
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -145,6 +149,12 @@ class SqliteStore:
         if self._connection is not None and self._process == os.getpid():
             self._connection.close()
         self._connection = None
+
+    def _alone(self) -> threading.RLock:
+        if self._process not in (-1, os.getpid()):
+            # A thread of the parent may have held it.
+            self._lock = threading.RLock()
+        return self._lock
 
     def _connect(self) -> sqlite3.Connection:
         if self._connection is not None and self._process == os.getpid():
