@@ -140,7 +140,8 @@ def test_steps_grow_with_people_and_budget_and_are_whole_numbers_of_cells() -> N
         (30, 30),
         (30, 30),
     ]
-    assert [step_counts(resolution, (16, 16, 16))[0] for resolution in (100, 1000, 1e4, 1e5)] == [4, 8, 8, 16]
+    assert [step_counts(resolution, (16, 16, 16))[0] for resolution in (100, 1000, 1e4, 1e9)] == [4, 8, 8, 8]
+    assert [step_counts(resolution, (12, 12, 12))[0] for resolution in (100, 1000, 1e4, 1e9)] == [4, 6, 12, 12]
     assert step_counts(1e-6, (7,)) == (7,)
     assert step_counts(1000, (1,)) == (1,)
     assert step_counts(1000, (60, 60), 100) == (10, 10)
