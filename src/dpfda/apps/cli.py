@@ -14,9 +14,12 @@ import dpfda
 from dpfda.apps.compare_command import compare
 from dpfda.apps.demo import run_demo
 from dpfda.apps.plan_command import plan
+from dpfda.apps.point_commands import PLANS, RELEASES
 from dpfda.apps.reading_commands import evaluate, report, show
 from dpfda.apps.release_command import release
 from dpfda.apps.reproduce_command import reproduce
+from dpfda.apps.serve_command import serve
+from dpfda.apps.use_commands import predict, sample
 from dpfda.apps.wording import in_options
 from dpfda.errors import DpfdaError
 
@@ -38,7 +41,7 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(dpfda.__version__, prog_name="dpfda")
 def cli() -> None:
-    """Private summaries of curves from sensitive records, with a guarantee that is true.
+    """Private summaries of curves and points from sensitive records, with a guarantee that is true.
 
     \b
     Start here:
@@ -49,9 +52,15 @@ def cli() -> None:
       dpfda release components scans.csv --k 2 --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1
       dpfda release regression scans.csv --covariates 'age,sex=female|male' --covariate-limits 18:90 \\
           --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
+      dpfda release density people.csv --points age --unit ID --domain 0,100 --epsilon 1 --delta 0
+      dpfda release classifier people.csv --points 'age,height' --label group --classes a,b \\
+          --unit ID --domain '0,100;100,220' --epsilon 1 --delta 1e-6
       dpfda show scans-mean.json
       dpfda evaluate scans-mean.json --at 0,0.5,1
       dpfda report scans-mean.json
+      dpfda sample people-density.json --size 1000
+      dpfda predict people-classifier.json new.csv --points 'age,height'
+      dpfda serve releases
 
     Exit codes: 0 done, 2 usage, 3 refused for privacy, 4 budget, 5 data.
     """
@@ -72,7 +81,11 @@ def demo(out: Path, as_json: bool) -> None:
     run_demo(out, as_json=as_json)
 
 
-for command in (compare, evaluate, plan, release, report, reproduce, show):
+for command in RELEASES:
+    release.add_command(command)
+for command in PLANS:
+    plan.add_command(command)
+for command in (compare, evaluate, plan, predict, release, report, reproduce, sample, serve, show):
     cli.add_command(command)
 
 

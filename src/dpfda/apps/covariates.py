@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from dpfda.apps.columns import check_column
 from dpfda.apps.wishes import Source
 from dpfda.errors import DataError, UsageError
 
@@ -114,11 +115,7 @@ def check_columns(source: Source, named: Named) -> None:
 
     header = read_header(source.file)
     for name in named.columns:
-        if name not in header:
-            try:
-                choose_columns(header, "*", name)
-            except DataError as error:
-                raise DataError(str(error).replace("for the privacy unit", "for a covariate", 1)) from None
+        check_column(header, name, "a covariate")
     values = choose_columns(header, source.values, None if source.unit == "row" else source.unit)
     both = [name for name in named.columns if name in values or name == source.unit]
     if both:

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dpfda.apps.asking import Asked, Columns
+from dpfda.apps.point_evaluation import density_facts, density_table, density_text, machine_table
 from dpfda.apps.wishes import numbers
 from dpfda.errors import UsageError
 from dpfda.releases import Release
 from dpfda.releases.components import ComponentsRelease
 from dpfda.releases.covariance import CovarianceRelease
+from dpfda.releases.density import DensityRelease
 from dpfda.releases.files import kind_of
 from dpfda.releases.regression import RegressionRelease
-
-Columns = dict[str, list[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What is asked of a release."""
-
-    at: str
-    derivative: int
-    level: float | None
-    covariates: str | None  # of a regression: for whom a curve is predicted
 
 
 def table_of(release: Any, asked: Asked) -> Columns:
     """The columns that a release of any kind has at these points."""
+    kind = kind_of(release)
+    if kind != "density" and (asked.cdf or asked.quantiles is not None):
+        raise UsageError("--cdf and --quantiles are for a density: leave them out.")
+    if kind in OF_POINTS:
+        if asked.covariates is not None:
+            raise UsageError("--covariates is for a regression, which predicts a curve for them: leave it out.")
+        return OF_POINTS[kind](release, asked)
     if release.basis.domain.dimension > 1:
         raise UsageError("evaluate knows releases on an interval; for a surface use dpfda.load(...) in Python.")
     if asked.level is not None and asked.derivative:
@@ -40,7 +37,7 @@ def table_of(release: Any, asked: Asked) -> Columns:
         raise UsageError("--covariates is for a regression, which predicts a curve for them: leave it out.")
     if asked.covariates is not None:
         return _predicted(release, asked, asked.covariates)
-    return TABLES[kind_of(release)](release, asked.at, asked.derivative, asked.level)
+    return TABLES[kind](release, asked.at, asked.derivative, asked.level)
 
 
 def facts_of(release: Any) -> dict[str, Any]:
@@ -56,15 +53,25 @@ def facts_of(release: Any) -> dict[str, Any]:
     }
 
 
+def told_of(release: Any) -> tuple[dict[str, Any], str]:
+    """What `dpfda show` adds to a card, as data and for people; nothing for most kinds."""
+    if isinstance(release, DensityRelease):
+        return density_facts(release), density_text(release)
+    facts = facts_of(release)
+    return facts, variances_text(release) if facts else ""
+
+
 def notes_of(release: Any, asked: Asked, table: Columns) -> tuple[str, ...]:
     """What a reader of the columns should know, in sentences."""
     if isinstance(release, ComponentsRelease):
         return () if release.variances is None else (variances_text(release),)
+    infinite = any(math.isinf(end) for end in table.get("lower", ()))
+    if isinstance(release, DensityRelease):
+        return ("The noise band is infinite: the noisy number of units could be zero.",) if infinite else ()
     if not isinstance(release, RegressionRelease):
         return ()
     if asked.covariates is not None:
         return beyond_text(release, asked.covariates)
-    infinite = any(math.isinf(end) for end in table.get("lower", ()))
     return (release.infinite(asked.level or 0.95),) if infinite else ()
 
 
@@ -160,6 +167,7 @@ def _predicted(release: RegressionRelease, asked: Asked, covariates: str) -> Col
 
 
 # By the kind of release, as it stands in files.
+OF_POINTS: dict[str, Callable[[Any, Asked], Columns]] = {"density": density_table, "machine": machine_table}
 TABLES: dict[str, Callable[[Any, str, int, float | None], Columns]] = {
     "mean": _mean,
     "covariance": _covariance,

@@ -49,19 +49,23 @@ FILE = [
         help="Positions of the value columns: evenly over the domain, or the numbers in their names.",
     ),
 ]
-STATED = [
-    click.option("--domain", default="0,1", show_default=True, metavar="LOW,HIGH", help="Public domain of the curves."),
+SPENT = [
     click.option("--epsilon", required=True, type=float, help="Privacy loss, e.g. 1."),
     click.option("--delta", required=True, type=float, help="0 for pure privacy, else e.g. 1e-6."),
+]
+NEIGHBOURS = click.option(
+    "--neighbours",
+    type=click.Choice(["replace-one", "add-or-remove-one"]),
+    default="replace-one",
+    show_default=True,
+    help="Under add-or-remove-one the number of units is private too.",
+)
+STATED = [
+    click.option("--domain", default="0,1", show_default=True, metavar="LOW,HIGH", help="Public domain of the curves."),
+    *SPENT,
     click.option("--bound", type=float, help="Public bound on a curve's root mean square; not read from the data."),
     click.option("--limits", metavar="LOW,HIGH", help="Instead of a bound: the public range of values."),
-    click.option(
-        "--neighbours",
-        type=click.Choice(["replace-one", "add-or-remove-one"]),
-        default="replace-one",
-        show_default=True,
-        help="Under add-or-remove-one the number of units is private too.",
-    ),
+    NEIGHBOURS,
 ]
 PARTS = click.option("--size", type=click.IntRange(min=1), help="Their number.  [default: the planner's choice]")
 PENALTY = click.option("--penalty", type=float, help="How much it does.  [default: by a rule of n and epsilon]")
@@ -163,19 +167,23 @@ REGRESSION = [*STATED, mechanism_option(OF_REGRESSION), basis_option(ORTHONORMAL
 
 def output_options(kind: str) -> list[Any]:
     """The options that say how a release is made and where it goes; its name ends in its kind."""
+    smoothing = click.option(
+        "--smoothing",
+        type=click.Choice(SMOOTHINGS),
+        default="auto",
+        show_default=True,
+        help=f"How the noisy {SMOOTHED.get(kind)} smoothed; free, because it sees only what was released.",
+    )
+    workers = click.option(
+        "--workers", type=click.IntRange(min=1), help="Threads that encode.  [default: processors, at most 4]"
+    )
     return [
         click.option(
             "--planned-n",
             type=click.IntRange(min=1),
             help="Public guess of the number of units, for add-or-remove-one.",
         ),
-        click.option(
-            "--smoothing",
-            type=click.Choice(SMOOTHINGS),
-            default="auto",
-            show_default=True,
-            help=f"How the noisy {SMOOTHED[kind]} smoothed; free, because it sees only what was released.",
-        ),
+        *([smoothing] if kind in SMOOTHED else []),
         click.option("--dataset", help="Name of the data set on the card.  [default: the file's name]"),
         click.option(
             "--out",
@@ -187,11 +195,9 @@ def output_options(kind: str) -> list[Any]:
         ),
         click.option("--overwrite", is_flag=True, help="Replace files that exist."),
         click.option("--dry-run", is_flag=True, help="Say what would be done: no values are read, nothing is charged."),
-        click.option("--force", is_flag=True, help="Go on although the noise is larger than the bound."),
+        click.option("--force", is_flag=True, help=f"Go on although the noise is larger than {HIDDEN.get(kind)}."),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-        click.option(
-            "--workers", type=click.IntRange(min=1), help="Threads that encode.  [default: processors, at most 4]"
-        ),
+        *([workers] if kind in SMOOTHED else []),
     ]
 
 
@@ -200,6 +206,12 @@ SMOOTHED = {
     "covariance": "covariance is",
     "components": "covariance behind the components is",
     "regression": "coefficients are",
+    "density": "density is",
+}
+HIDDEN = dict.fromkeys(("mean", "covariance", "components", "regression"), "the bound") | {
+    "density": "any density could be",
+    "classifier": "the margin",
+    "regressor": "the bound on responses",
 }
 
 

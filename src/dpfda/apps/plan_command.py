@@ -20,7 +20,7 @@ from dpfda.errors import UsageError
 if TYPE_CHECKING:
     from dpfda.planner import Ranking
 
-N = [click.option("--n", required=True, type=click.IntRange(min=1), help="Number of people, public or guessed.")]
+PEOPLE = [click.option("--n", required=True, type=click.IntRange(min=1), help="Number of people, public or guessed.")]
 GRID = [click.option("--grid-size", type=click.IntRange(min=1), help="Number of points at which curves are known.")]
 JSON = [click.option("--json", "as_json", is_flag=True, help="Print JSON.")]
 PICTURE = [
@@ -43,11 +43,14 @@ def plan() -> None:
       dpfda plan covariance --n 5000 --epsilon 1 --delta 1e-6 --bound 1
       dpfda plan components --n 5000 --k 2 --epsilon 1 --delta 0 --bound 1
       dpfda plan regression --n 5000 --covariate-limits 18:90,0:1 --epsilon 1 --delta 1e-6 --bound 1
+      dpfda plan density --n 5000 --domain 0,100 --epsilon 1 --delta 0
+      dpfda plan classifier --n 10000 --dimension 2 --domain 0,1 --epsilon 1 --delta 1e-6
+      dpfda plan regressor --n 10000 --domain 0,1 --response-bound 2 --epsilon 1 --delta 1e-6
     """
 
 
 @plan.command("mean")
-@options(N, MEAN, GRID, PICTURE, JSON)
+@options(PEOPLE, MEAN, GRID, PICTURE, JSON)
 @grouped(Wishes, Process)
 def plan_mean(
     wishes: Wishes,
@@ -87,7 +90,7 @@ def plan_mean(
 
 
 @plan.command("covariance")
-@options(N, COVARIANCE, GRID, JSON)
+@options(PEOPLE, COVARIANCE, GRID, JSON)
 @grouped(Wishes, Process)
 def plan_covariance(
     wishes: Wishes, process: Process, *, n: int, mean: str | None, grid_size: int | None, as_json: bool
@@ -104,11 +107,11 @@ def plan_covariance(
     check_bound(wishes.bound, wishes.limits, what="A covariance function")
     with said_of_moments():
         made = dpfda.CovarianceFunction(**_parameters(wishes, process), mean=mean).plan(n, grid_size=grid_size)
-    _show(made, _named(made.table()), "root mean square error", as_json=as_json)
+    show_plan(made, _named(made.table()), "root mean square error", as_json=as_json)
 
 
 @plan.command("components")
-@options(N, COMPONENTS, GRID, JSON)
+@options(PEOPLE, COMPONENTS, GRID, JSON)
 @grouped(Wishes, Process)
 def plan_components(
     wishes: Wishes,
@@ -141,11 +144,11 @@ def plan_components(
     name = made.to_dict()["mechanism"]
     rows = table(replace(made.request, mechanism="auto"), k=k, joint=joint, base=base)
     marked = tuple((each, error, "chosen" if each == name else note) for each, error, note in rows)
-    _show(made, _named(marked), f"squared distance of the span, of at most {k}", as_json=as_json)
+    show_plan(made, _named(marked), f"squared distance of the span, of at most {k}", as_json=as_json)
 
 
 @plan.command("regression")
-@options(N, [PLANNED_NAMES], LIMITS, COUNT, REGRESSION, GRID, JSON)
+@options(PEOPLE, [PLANNED_NAMES], LIMITS, COUNT, REGRESSION, GRID, JSON)
 @grouped(Wishes)
 def plan_regression(
     wishes: Wishes,
@@ -188,7 +191,7 @@ def plan_regression(
         intercept=not no_intercept,
     )
     made = est.plan(n, covariates=covariate_count if named is None else named.columns, grid_size=grid_size)
-    _show(made, made.table(), "root mean square error", as_json=as_json)
+    show_plan(made, made.table(), "root mean square error", as_json=as_json)
 
 
 def _parameters(wishes: Wishes, process: Process) -> dict[str, Any]:
@@ -200,7 +203,7 @@ def _named(rows: Rows) -> Rows:
     return tuple((name, error, of_moments(note)) for name, error, note in rows)
 
 
-def _show(made: Any, rows: Rows, measure: str, *, as_json: bool) -> None:
+def show_plan(made: Any, rows: Rows, measure: str, *, as_json: bool, title: str = "") -> None:
     """Print a plan, the mechanisms that can meet the budget, best first, and why the others cannot."""
     from dpfda.apps.tables import print_notes, print_table
     from dpfda.studies.reproduction import Table
@@ -213,7 +216,8 @@ def _show(made: Any, rows: Rows, measure: str, *, as_json: bool) -> None:
         return
     click.echo(made.text())
     can = tuple(row for row in rows if row[1] is not None)
-    print_table(Table(f"Predicted {measure}, for a reference population", ("mechanism", measure, "note"), can))
+    title = title or f"Predicted {measure}, for a reference population"
+    print_table(Table(title, ("mechanism", measure, "note"), can))
     print_notes(tuple(f"{name}: {note}" for name, error, note in rows if error is None))
 
 

@@ -20,30 +20,31 @@ from dpfda.errors import UsageError
 def show(file: Path, as_json: bool) -> None:
     """Print the card of a release: what it is, what it guarantees, what it means.
 
-    Components come with the variances along them, where those were released.
+    Components come with the variances along them, where those were released; a density with its mean and quartiles.
 
     \b
     Example:
       dpfda show mean.json
     """
-    from dpfda.apps.evaluation import facts_of, variances_text
+    from dpfda.apps.evaluation import told_of
 
     result = dpfda.load(file)
-    card, facts = result.certificate, facts_of(result)
+    card = result.certificate
+    facts, text = told_of(result)
     if as_json:
         click.echo(json.dumps({**card.to_dict(), **facts}, indent=1))
         return
     click.echo(card.text())
-    if facts:
-        click.echo(f"\n{fill(variances_text(result), width=118, initial_indent='  ', subsequent_indent='  ')}")
+    if text:
+        click.echo(f"\n{fill(text, width=118, initial_indent='  ', subsequent_indent='  ')}")
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--at",
-    required=True,
-    help="Points of the domain, separated by commas; of a covariance all pairs of them, or pairs such as 0:0.5,0:1.",
+    help="Points of the domain, separated by commas; of a covariance all pairs of them, or pairs such as 0:0.5,0:1; on "
+    "a box coordinates with colons between them.",
 )
 @click.option(
     "--derivative",
@@ -58,12 +59,27 @@ def show(file: Path, as_json: bool) -> None:
     metavar="NUMBER,...",
     help="Of a regression: print the curve predicted for these covariates, in their order; 0 or 1 for a level.",
 )
+@click.option("--cdf", is_flag=True, help="Of a density: also print the probability of lying below each point.")
+@click.option(
+    "--quantiles", metavar="NUMBER,...", help="Of a density, instead of --at: where it reaches these probabilities."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; an end of the band that is infinite is null.")
-def evaluate(file: Path, at: str, derivative: int, level: float | None, covariates: str | None, as_json: bool) -> None:
+def evaluate(
+    file: Path,
+    at: str | None,
+    derivative: int,
+    level: float | None,
+    covariates: str | None,
+    cdf: bool,
+    quantiles: str | None,
+    as_json: bool,
+) -> None:
     """Evaluate a release at points of its domain; free, however often.
 
     A covariance comes with the deviation of its noise before smoothing; components come side by side, coefficients of a
-    regression one below the other. Notes, e.g. why a band is infinite, go to the standard error.
+    regression one below the other. The band of a density is that of what was there before smoothing. A classifier says
+    its value, the noise in it and the class; probabilities, of the second class, are those of a logistic one. Notes,
+    e.g. why a band is infinite, go to the standard error.
 
     \b
     Examples:
@@ -75,10 +91,16 @@ def evaluate(file: Path, at: str, derivative: int, level: float | None, covariat
       dpfda evaluate components.json --at 0,0.5,1
       dpfda evaluate regression.json --at 0,0.5,1 --level 0.95
       dpfda evaluate regression.json --at 0,0.5,1 --covariates 50,1
+      dpfda evaluate density.json --at 20,40,60 --cdf --level 0.95
+      dpfda evaluate density.json --quantiles 0.1,0.5,0.9
+      dpfda evaluate classifier.json --at 40:170,65:180
     """
-    from dpfda.apps.evaluation import Asked, facts_of, notes_of, table_of
+    if at is None and quantiles is None:
+        raise click.UsageError("Missing option '--at'.", click.get_current_context())
+    from dpfda.apps.asking import Asked
+    from dpfda.apps.evaluation import facts_of, notes_of, table_of
 
-    result, asked = dpfda.load(file), Asked(at, derivative, level, covariates)
+    result, asked = dpfda.load(file), Asked(at or "", derivative, level, covariates, cdf, quantiles)
     table = table_of(result, asked)
     for note in notes_of(result, asked, table):
         click.echo(f"Note: {note}", err=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,10 @@ import click
 import dpfda
 from dpfda.apps.covariates import LIMITS, NAMES, RIDGE, check_columns, limits_of, names_of, read_covariates
 from dpfda.apps.options import CENTRE, COMPONENTS, COVARIANCE, FILE, MEAN, REGRESSION, options, output_options
-from dpfda.apps.targets import check_picture, check_targets, same_file, save_picture
+from dpfda.apps.releasing import check_row, output_parameters, ready, write
 from dpfda.apps.wishes import Output, Process, Source, Wishes, check_bound, grouped
 from dpfda.apps.wording import said_of_moments
 from dpfda.errors import DataError, UsageError
-
-NOTHING = " Nothing was charged."
 
 
 @click.group()
@@ -30,6 +27,11 @@ def release() -> None:
       dpfda release components scans.csv --k 2 --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1
       dpfda release regression scans.csv --covariates 'age,sex=female|male' --covariate-limits 18:90 \\
           --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
+      dpfda release density people.csv --points age --unit ID --domain 0,100 --epsilon 1 --delta 0
+      dpfda release classifier people.csv --points 'age,height' --label group --classes a,b \\
+          --unit ID --domain '0,100;100,220' --epsilon 1 --delta 1e-6
+      dpfda release regressor people.csv --points age --response height --response-bound 220 \\
+          --unit ID --domain 0,100 --epsilon 1 --delta 1e-6
     """
 
 
@@ -157,27 +159,15 @@ def release_regression(
     curves = _curves(source)
     facts = est.facts(curves)
     plan = est.plan(facts.planned, covariates=named.columns, grid_size=len(facts.grid))
-    if _ready(est, plan, curves, source, output, kind="regression"):
+    if ready(est, plan, _about(est, curves, source), source.file, output, kind="regression"):
         result = est.fit(read_covariates(source, named), curves).release_
-        _write(result, source, output, kind="regression", panels=len(result.names))
+        write(result, source.file, output, kind="regression", panels=len(result.names))
 
 
 def _parameters(source: Source, wishes: Wishes, output: Output) -> dict[str, Any]:
     """The parameters of an estimator; what it would refuse is refused here in the words of the command line."""
-    counted = wishes.neighbours == "add-or-remove-one"
-    if counted and output.planned_n is None:
-        raise UsageError(
-            "Under add-or-remove-one the number of units is private and may not be read. "
-            "State a public guess, e.g. --planned-n 5000."
-        )
-    if output.planned_n is not None and not counted:
-        raise UsageError("--planned-n is for --neighbours add-or-remove-one; under replace-one the number is public.")
-    return wishes.parameters() | {
-        "planned_n": output.planned_n,
-        "smoothing": output.smoothing,
-        "dataset": output.dataset or source.file.stem,
-        "workers": output.workers,
-    }
+    made = output_parameters(source.file, wishes.neighbours, output)
+    return wishes.parameters() | made | {"smoothing": output.smoothing, "workers": output.workers}
 
 
 def _centre(path: Path | None) -> Any:
@@ -193,52 +183,25 @@ def _centre(path: Path | None) -> Any:
 def _release(est: Any, source: Source, output: Output, *, kind: str) -> None:
     """Check everything, read, release, write and print: the same for every summary of curves alone."""
     curves = _curves(source)
-    if _ready(est, est.plan_for(curves), curves, source, output, kind=kind):
-        _write(est.fit(curves).release_, source, output, kind=kind)
+    if ready(est, est.plan_for(curves), _about(est, curves, source), source.file, output, kind=kind):
+        write(est.fit(curves).release_, source.file, output, kind=kind)
+
+
+def _about(est: Any, curves: dpfda.Curves, source: Source) -> tuple[tuple[str, str], ...]:
+    """What a dry run says about the file."""
+    protects = ("protects", f"one {curves.unit or 'row'}, {est.neighbours}")
+    return (protects, ("values", curves.columns), *_uneven(source, curves))
 
 
 def _curves(source: Source) -> dpfda.Curves:
-    from dpfda.records import read_header
-
-    row = source.unit == "row"
     curves = dpfda.read_curves(
         source.file,
         values=source.values,
-        unit=None if row else source.unit,
+        unit=None if source.unit == "row" else source.unit,
         grid="header" if source.grid == "header" else None,
     )
-    if row and "row" in read_header(source.file):
-        raise UsageError(
-            "--unit row says that every row is another person, but there is a column 'row' too. Rename the column."
-        )
+    check_row(source.file, source.unit)
     return curves
-
-
-def _ready(
-    est: Any,
-    plan: Any,
-    curves: dpfda.Curves,
-    source: Source,
-    output: Output,
-    *,
-    kind: str,
-) -> bool:
-    """Whether to go on: everything has been checked, and this is no dry run, whose plan is printed."""
-    _check_outputs(source, output, kind=kind)
-    hidden = getattr(plan, "hidden", "")  # a mechanism that adds no noise hides nothing in it
-    if hidden and not output.force:
-        raise UsageError(
-            f"With n = {plan.n} and epsilon {est.epsilon:g} {hidden}: nothing could be seen. Raise --epsilon, or say "
-            "--force to go on. Nothing was charged."
-        )
-    if output.dry_run:
-        lines = (
-            ("protects", f"one {curves.unit or 'row'}, {est.neighbours}"),
-            ("values", curves.columns),
-            *_uneven(source, curves),
-        )
-        click.echo(json.dumps(plan.to_dict(), indent=1) if output.as_json else plan.text(*lines))
-    return not output.dry_run
 
 
 def _uneven(source: Source, curves: dpfda.Curves) -> tuple[tuple[str, str], ...]:
@@ -259,32 +222,3 @@ def _uneven(source: Source, curves: dpfda.Curves) -> tuple[tuple[str, str], ...]
     if not steps or min(steps) <= 0 or max(steps) - min(steps) < 1e-6 * max(steps):
         return ()
     return (("hint", "the header has numbers that are not evenly spaced: --grid header takes them"),)
-
-
-def _write(result: Any, source: Source, output: Output, *, kind: str, panels: int = 1) -> None:
-    """Write a release and its picture, and print its card."""
-    target = _target(source, output, kind)
-    result.save(target)
-    if output.picture is not None:
-        save_picture(result, output.picture, panels=panels)
-    if output.as_json:
-        click.echo(json.dumps(result.certificate.to_dict(), indent=1))
-    else:
-        click.echo(result.certificate.text())
-        click.echo(f"\nWritten: {target}" + (f", {output.picture}" if output.picture else ""))
-
-
-def _target(source: Source, output: Output, kind: str) -> Path:
-    return output.out or Path(f"{source.file.stem}-{kind}.json")
-
-
-def _check_outputs(source: Source, output: Output, *, kind: str) -> None:
-    """Everything about the output is checked before anything is charged."""
-    check_picture(output.picture, after=NOTHING)
-    paths = [_target(source, output, kind), *([output.picture] if output.picture is not None else [])]
-    if same_file(source.file, *paths):
-        raise UsageError(
-            "The data, the release and the picture must be different files. Name another with --out or --plot."
-            + NOTHING
-        )
-    check_targets(paths, overwrite=output.overwrite or output.dry_run, after=NOTHING)

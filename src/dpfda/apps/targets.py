@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -10,12 +12,19 @@ from typing import Any
 from dpfda.errors import DataError, UsageError
 
 PICTURES = (".png", ".pdf", ".svg")
+TABLES = (".csv", ".parquet")
 
 
 def check_picture(path: Path | None, *, after: str = "") -> None:
     """A picture's name must end in a kind that can be drawn."""
     if path is not None and path.suffix.lower() not in PICTURES:
         raise UsageError(f"--plot writes {', '.join(PICTURES)}, got {str(path)!r}.{after}")
+
+
+def check_table(path: Path) -> None:
+    """A table's name must end in a kind that can be written."""
+    if path.suffix.lower() not in TABLES:
+        raise UsageError(f"--out writes {' or '.join(TABLES)}, got {str(path)!r}.")
 
 
 def check_targets(paths: list[Path], *, overwrite: bool, after: str = "") -> None:
@@ -46,9 +55,31 @@ def same_file(*paths: Path) -> bool:
 
 def write_text(path: Path, text: str) -> Path:
     """Write a text file, whole or not at all."""
+    return _whole(path, lambda draft: draft.write_text(text, encoding="utf-8", newline="\n"))
+
+
+def write_table(path: Path, columns: Mapping[str, Any]) -> Path:
+    """Write columns of numbers and texts as CSV or Parquet, numbers in full, whole or not at all."""
+    if path.suffix.lower() == ".parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        table = pa.table(dict(columns))
+        return _whole(path, lambda draft: pq.write_table(table, draft))
+
+    def as_csv(draft: Path) -> None:
+        with draft.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(zip(*(list(cells) for cells in columns.values()), strict=True))
+
+    return _whole(path, as_csv)
+
+
+def _whole(path: Path, write: Callable[[Path], object]) -> Path:
     draft = Path(f"{path}.part")
     try:
-        draft.write_text(text, encoding="utf-8", newline="\n")
+        write(draft)
         draft.replace(path)
     except OSError as error:
         with suppress(OSError):

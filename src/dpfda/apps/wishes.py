@@ -73,7 +73,6 @@ class Output:
     """How a release is made and where it goes."""
 
     planned_n: int | None
-    smoothing: str
     dataset: str | None
     out: Path | None
     picture: Path | None
@@ -81,7 +80,8 @@ class Output:
     dry_run: bool
     force: bool
     as_json: bool
-    workers: int | None
+    smoothing: str = "auto"  # not every kind of release is smoothed,
+    workers: int | None = None  # nor encoded in threads
 
 
 def grouped(*groups: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -90,7 +90,10 @@ def grouped(*groups: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     def wrap(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def call(**options: Any) -> Any:
-            made = [group(**{field.name: options.pop(field.name) for field in fields(group)}) for group in groups]
+            given = [[field.name for field in fields(group) if field.name in options] for group in groups]
+            made = [
+                group(**{name: options.pop(name) for name in names}) for group, names in zip(groups, given, strict=True)
+            ]
             return command(*made, **options)
 
         return call

@@ -15,11 +15,18 @@ OPTIONS = {
     "planned_n": "--planned-n",
     "grid_size": "--grid-size",
     "explained_variance": "--explained-variance",
+    "response_bound": "--response-bound",
+    "bandwidth_epsilon": "--bandwidth-epsilon",
+    "units": "--unit",
     **{
         name: f"--{name}"
         for name in ("mechanism", "size", "kernel", "eta", "penalty", "base", "basis", "bound", "limits", "mean")
     },
     **{name: f"--{name}" for name in ("centre", "grid", "covariates", "smoothing", "calibration", "ridge", "delta")},
+    **{
+        name: f"--{name}"
+        for name in ("domain", "edges", "bandwidth", "counts", "classes", "loss", "features", "threshold")
+    },
 }
 PURE_OF_MEANS = "mechanism='k-norm' or 'laplace'"
 PURE_OF_MOMENTS = "mechanism='wishart' or 'k-norm'"
@@ -28,7 +35,10 @@ LEVELS = re.compile(r"covariate_levels=\{'([^']*)': \('a', 'b'\)\}")
 STATED = re.compile(rf"(?<![\w.'-])({'|'.join(OPTIONS)})=('[^']*'(?: or '[^']*')*|[\w.+-]*[\w+-])?")
 # Names that are no words, wherever they stand; words only where a message begins with them.
 NAMED = re.compile(rf"(?<![\w.'-])({'|'.join(name for name in OPTIONS if '_' in name)})(?![\w=])")
-LEADING = re.compile(r"^(kernel|eta|penalty|calibration|limits|size)(?= (?:is for|is the base|imply|must))")
+LEADING = re.compile(
+    r"^(kernel|eta|penalty|calibration|limits|size|bandwidth|edges|features|threshold|classes|loss)"
+    r"(?= (?:is for|is the base|imply|must|are))"
+)
 CHOSEN = re.compile(r"\bmechanism '([\w-]+)'")
 
 

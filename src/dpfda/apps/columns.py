@@ -1,0 +1,158 @@
+"""Come here for columns of a file that are points: which they are, in which order, and what stands beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import dpfda
+from dpfda.errors import DataError, UsageError
+
+WILD = set("*?[")
+
+
+def point_columns(header: list[str], asked: tuple[str, ...], taken: Mapping[str, str]) -> list[str]:
+    """The columns that names and patterns stand for, in the order in which they are asked for.
+
+    `taken` says what other columns are; patterns pass over them.
+    """
+    chosen: list[str] = []
+    for text in asked:
+        # A name may hold a comma.
+        for part in [text] if text in header else [part.strip() for part in text.split(",")]:
+            if part in taken:
+                raise UsageError(f"Column {part!r} cannot be a coordinate and {taken[part]} at once.")
+            if part in header or not WILD & set(part):
+                check_column(header, part, "a coordinate")
+                found = [part]
+            else:
+                found = [name for name in _matching(header, part) if name not in taken and name not in chosen]
+            twice = [name for name in found if name in chosen]
+            if twice:
+                raise UsageError(
+                    f"--points names the column {twice[0]!r} twice. Each coordinate has a column of its own."
+                )
+            chosen += found
+    return chosen
+
+
+def _matching(header: list[str], pattern: str) -> list[str]:
+    from dpfda.records.curves import choose_columns
+
+    choose_columns(header, pattern, None)  # refuses a pattern that nothing matches
+    return [name for name in header if fnmatchcase(name, pattern)]
+
+
+def check_column(header: list[str], name: str, what: str) -> None:
+    """A column is there; the refusal says what it was wanted for."""
+    from dpfda.records.curves import choose_columns
+
+    try:
+        choose_columns(header, "*", name if name not in header else None)
+    except DataError as error:
+        raise DataError(str(error).replace("for the privacy unit", f"for {what}", 1)) from None
+
+
+def read_points(file: Path, asked: tuple[str, ...], *, unit: str | None, beside: Mapping[str, str]) -> dpfda.Curves:
+    """Points in a CSV or Parquet file, read lazily; `beside` says what columns beside them are."""
+    from glob import escape
+
+    from dpfda.records import read_header
+
+    header = read_header(file)
+    for name, what in beside.items():
+        check_column(header, name, what)
+    if unit is not None and unit in beside:
+        raise UsageError(f"Column {unit!r} cannot be the privacy unit and {beside[unit]} at once.")
+    taken = dict(beside) if unit is None else {**beside, unit: "the privacy unit"}
+    if unit is not None:
+        check_column(header, unit, "the privacy unit")
+    chosen = point_columns(header, asked, taken)
+    if not chosen:
+        raise UsageError(f"--points names no column that is left for a coordinate; got {', '.join(asked)!r}.")
+    curves = dpfda.read_curves(file, values=escape(chosen[0]), unit=unit)
+    source = _numeric(curves.source, tuple(chosen))
+    said = ", ".join(chosen) if len(chosen) <= 4 else f"{len(chosen)} columns, {chosen[0]} to {chosen[-1]}"
+    return replace(curves, source=source, columns=said)
+
+
+def _numeric(source: Any, names: tuple[str, ...]) -> Any:
+    """The same source with other columns; what is refused of them is said in the words of the command."""
+    try:
+        return replace(source, names=names)
+    except DataError as error:
+        message = str(error).replace("Choose the value columns by a pattern: 't*'.", "Name columns of numbers.")
+        raise DataError(message) from None
+
+
+def read_numbers(points: dpfda.Curves, name: str, *, what: str) -> Any:
+    """A column of numbers beside points, (n,), NaN where a cell is none."""
+    import numpy as np
+
+    source = _numeric(points.source, (name,))
+    try:
+        found = np.concatenate([np.empty((0, 1)), *source.batches(2**16)])[:, 0]
+    except Exception:
+        found = None
+    if found is None:
+        # Out here and with one constant text: nothing about the records.
+        raise DataError(
+            f"The column of {what} could not be read. Check that the file can be read. Nothing was charged."
+        )
+    return found
+
+
+def read_labels(points: dpfda.Curves, name: str, classes: tuple[str, str]) -> tuple[Any, tuple[Any, Any]]:
+    """A column of labels beside points, (n,), and the classes as they stand in it: as texts, or as numbers.
+
+    What a Parquet file holds is said by its types; in a CSV file classes that are numbers are compared as numbers.
+    """
+    source: Any = points.source
+    numbers = plain_numbers(classes)
+    if source.file.suffix.lower() in (".parquet", ".pq"):
+        kind = _type(source.file, name)
+        if "string" in kind:
+            numbers = None
+        elif numbers is None:
+            raise DataError(
+                f"Column {name!r} holds {kind}, and these classes are texts. State numbers, e.g. --classes 0,1."
+            )
+    if numbers is not None:
+        return read_numbers(points, name, what="labels"), numbers
+    try:
+        found = _texts(source, name)
+    except Exception:
+        found = None
+    if found is None:
+        raise DataError("The column of labels could not be read. Check that the file can be read. Nothing was charged.")
+    return found, classes
+
+
+def plain_numbers(texts: tuple[str, str]) -> tuple[float, float] | None:
+    """Both texts as numbers, whole ones as whole ones; None if one is none."""
+    try:
+        first, second = (float(text) for text in texts)
+        return tuple(int(each) if each.is_integer() else each for each in (first, second))  # type: ignore[return-value]
+    except (ValueError, OverflowError):
+        return None
+
+
+def _type(file: Path, name: str) -> str:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kind = pq.read_schema(file).field(name).type
+    return str(kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+
+def _texts(source: Any, name: str) -> Any:
+    import numpy as np
+
+    if source.file.suffix.lower() in (".parquet", ".pq"):
+        import pyarrow.parquet as pq
+
+        return np.array(pq.read_table(source.file, columns=[name])[name].to_pylist(), dtype=object)
+    return replace(source, unit=name).ids()  # as texts, the way identifiers are read

@@ -1,0 +1,95 @@
+"""Come here for what every release command does around its estimator: check, plan, write, print."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dpfda.apps.targets import check_picture, check_targets, same_file, save_picture
+from dpfda.apps.wishes import Output
+from dpfda.errors import UsageError
+
+NOTHING = " Nothing was charged."
+
+
+def output_parameters(file: Path, neighbours: str, output: Output) -> dict[str, Any]:
+    """The parameters of an estimator that say how a release is made; what it would refuse is refused here too."""
+    counted = neighbours == "add-or-remove-one"
+    if counted and output.planned_n is None:
+        raise UsageError(
+            "Under add-or-remove-one the number of units is private and may not be read. "
+            "State a public guess, e.g. --planned-n 5000."
+        )
+    if output.planned_n is not None and not counted:
+        raise UsageError("--planned-n is for --neighbours add-or-remove-one; under replace-one the number is public.")
+    return {"planned_n": output.planned_n, "dataset": output.dataset or file.stem}
+
+
+def check_row(file: Path, unit: str | None) -> None:
+    """`--unit row` means every row, unless there is a column of that name."""
+    from dpfda.records import read_header
+
+    if unit == "row" and "row" in read_header(file):
+        raise UsageError(
+            "--unit row says that every row is another person, but there is a column 'row' too. Rename the column."
+        )
+
+
+def ready(
+    est: Any,
+    plan: Any,
+    about: tuple[tuple[str, str], ...],
+    file: Path,
+    output: Output,
+    *,
+    kind: str,
+    hidden: str | None = None,
+) -> bool:
+    """Whether to go on: everything has been checked, and this is no dry run, whose plan is printed.
+
+    `about` are lines about what the plan would be applied to, `hidden` says why nothing could be seen, if that is so.
+    """
+    _check_outputs(file, output, kind=kind)
+    if hidden is None:
+        hidden = getattr(plan, "hidden", "")  # a mechanism that adds no noise hides nothing in it
+    if hidden and not output.force:
+        raise UsageError(
+            f"With n = {plan.n} and epsilon {est.epsilon:g} {hidden}: nothing could be seen. Raise --epsilon, or say "
+            "--force to go on. Nothing was charged."
+        )
+    if output.dry_run:
+        lines = [plan.text(), *(f"  {name:<11} {what}" for name, what in about)]
+        click.echo(json.dumps(plan.to_dict(), indent=1) if output.as_json else "\n".join(lines))
+    return not output.dry_run
+
+
+def write(result: Any, file: Path, output: Output, *, kind: str, panels: int = 1) -> None:
+    """Write a release and its picture, and print its card."""
+    target = _target(file, output, kind)
+    result.save(target)
+    if output.picture is not None:
+        save_picture(result, output.picture, panels=panels)
+    if output.as_json:
+        click.echo(json.dumps(result.certificate.to_dict(), indent=1))
+    else:
+        click.echo(result.certificate.text())
+        click.echo(f"\nWritten: {target}" + (f", {output.picture}" if output.picture else ""))
+
+
+def _target(file: Path, output: Output, kind: str) -> Path:
+    return output.out or Path(f"{file.stem}-{kind}.json")
+
+
+def _check_outputs(file: Path, output: Output, *, kind: str) -> None:
+    """Everything about the output is checked before anything is charged."""
+    check_picture(output.picture, after=NOTHING)
+    paths = [_target(file, output, kind), *([output.picture] if output.picture is not None else [])]
+    if same_file(file, *paths):
+        raise UsageError(
+            "The data, the release and the picture must be different files. Name another with --out or --plot."
+            + NOTHING
+        )
+    check_targets(paths, overwrite=output.overwrite or output.dry_run, after=NOTHING)
