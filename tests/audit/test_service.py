@@ -26,7 +26,7 @@ SECONDS = 30.0
 
 @pytest.fixture(scope="module")
 def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files of four kinds."""
+    """Files of five kinds."""
     folder = tmp_path_factory.mktemp("releases")
     t, rng = np.linspace(0, 1, 20), np.random.default_rng(0)
     curves = np.sin(np.pi * t) * (0.5 + 0.1 * rng.normal(size=(800, 1)))
@@ -36,6 +36,8 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     dpfda.FPCA(n_components=2, **stated).fit(curves, grid=t).release_.save(folder / "components.json")
     model = dpfda.FunctionOnScalarRegression(covariate_bound=1.0, **stated)
     model.fit(rng.uniform(-1, 1, (800, 2)), curves, grid=t).release_.save(folder / "regression.json")
+    people = dpfda.DensityFunction(epsilon=2.0, delta=1e-6, domain=(0.0, 100.0)).fit(rng.normal(40, 12, 800))
+    people.release_.save(folder / "density.json")
     return folder
 
 
@@ -84,7 +86,7 @@ def test_schemathesis_finds_nothing_with_the_owner_s_token(serving, tmp_path):
     schemathesis(port, tmp_path, "--max-examples", "100", "--header", f"Authorization: Bearer {TOKEN}")
 
 
-@pytest.mark.parametrize("kind", ["mean", "covariance", "components", "regression"])
+@pytest.mark.parametrize("kind", ["mean", "covariance", "components", "density", "regression"])
 def test_schemathesis_finds_nothing_in_any_kind_of_release(serving, tmp_path, kind):
     """With the id given, every request reaches the release itself."""
     settings = f'[parameters]\n"path.id" = "{kind}"\n'

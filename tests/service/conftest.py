@@ -20,7 +20,6 @@ from dpfda.privacy import Noise
 from dpfda.releases import Release, smooth
 
 TOKEN = "a-token-of-the-owner-2026"
-KINDS = ("mean", "covariance", "components", "regression", "surface")
 
 
 class Client:
@@ -73,6 +72,8 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     dpfda.FPCA(n_components=2, **stated).fit(curves, grid=t).release_.save(folder / "components.json")
     model = dpfda.FunctionOnScalarRegression(covariate_bound=1.0, **stated)
     model.fit(rng.uniform(-1, 1, (800, 2)), curves, grid=t).release_.save(folder / "regression.json")
+    people = dpfda.DensityFunction(epsilon=2.0, delta=1e-6, domain=(0.0, 100.0)).fit(rng.normal(40, 12, 800))
+    people.release_.save(folder / "density.json")
     surface(mean.certificate).save(folder / "surface.json")
     return folder
 

@@ -87,7 +87,7 @@ def test_the_python_of_the_guide_makes_a_service(folder, monkeypatch, service):
     (code,) = blocks("python")
     exec(code, names)
     listed = [entry.id for entry in names["app"].endpoints.shelf]
-    assert listed == ["ages", "components", "covariance", "mean", "regression", "surface"]
+    assert listed == ["ages", "components", "covariance", "density", "mean", "regression", "surface"]
     names["app"].endpoints.close()
 
 

@@ -61,6 +61,13 @@ def test_a_function_on_a_box_is_asked_by_rows(client, folder):
     np.testing.assert_allclose(ask(client, "surface", rows).json()["values"], expected, rtol=1e-12)
 
 
+def test_a_density_has_its_values_in_the_units_of_its_domain(client, folder):
+    release = dpfda.load(folder / "density.json")
+    values = ask(client, "density", [20, 40, 60]).json()["values"]
+    np.testing.assert_allclose(values, release([20.0, 40.0, 60.0]), rtol=1e-12)
+    assert 0.005 < values[1] < 0.1
+
+
 def test_points_of_an_interval_may_stand_alone_or_in_rows(client):
     assert ask(client, "mean", [0.25, 1]).json() == ask(client, "mean", [[0.25], [1]]).json()
 
@@ -186,5 +193,4 @@ def test_releases_can_be_served_from_python_without_a_folder(service, kinds):
     release = dpfda.load(kinds / "mean.json")
     client = service({"mean": release})
     assert ask(client, "mean", [0.5]).json()["values"] == release([0.5]).tolist()
-    assert "file" not in client.get("/releases/mean").json()["links"]
-    assert client.get("/releases/mean/file").status_code == 404
+    assert client.get("/releases/mean/file").content == (kinds / "mean.json").read_bytes()

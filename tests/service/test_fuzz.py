@@ -29,7 +29,7 @@ BODIES = (
     | VALUES.map(lambda value: json.dumps(value).encode())
     | POINTS.map(lambda points: json.dumps({"points": points}).encode())
 )
-KINDS = ("mean", "covariance", "components", "regression", "surface")
+KINDS = ("mean", "covariance", "components", "density", "regression", "surface")
 
 
 def check(response):

@@ -120,7 +120,7 @@ def test_what_is_read_is_as_the_document_says(client):
         if method != "get" or path in ("/", "/openapi.json"):
             continue
         media = served["paths"][path]["get"]["responses"]["200"]["content"]
-        for name in ("mean", "covariance", "components", "regression", "surface"):
+        for name in ("mean", "covariance", "components", "density", "regression", "surface"):
             response = client.get(path.replace("{id}", name))
             assert response.headers["content-type"].partition(";")[0] in media
             if "application/json" in media:
@@ -137,7 +137,7 @@ def test_the_example_of_the_document_works_as_it_stands(client):
 
 
 def test_the_example_of_a_document_fits_releases_of_pairs(service, folder):
-    for name in ("components", "mean", "regression", "surface"):
+    for name in ("components", "density", "mean", "regression", "surface"):
         (folder / f"{name}.json").unlink()
     client = service(folder=folder)
     operation = client.get("/openapi.json").json()["paths"]["/releases/{id}/evaluate"]["post"]

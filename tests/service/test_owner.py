@@ -191,7 +191,14 @@ def test_reloading_sees_what_came_went_and_changed(client, folder, owner):
     (folder / "bad.json").write_text("no")
     assert client.get("/releases/more").status_code == 404  # not before the owner says so
     said = client.post("/reload", headers=owner).json()
-    assert [entry["id"] for entry in said["releases"]] == ["components", "mean", "more", "regression", "surface"]
+    assert [entry["id"] for entry in said["releases"]] == [
+        "components",
+        "density",
+        "mean",
+        "more",
+        "regression",
+        "surface",
+    ]
     assert said["refused"] == ["bad.json"]
     assert client.post("/releases/more/evaluate", json={"points": [0.5]}).json() == values
     assert client.post("/releases/mean/evaluate", json={"points": [0.5]}).json() == {"values": [0.0]}

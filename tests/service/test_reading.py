@@ -8,13 +8,13 @@ import pytest
 
 import dpfda
 
-KINDS = ("components", "covariance", "mean", "regression", "surface")
+KINDS = ("components", "covariance", "density", "mean", "regression", "surface")
 
 
 def test_every_file_in_the_folder_is_listed_under_its_stem(client):
     listed = client.get("/releases").json()["releases"]
     assert [entry["id"] for entry in listed] == list(KINDS)
-    assert [entry["kind"] for entry in listed] == ["components", "covariance", "mean", "regression", "mean"]
+    assert [entry["kind"] for entry in listed] == ["components", "covariance", "density", "mean", "regression", "mean"]
     for entry in listed:
         for link in entry["links"].values():
             assert client.request("POST" if link.endswith("evaluate") else "GET", link).status_code in (200, 415)
@@ -58,9 +58,17 @@ def test_a_file_can_be_taken_home(client, folder, tmp_path):
     assert dpfda.load(tmp_path / "home.json")(0.5) == dpfda.load(folder / "mean.json")(0.5)
 
 
-def test_a_file_that_has_gone_is_not_found(client, folder):
-    (folder / "mean.json").unlink()
-    assert client.get("/releases/mean/file").status_code == 404
+def test_what_stands_in_a_file_beside_its_release_does_not_leave(service, folder):
+    data = json.loads((folder / "mean.json").read_text())
+    (folder / "mean.json").write_text(json.dumps(data | {"rows": ["a secret"]}))
+    client = service(folder=folder)
+    assert client.get("/releases/mean/file").json() == data
+
+
+def test_a_file_that_is_written_over_is_not_read_again_by_whoever_asks(client, folder):
+    before = client.get("/releases/mean/file").content
+    (folder / "mean.json").write_text("a secret")
+    assert client.get("/releases/mean/file").content == before
 
 
 def test_the_page_has_every_release_its_card_and_a_form_and_asks_nobody_else(client):
@@ -114,7 +122,7 @@ def test_a_service_without_releases_says_so(service, tmp_path):
 
 
 def test_health_says_how_many_releases_there_are(client):
-    assert client.get("/health").json() == {"status": "ok", "releases": 5}
+    assert client.get("/health").json() == {"status": "ok", "releases": 6}
 
 
 @pytest.mark.parametrize(

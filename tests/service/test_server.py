@@ -81,7 +81,7 @@ def body_of(answer):
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
 def test_it_says_where_it_is_answers_and_stops_at_a_signal(running, sign):
     service = running()
-    assert service.line == f"Serving 5 releases at http://127.0.0.1:{service.port}/ (Ctrl-C stops it)\n"
+    assert service.line == f"Serving 6 releases at http://127.0.0.1:{service.port}/ (Ctrl-C stops it)\n"
     response = httpx.post(f"{service.url}/releases/mean/evaluate", json={"points": [0.5]})
     assert len(response.json()["values"]) == 1
     assert "server" not in response.headers
@@ -268,6 +268,16 @@ def test_more_connections_than_the_service_takes_are_turned_away(inside):
     assert body_of(answer)["error"]["code"] == "busy"
     for connection in kept:
         connection.close()
+
+
+def test_connections_leave_room_for_files(monkeypatch):
+    import resource
+
+    for soft, most in ((1024, 960), (10**6, 4096), (-1, 4096), (20, 16)):
+        monkeypatch.setattr(resource, "getrlimit", lambda which, soft=soft: (soft, soft))
+        assert server.room() == most
+    monkeypatch.setitem(sys.modules, "resource", None)
+    assert server.room() == 4096
 
 
 def test_a_connection_serves_many_requests_and_a_pause_between_them(inside):

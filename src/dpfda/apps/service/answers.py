@@ -14,7 +14,7 @@ from dpfda.apps.service.refusals import MISFIT, Refused
 from dpfda.arrays import Array
 from dpfda.errors import UsageError
 from dpfda.releases import Certificate
-from dpfda.releases.files import FORMS, kind_of
+from dpfda.releases.files import FORMS, kind_of, to_dict
 
 BLOCK = 32  # pairs of points of a covariance that are computed together
 
@@ -43,6 +43,7 @@ class Answerer:
     public: bool  # computed from a finite release alone: an answer may leave at once, since its time tells nothing
     evaluate: Callable[[Array], Array]
     close: Callable[[], None]
+    file: bytes | None = None  # a finite release as its file has it
 
     def fit(self, rows: list[list[float]]) -> Array:
         """Points as an array, (m, p), if all of them are points of this release."""
@@ -105,7 +106,9 @@ def _published(release: Any, close: Callable[[], None]) -> Answerer:
     lower, upper = zip(*certificate.domain, strict=True)
     times, names, evaluate = SPECIAL.get(kind, _plain)(release)
     card = {**certificate.to_dict(), **facts_of(release)}
-    return Answerer(kind, card, certificate.text(), lower * times, upper * times, names, True, evaluate, close)
+    # Written anew from what was understood: whatever else stood in a file, or stands there later, does not leave.
+    file = json.dumps(to_dict(release), indent=1, allow_nan=False).encode() + b"\n"
+    return Answerer(kind, card, certificate.text(), lower * times, upper * times, names, True, evaluate, close, file)
 
 
 def _nothing() -> None:

@@ -64,14 +64,10 @@ class Endpoints:
 
     async def file(self, request: Request) -> Response:
         entry = self._entry(request)
-        if entry.download is None:
+        if entry.answers.file is None:
             raise Refused(NOT_FOUND)
-        try:
-            content = await self._elsewhere(entry.download.read_bytes)
-        except OSError:
-            raise Refused(NOT_FOUND) from None
         name = f'attachment; filename="{entry.id}.json"'
-        return Response(content, media_type="application/json", headers={"Content-Disposition": name})
+        return Response(entry.answers.file, media_type="application/json", headers={"Content-Disposition": name})
 
     async def evaluate(self, request: Request) -> Response:
         entry, loop = self._entry(request), asyncio.get_running_loop()

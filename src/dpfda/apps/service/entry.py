@@ -27,7 +27,7 @@ class Entry:
             "kind": answers.kind,
             "what": str(answers.card.get("what", answers.kind)),
             "dataset": str(answers.card.get("dataset", "")),
-            "links": links | ({} if self.download is None else {"file": f"{here}/file"}),
+            "links": links | ({} if answers.file is None else {"file": f"{here}/file"}),
         }
         asked = {
             "coordinates": len(answers.lower),
@@ -37,11 +37,6 @@ class Entry:
             "answers": "at once" if answers.public else "at the deadline",
         }
         self.card = json.dumps({**answers.card, **self.summary, **asked}, allow_nan=False).encode()
-
-    @property
-    def download(self) -> Path | None:
-        """The file of a release, which anybody may take; a store is none."""
-        return self.file if self.file is not None and self.file.suffix == ".json" else None
 
     async def ask(self, points: Array, *, most: int) -> Array:
         """What an online oracle answers, in its own thread, together with whoever else waits."""

@@ -73,7 +73,7 @@ def _article(entry: Entry) -> str:
             ("card as JSON", f"/releases/{entry.id}"),
         )
     )
-    file = "" if entry.download is None else f', <a href="/releases/{name}/file" download="{name}.json">file</a>'
+    file = "" if answers.file is None else f', <a href="/releases/{name}/file" download="{name}.json">file</a>'
     return (
         f'<article aria-labelledby="{name}">\n<h2 id="{name}">{name}</h2>\n<p><bdi>{text(what)}</bdi></p>\n'
         f'<form class="ask" hidden data-address="/releases/{name}/evaluate" data-coordinates="{len(answers.lower)}" '

@@ -38,7 +38,7 @@ class Patience:
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)  # type: ignore[misc]
-        if len(self.connections) > CONNECTIONS:
+        if len(self.connections) > room():
             self._turn_away(BUSY)
             return
         self._watch()
@@ -88,6 +88,16 @@ class Patience:
         )
         self.transport.write(head.encode() + reason.body)
         self.transport.close()
+
+
+def room() -> int:
+    """How many connections are taken: what the system lets a process open, less what it needs for files."""
+    try:
+        from resource import RLIMIT_NOFILE, getrlimit
+    except ImportError:  # not on every system
+        return CONNECTIONS
+    soft = getrlimit(RLIMIT_NOFILE)[0]
+    return CONNECTIONS if soft < 0 else min(CONNECTIONS, max(soft - 64, 16))
 
 
 def protocol() -> type[asyncio.Protocol]:
