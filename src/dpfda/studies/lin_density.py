@@ -54,6 +54,7 @@ class Experiment:
     methods: dict[str, dict[str, Any]]
     sizes: range  # of FRL
     shown: int  # the sample size of the picture
+    repetitions: int  # samples
 
     def bandwidth(self, n: int) -> float:
         return self.constant * math.pow(n, -1 / (4 + self.domain.dimension))
@@ -92,6 +93,7 @@ FIGURE_3 = Experiment(
     },
     range(1, 21),
     1000,
+    20,
 )
 FIGURE_4 = Experiment(
     "Figure 4 of Lin and Reimherr: densities in the square, epsilon = 1",
@@ -110,6 +112,7 @@ FIGURE_4 = Experiment(
     },
     range(4, 65, 4),
     10_000,
+    10,
 )
 LINE_NOTES = (
     "The bandwidth is 0.2 n^(-1/5): with the constant 1 it would be 0.25 at n = 1000, and no estimate would show the "
@@ -154,21 +157,20 @@ def run(experiment: Experiment, setting: Setting, notes: tuple[str, ...]) -> Out
     figure: Any = None
     for n in setting.track([1000] if setting.quick else [1000, 10_000], "sample sizes"):
         plans, bandwidth = plans_of(experiment, n, cells), experiment.bandwidth(n)
-        found: dict[str, list[tuple[float, float, float]]] = {}
-        for _ in range(2 if setting.quick else 20):
+        found: dict[str, list[tuple[float, ...]]] = {}
+        for _ in range(2 if setting.quick else experiment.repetitions):
             points = experiment.sample(n, randomness)
             sample = kernel_estimate(points, places, cells=cells, bandwidth=bandwidth, family=experiment.family)
             for name, several in plans.items():
-                best = min((plan.of(points) for plan in several), key=lambda one: one.error(truth, places))
-                errors = (best.error(sample, places), best.error(truth, places))
-                found.setdefault(name, []).append((best.plan.noise_error, *errors))
+                each = [(plan.noise_error, *plan.of(points).errors((sample, truth), places)) for plan in several]
+                found.setdefault(name, []).append(min(each, key=lambda errors: errors[-1]))
             for name, delta in ((OURS, 0.0), (OURS_APPROXIMATE, DELTA)):
                 release = ours(experiment, points, randomness, delta=delta)
                 distances = [integral((release - other) ** 2, volume) for other in (sample, truth)]
                 found.setdefault(name, []).append((math.nan, distances[0], distances[1]))
             found.setdefault(NOBODY, []).append((0.0, 0.0, integral((sample - truth) ** 2, volume)))
-        for name, each in found.items():
-            noise, loss, error = (float(mean) for mean in np.mean(each, axis=0))
+        for name, measured in found.items():
+            noise, loss, error = (float(mean) for mean in np.mean(measured, axis=0))
             width = None if math.isnan(noise) else bandwidth / (experiment.constant if name == HALL else 1)
             told = None if math.isnan(noise) else noise
             rows.append((name, n, width, told, loss, error, integral(truth**2, volume)))

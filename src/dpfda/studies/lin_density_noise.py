@@ -68,7 +68,12 @@ class NoisyDensity:
 
     def error(self, target: Array, points: Array) -> float:
         """The expected integral of the squared difference of a release to a function."""
-        return self.bias(target, points) + self.plan.noise_error
+        return self.errors((target,), points)[0]
+
+    def errors(self, targets: tuple[Array, ...], points: Array) -> tuple[float, ...]:
+        """The same for several functions."""
+        values = self.values(points)
+        return tuple(integral((values - target) ** 2, self.plan.volume) + self.plan.noise_error for target in targets)
 
 
 def planned(
