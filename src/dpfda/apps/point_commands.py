@@ -50,7 +50,7 @@ def release_density(source: PointSource, wishes: DensityWishes, output: Output, 
       dpfda release density people.csv --points age --unit ID --domain 0,100 --epsilon 1 --delta 0
       dpfda release density visits.parquet --points 'lon,lat' --unit ID --domain '5,15;47,55' \\
           --epsilon 1 --delta 1e-6 --out map.json --plot map.png
-      dpfda release density deaths.csv --points age --counts deaths --edges 0,1,5,20,40,60,80,110 \\
+      dpfda release density deaths.csv --points age --counts deaths --edges 0,1,5:110:5 \\
           --epsilon 1 --delta 0 --dry-run
     """
     est = dpfda.DensityFunction(

@@ -10,6 +10,7 @@ from dpfda.apps.wishes import kernel_of, numbers
 from dpfda.errors import UsageError
 
 BOUGHT = "private-iqr"
+MOST_EDGES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class DensityWishes:
             )
         return {
             "domain": domain_of(self.domain) if self.domain else None,
-            "edges": _parts(self.edges, "--edges", count=None) if self.edges else None,
+            "edges": edges_of(self.edges) if self.edges else None,
             "epsilon": self.epsilon,
             "delta": self.delta,
             "neighbours": self.neighbours,
@@ -104,11 +105,30 @@ class MachineWishes:
 
 def domain_of(texts: tuple[str, ...]) -> list[tuple[float, ...]]:
     """The sides of a domain: stated one after the other, or separated by semicolons."""
-    return _parts(texts, "--domain", count=2)
+    return [numbers(part, "--domain", count=2) for text in texts for part in text.split(";")]
 
 
-def _parts(texts: tuple[str, ...], option: str, *, count: int | None) -> list[tuple[float, ...]]:
-    return [numbers(part, option, count=count) for text in texts for part in text.split(";")]
+def edges_of(texts: tuple[str, ...]) -> list[list[float]]:
+    """Edges along each side: numbers, and stretches of equal steps such as 0:100:5, by default of steps of one."""
+    sides = [part for text in texts for part in text.split(";")]
+    try:
+        return [[edge for item in side.split(",") for edge in _stretch(item)] for side in sides]
+    except ValueError:
+        raise UsageError(
+            "--edges takes increasing numbers separated by commas, or stretches FIRST:LAST:STEP of at most "
+            f"{MOST_EDGES} of them, e.g. --edges 0,1,5:100:5; got {' '.join(texts)!r}."
+        ) from None
+
+
+def _stretch(item: str) -> list[float]:
+    first, *rest = (float(part) for part in item.split(":"))
+    if not rest:
+        return [first]
+    last, step = (*rest, 1.0)[:2]
+    steps = (last - first) / step
+    if len(rest) > 2 or not 1 <= steps <= MOST_EDGES or abs(steps - round(steps)) > 1e-9 * steps:
+        raise ValueError
+    return [*(first + index * step for index in range(round(steps))), last]
 
 
 def bandwidth_of(text: str | None) -> Any:

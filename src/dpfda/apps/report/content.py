@@ -24,6 +24,7 @@ class Content:
     listed: str  # what the table lists
     python: tuple[str, ...]  # lines of code that use `release`
     evaluate: str  # options of `dpfda evaluate`; empty: it cannot
+    commands: tuple[str, ...] = ()  # what else `dpfda` can do with it; FILE stands for the release
 
     def csv(self) -> str:
         """The table as CSV, numbers in full."""
@@ -39,3 +40,9 @@ def spots(sides: tuple[tuple[float, float], ...]) -> list[float] | list[list[flo
     ends = [[low, low + (high - low) / 2, high] for low, high in sides]
     points = [list(spot) for spot in zip(*ends, strict=True)]
     return [point[0] for point in points] if len(sides) == 1 else points
+
+
+def typed(sides: tuple[tuple[float, float], ...]) -> str:
+    """The same points as `dpfda evaluate` takes them."""
+    points = [point if isinstance(point, list) else [point] for point in spots(sides)]
+    return ",".join(":".join(map(str, point)) for point in points)

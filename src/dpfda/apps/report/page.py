@@ -11,7 +11,9 @@ from typing import Any
 from dpfda.apps.report.card import card_section
 from dpfda.apps.report.coefficients import regression_content
 from dpfda.apps.report.content import Content
+from dpfda.apps.report.densities import density_content
 from dpfda.apps.report.functions import function_content
+from dpfda.apps.report.machines import machine_content
 from dpfda.apps.report.markup import number, place, row, table, text
 from dpfda.apps.report.moments import components_content, covariance_content
 from dpfda.apps.report.use import downloads, examples
@@ -24,6 +26,8 @@ CONTENTS: dict[str, Callable[..., Content]] = {
     "covariance": covariance_content,
     "components": components_content,
     "regression": regression_content,
+    "density": density_content,
+    "machine": machine_content,
 }
 
 

@@ -24,14 +24,17 @@ UPWARDS = ((255, 255, 204), (254, 217, 118), (253, 141, 60), (240, 59, 32), (189
 Colours = tuple[tuple[int, int, int], ...]
 
 
-def curve(values: Values, side: tuple[float, float], *, title: str, stamp: str) -> tuple[str, Places]:
-    """A curve above its domain, and where each of its points lies in the picture."""
+def curve(
+    values: Values, side: tuple[float, float], *, title: str, stamp: str, floor: float | None = None
+) -> tuple[str, Places]:
+    """A curve above its domain, and where each of its points lies in the picture; `floor` is where the axis begins."""
     band = values.drawable
     drawn = [values.value, *(band or ())]
-    ends = around(float(np.min(drawn)), float(np.max(drawn)))
+    low, high = around(float(np.min(drawn)), float(np.max(drawn)))
+    ends = (low if floor is None else floor, high)
     across, up = Scale(*side, 72.0, WIDTH - 20.0), Scale(*ends, HEIGHT - 50.0, 24.0)
     places = [(across(float(t)), up(float(y))) for t, y in zip(values.points[:, 0], values.value, strict=True)]
-    parts = [frame(across, up, ("t", ""), lines=True)]
+    parts = [frame(across, up, (values.axis, ""), lines=True)]
     if band is not None:
         there, back = zip(values.points[:, 0], band[1], strict=True), zip(values.points[:, 0], band[0], strict=True)
         corners = [(across(float(t)), up(float(y))) for t, y in (*there, *reversed([*back]))]
@@ -47,7 +50,10 @@ def surface(values: Values, sides: Sequence[tuple[float, float]], *, title: str,
     low, high = float(values.value.min()), float(values.value.max())
     colour = Scale(*((low, high) if low < high else around(low, high)), 0.0, 1.0)
     cells = values.value.reshape(CELLS, CELLS)
-    parts = [_cells(cells, across, up, colour, COLOURS), frame(across, up, ("t1", "t2"), lines=False)]
+    parts = [
+        heat(cells, across, up, colour, COLOURS),
+        frame(across, up, (values.names[0], values.names[1]), lines=False),
+    ]
     parts.append(_legend(colour, up, COLOURS))
     places = [(across(float(a)), up(float(b))) for a, b in values.points]
     return drawing(parts, title=title, description=describe(values), stamp=stamp), places
@@ -66,7 +72,7 @@ def contours(
     colour = Scale(float(levels[0]), float(levels[-1]), 0.0, 1.0)
     colours = AROUND_ZERO if around_zero(levels) else UPWARDS
     nodes = np.linspace(*side, len(value))
-    parts = [_cells(value, across, up, colour, colours), frame(across, up, ("s", "t"), lines=False)]
+    parts = [heat(value, across, up, colour, colours), frame(across, up, ("s", "t"), lines=False)]
     traced = contour_generator(nodes, nodes, value.T)
     for level in levels[(levels > value.min()) & (levels < value.max())]:
         for line in cast(list[Array], traced.lines(float(level))):
@@ -115,7 +121,7 @@ def _edges(nodes: Array) -> list[float]:
     return [float(nodes[0]), *((nodes[1:] + nodes[:-1]) / 2).tolist(), float(nodes[-1])]
 
 
-def _cells(value: Array, across: Scale, up: Scale, colour: Scale, colours: Colours) -> str:
+def heat(value: Array, across: Scale, up: Scale, colour: Scale, colours: Colours) -> str:
     """A heat map of values at equally spaced nodes, the first index across, (m, m)."""
     edges = [_edges(np.linspace(scale.low, scale.high, len(value))) for scale in (across, up)]
     parts = ['<g shape-rendering="crispEdges">']

@@ -32,6 +32,7 @@ def examples(content: Content, file: str) -> str:
     shell = [f"dpfda show {quote(file)}"]
     if content.evaluate:
         shell.append(f"dpfda evaluate {quote(file)} {content.evaluate}")
+    shell += [f"dpfda {command.replace('FILE', quote(file))}" for command in content.commands]
     shell.append(f"dpfda report {quote(file)}")
     return (
         '<section aria-labelledby="use">\n<h2 id="use">To go on with it</h2>\n'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ class Values:
     band: tuple[Array, Array] | None  # lower and upper ends, (m,) each
     level: float
     without_band: str  # why there is none, in the words of the release
+    axis: str = "t"  # what points are called
+    what: str = "value"  # and what values are
 
     @property
     def drawable(self) -> tuple[Array, Array] | None:
@@ -38,8 +40,8 @@ class Values:
     def names(self) -> tuple[str, ...]:
         """The columns of a table of these values."""
         sides = self.points.shape[1]
-        points = ("t",) if sides == 1 else tuple(f"t{axis + 1}" for axis in range(sides))
-        return (*points, "value", *(() if self.band is None else ("lower", "upper")))
+        points = (self.axis,) if sides == 1 else tuple(f"{self.axis}{side + 1}" for side in range(sides))
+        return (*points, self.what, *(() if self.band is None else ("lower", "upper")))
 
     @property
     def columns(self) -> Array:
@@ -49,7 +51,7 @@ class Values:
     def every(self, step: int) -> Values:
         """Only every so many points."""
         band = None if self.band is None else (self.band[0][::step], self.band[1][::step])
-        return Values(self.points[::step], self.value[::step], band, self.level, self.without_band)
+        return replace(self, points=self.points[::step], value=self.value[::step], band=band)
 
     def reach(self) -> str:
         """How far the band goes from its middle, in words; empty where there is none."""

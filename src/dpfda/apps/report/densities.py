@@ -1,0 +1,79 @@
+"""Come here for what a page shows of a density: the line with its noise band, or a map of colours."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpfda.apps.report.content import Content, Places, spots, typed
+from dpfda.apps.report.markup import number
+from dpfda.apps.report.picture import curve, describe, surface
+from dpfda.apps.report.values import ROWS, Values, sizes
+from dpfda.releases.density import DensityRelease
+from dpfda.releases.density_frame import sides_of
+
+STEP = 16  # points of the picture for each row of the table: a jump looks like one
+
+
+def density_content(release: DensityRelease, *, level: float, title: str, stamp: str) -> Content:
+    """A density: its values with the noise band, on a line its distribution function too, and its picture."""
+    dimension = release.basis.domain.dimension
+    size, step = (STEP * (ROWS - 1) + 1, STEP) if dimension == 1 else sizes(release)
+    points = release.points(size)
+    band = release.band(level, points)
+    # A density is never below zero: there is nothing to see down there.
+    shown = (np.maximum(band.lower, 0.0), np.maximum(band.upper, 0.0))
+    fine = Values(points, release(points), shown, level, "", axis="x", what="density")
+    drawing, places = _draw(release, fine, title=title, stamp=stamp)
+    rows = [points, fine.value, *([release.distribution(points)] if dimension == 1 else []), band.lower, band.upper]
+    where, what, *ends = fine.names[:dimension], fine.what, "lower", "upper"
+    at = spots(release.basis.domain.sides)
+    return Content(
+        names=(*where, what, *(("distribution",) if dimension == 1 else ()), *ends),
+        columns=np.column_stack(rows)[::step],
+        sides=(len(range(0, size, step)),) * dimension,
+        places=places[::step],
+        drawing=drawing,
+        caption=_caption(release, fine, drawn=bool(drawing)),
+        listed=f"The released density, with the {100 * level:g} % noise band before smoothing",
+        python=(
+            f"release({at})  # values anywhere in the domain",
+            f"release.distribution({at})  # probabilities of lying below",
+            "release.quantile([0.1, 0.5, 0.9])" if dimension == 1 else "release.marginal(0).quantile([0.1, 0.5, 0.9])",
+            "release.sample(1000)  # synthetic records, free",
+            f"release.band(level={level:g})",
+        ),
+        evaluate=f"--at={typed(release.basis.domain.sides)} --cdf --level {level:g}",
+        commands=("sample FILE --size 1000",),
+    )
+
+
+def _draw(release: DensityRelease, fine: Values, *, title: str, stamp: str) -> tuple[str, Places]:
+    sides = release.basis.domain.sides
+    if len(sides) == 1:
+        return curve(fine, sides[0], title=title, stamp=stamp, floor=0.0)
+    if len(sides) == 2:
+        return surface(fine, sides, title=title, stamp=stamp)
+    return "", []
+
+
+def _caption(release: DensityRelease, fine: Values, *, drawn: bool) -> str:
+    dimension = release.basis.domain.dimension
+    proper = "the released density: nowhere negative, with integral one"
+    if not drawn:
+        said = [f"A density of {dimension} coordinates has no picture here. {describe(fine)}"]
+    else:
+        said = [f"The line is {proper}." if dimension == 1 else f"Colours show {proper}."]
+    said.append(
+        f"It is off by about {number(release.estimated_error)} root mean square, if the population is as smooth as its "
+        f"smoothing ({release.smoothing.name}) takes it to be."
+    )
+    if fine.drawable is None:
+        said.append("The noise band is infinite: the noisy number of units could be zero.")
+    else:
+        held = "the histogram of the exact records" if sides_of(release.basis) else "what the exact coordinates give"
+        where = "The shaded band is" if dimension == 1 else "In the table is"
+        said.append(
+            f"{where} the {100 * fine.level:g} % noise band: with this probability it holds {held} everywhere at once, "
+            "as it was before smoothing."
+        )
+    return " ".join((*said, release.certificate.not_covered))
