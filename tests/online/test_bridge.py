@@ -15,6 +15,9 @@ from dpfda.online.law import OWN_ERROR
 from dpfda.online.states import ARRAYS, FAR, FLOATS, PROCESSES, moments, moments_of_many
 
 SIZES = (1, 2, 3)
+NOTHING = Decimal(
+    "1e-24"
+)  # sections as short as this, tens of length scales away, are rounded to 0 on a lattice of 1e-12
 near_gaps = st.floats(-12, 1.3).map(lambda x: 10.0**x)
 ratios = st.floats(0, 8).map(lambda x: 10.0**x)
 shares = st.floats(-8, 0).map(lambda x: 10.0**x)
@@ -45,7 +48,7 @@ def root_of(bridge: Bridge) -> list[tuple[float, ...]]:
         st.tuples(shares, st.sampled_from(["near start", "near end", "far start", "far end"])), min_size=2, max_size=2
     ),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_whitened_sections_are_exact_relative_to_their_own_length(size, near, ratio, records):
     """Lengths, and lengths of differences: replacing one record by another moves by what theory says, no more."""
     far = min(near * ratio, 60.0) if near < 60 else near
@@ -66,7 +69,7 @@ def test_whitened_sections_are_exact_relative_to_their_own_length(size, near, ra
         moved = [[x[0] - y[0]] for x, y in zip(*sections, strict=True)]
         difference = sum((Decimal(x) - Decimal(y)) ** 2 for x, y in zip(*whitened, strict=True)).sqrt()
         slack = Decimal(OWN_ERROR) / 100 * sum(lengths)
-        assert abs(difference - exact.squared(moved).sqrt()) <= slack + Decimal("1e-150")
+        assert abs(difference - exact.squared(moved).sqrt()) <= slack + NOTHING
 
 
 @pytest.mark.parametrize("size", SIZES)

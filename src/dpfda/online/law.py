@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ MOST_ROWS = 2**14  # for all other kernels: a row of a Cholesky factor an answer
 FINE = 2**40  # steps in which a whitened section of norm 1 is measured
 NUGGET = 2.0**-20  # of the largest variance, for kernels that are not Markov: see general.py
 # How far a computed whitened section may be from the exact one, relative to its own length. Markov: products and
-# well-conditioned solutions, 1e-13 at worst in tests/online/test_bridge.py. Others: general.py says why.
+# well-conditioned solutions, 1e-12 at worst in tests/online/test_bridge.py. Others: general.py says why.
 OWN_ERROR, OWN_ERROR_ROWS = 2.0**-33, 2.0**-20
 
 
@@ -134,6 +135,7 @@ def calibrated(
     return OnlineLaw(kernel, domain, sensitivity, moved, budget, cap, mu, up(whole / left * (1 + 2.0**-40)))
 
 
+@lru_cache(maxsize=64)
 def peak_of(kernel: Kernel, domain: Domain) -> float:
     """The largest variance of a kernel on a domain, from above: stationary ones have it everywhere."""
     line = line_of(kernel) if domain.dimension == 1 else None
