@@ -17,19 +17,21 @@ from dpfda.errors import DataError, UsageError
 from dpfda.kernels import Kernel
 from dpfda.machines import Loss
 from dpfda.mechanisms import Mechanism, Randomness
-from dpfda.planner.machines import MachinePlan, MachineRequest, plan_machine
+from dpfda.planner.exact_machines import ExactPlan, plan_exactly
+from dpfda.planner.machines import EXACT, MachinePlan, MachineRequest, plan_machine
 from dpfda.privacy import Budget, Ledger, Unit
 from dpfda.records import Curves, Lattice
 from dpfda.records.cells import as_numbers
 from dpfda.records.labelled import labelled, width_of
 from dpfda.records.reading import Reading
-from dpfda.releases.machine import MachineRelease
+from dpfda.releases.machine import MachineRelease, into
 from dpfda.summaries import Public
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-    from dpfda.online import FiniteOracle
+    from dpfda.estimators.machine_online import Held
+    from dpfda.online import FiniteOracle, Oracle, Store
 
 
 class KernelMachine(BaseEstimator):  # type: ignore[misc]
@@ -52,7 +54,8 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     randomness: Randomness | None
     batch_rows: int | None
     release_: MachineRelease
-    plan_: MachinePlan
+    plan_: MachinePlan | ExactPlan
+    _held: Held
 
     def _loss(self) -> Loss:
         raise NotImplementedError
@@ -64,27 +67,25 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     def _targets(self, y: Any) -> Array:
         raise NotImplementedError
 
-    def plan(self, n: int, *, dimension: int | None = None) -> MachinePlan:
+    def plan(self, n: int, *, dimension: int | None = None) -> MachinePlan | ExactPlan:
         """What a fit on n units would do and how large its noise would be; reads no data and costs nothing.
 
         `dimension` is the number of coordinates of a point, where the domain is one interval for all of them.
         """
-        loss = self._loss()
-        return plan_machine(
-            MachineRequest(
-                n=n,
-                budget=Budget(self.epsilon, self.delta),
-                domain=self._domain(dimension),
-                neighbours=Unit("unit", self.neighbours).neighbours,
-                task=self.task,
-                loss=loss,
-                kernel=self.kernel,
-                penalty=self.penalty,
-                mechanism=self.mechanism,
-                features=self.features,
-                eta=self.eta,
-            )
+        request = MachineRequest(
+            n=n,
+            budget=Budget(self.epsilon, self.delta),
+            domain=self._domain(dimension),
+            neighbours=Unit("unit", self.neighbours).neighbours,
+            task=self.task,
+            loss=self._loss(),
+            kernel=self.kernel,
+            penalty=self.penalty,
+            mechanism=self.mechanism,
+            features=self.features,
+            eta=self.eta,
         )
+        return plan_exactly(request) if self.mechanism == EXACT else plan_machine(request)
 
     def fit(self, X: Any, y: Any, *, units: object = None) -> Self:
         """Release the machine of these records; everything public is checked before the ledger is charged.
@@ -93,7 +94,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         whose record each row is: a vector of identifiers, or the name of a column of X. A person with several records
         counts once, with the average of their losses; without `units` every row is taken for another person.
         """
-        reading = Reading(batch_rows=self.batch_rows)
+        Reading(batch_rows=self.batch_rows)
         self._loss()  # refuses what is wrong before records are looked at, as the next lines do
         facts = self._facts()
         width = width_of(X)
@@ -108,6 +109,18 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         unit = Unit(records.unit or "row", self.neighbours)
         planned, n = self._sizes(records, unit)
         plan = self.plan(planned, dimension=domain.dimension)
+        if isinstance(plan, ExactPlan):
+            self._hold(plan, records, facts.get("bound"))
+        else:
+            self.release_ = self._released(plan, records, unit, planned, n, facts)
+        self._names(X, units)
+        self.n_features_in_, self.plan_ = domain.dimension, plan
+        return self
+
+    def _released(
+        self, plan: MachinePlan, records: Curves, unit: Unit, planned: int, n: int | None, facts: dict[str, Any]
+    ) -> MachineRelease:
+        domain = plan.request.domain
         public = Public(
             unit=unit,
             n=n,
@@ -125,10 +138,10 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             dataset=self.dataset,
             ledger=self.ledger,
             randomness=self.randomness,
-            reading=reading,
+            reading=Reading(batch_rows=self.batch_rows),
             chosen=plan.reasons,
         )
-        self.release_ = curator.release(
+        release: MachineRelease = curator.release(
             plan.summary(**facts),
             basis=plan.basis,
             mechanism=plan.mechanism,
@@ -136,24 +149,44 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             smoothing="none",
             name=plan.name,
         )
-        self.plan_ = plan
-        self.n_features_in_ = domain.dimension
+        return release
+
+    def _names(self, X: Any, units: object) -> None:
         names = [str(name) for name in X.columns if name != units] if hasattr(X, "columns") else []
         if names:
             self.feature_names_in_ = np.array(names, dtype=object)
-        return self
 
-    def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
-        """The class, or the response within its bound, at public points, (m,): post-processing, free."""
+    def _hold(self, plan: ExactPlan, records: Curves, bound: float | None) -> None:
+        from dpfda.estimators.machine_online import hold
+
+        self._held = hold(
+            plan,
+            records,
+            unit=records.unit or "row",
+            bound=bound,
+            dataset=self.dataset,
+            ledger=self.ledger,
+            randomness=self.randomness,
+        )
+
+    def _values(self, X: ArrayLike) -> Array:
+        """Values of the private function at public points, by the release or by the oracle."""
         check_is_fitted(self)
-        return self.release_.predict(self._queries(X))
+        rows = self._queries(X)
+        if isinstance(self.plan_, ExactPlan):
+            return self._held.open(None)(into(self.plan_.request.domain, rows))
+        return self.release_.decide(rows)
 
-    def open(self, store: str | Path | None = None) -> FiniteOracle:
-        """The release behind the face of an oracle, kept in a store: it answers at every point, the same for ever."""
+    def open(self, store: str | Path | Store | None = None) -> FiniteOracle | Oracle:
+        """An oracle that answers at public points, the same for ever, kept in a store.
+
+        With mechanism "gp" it is the only way in: noise is drawn at the points that are asked for, by one oracle for
+        each fit; `predict` opens one in memory. Else it serves the release.
+        """
         from dpfda.online import open_finite
 
         check_is_fitted(self)
-        return open_finite(self.release_, store)
+        return self._held.open(store) if isinstance(self.plan_, ExactPlan) else open_finite(self.release_, store)
 
     def _queries(self, X: Any) -> Array:
         """Public points as rows of numbers."""

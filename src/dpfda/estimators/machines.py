@@ -50,8 +50,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     classes : the two public labels, e.g. ("healthy", "ill"); a record with another label is left out. None: labels are
         numbers, those above zero are 1, all others 0.
     features : "auto" for public features by a rule of the budget and the kernel, their number, or a basis.
-    mechanism : "auto" (the planner's choice), "gaussian", "k-norm", "laplace", or "iclp-qr", the Laplace process of Lin
-        and Reimherr, on a domain with at most three sides; or a mechanism object.
+    mechanism : "auto" (the planner's choice), "gaussian", "k-norm", "laplace"; of the papers "gp" (Hall et al.), the
+        exact minimiser with process noise at the points asked for, up to 2048 units, and "iclp-qr" (Lin and Reimherr),
+        the Laplace process on a domain with at most three sides; or a mechanism object.
     eta : for "iclp-qr", the power of the noise kernel in whose space the function lives; None for 2.
     neighbours : "replace-one" (the number of units is public) or "add-or-remove-one" (it is private).
     planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
@@ -129,18 +130,23 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     def classes_(self) -> np.ndarray[Any, Any]:
         """The two labels: the one for values below zero, the one for values above."""
         check_is_fitted(self)
-        return np.array(self.release_.classes)
+        return np.array(self._classes())
 
     def decision_function(self, X: ArrayLike) -> Array:
-        """Values of the released function at points, moved into the domain as records were, (m,)."""
-        check_is_fitted(self)
-        return self.release_.decide(self._queries(X))
+        """Values of the private function at public points, moved into the domain as records were, (m,)."""
+        return self._values(X)
+
+    def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
+        """The class of public points, (m,): post-processing, free."""
+        return np.asarray(np.array(self._classes())[(self._values(X) > 0).astype(int)])
 
     @available_if(_has_chances)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> Array:
         """Chances of both classes at public points, (m, 2); for the logistic loss alone."""
-        check_is_fitted(self)
-        return self.release_.probabilities(self._queries(X))
+        from scipy.special import expit
+
+        values = self._values(X)
+        return np.stack([expit(-values), expit(values)], axis=1)
 
     def score(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """The share of public records that are classified as their label says, labels read as in `fit`."""
@@ -234,6 +240,10 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
 
     def _targets(self, y: Any) -> Array:
         return as_numbers(as_targets(y))
+
+    def predict(self, X: ArrayLike) -> Array:
+        """Responses at public points, within their bound, (m,): post-processing, free."""
+        return np.clip(self._values(X), -self._bound(), self._bound())
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

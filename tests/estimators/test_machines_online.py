@@ -1,0 +1,143 @@
+"""Kernel machines that answer at the points asked for: the exact minimiser, one oracle, one charge."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from dpfda.errors import CannotMeetBudget, UsageError
+from dpfda.estimators.machine_online import hold
+from dpfda.estimators.machines import KernelClassifier, KernelRegressor
+from dpfda.kernels import Exponential, Gaussian, Matern
+from dpfda.machines import loss_of, tolerance_of
+from dpfda.machines.exact import minimise_exactly
+from dpfda.mechanisms import SeededRandomness
+from dpfda.privacy import SessionLedger
+from dpfda.records.labelled import labelled
+
+GOOD = {"epsilon": 1.0, "delta": 1e-6, "mechanism": "gp"}
+
+
+def two_sides(n, seed=0):
+    x = np.random.default_rng(seed).uniform(0, 1, (n, 1))
+    return x, (x[:, 0] > 0.5).astype(int)
+
+
+def test_a_machine_learns_and_answers_the_same_for_ever(tmp_path):
+    x, y = two_sides(1500)
+    est = KernelClassifier(**GOOD, kernel=Matern(1.5, 0.5), randomness=SeededRandomness(1)).fit(x, y)
+    assert not hasattr(est, "release_")
+    oracle = est.open(f"sqlite:///{tmp_path / 'machine.db'}")
+    where = np.array([0.1, 0.9])
+    first = oracle(where)
+    assert (oracle(where) == first).all()
+    assert (est.decision_function(where[:, None]) == first).all()
+    assert est.predict(where[:, None]).tolist() == [0, 1]
+    assert oracle.certificate.what == "kernel classifier"
+    assert "proven to stop" in " ".join(oracle.certificate.text().split())
+    with pytest.raises(UsageError, match="would be a second release"):
+        est.open(f"sqlite:///{tmp_path / 'another.db'}")
+
+
+def test_predictions_open_an_oracle_in_memory_and_noise_is_as_planned():
+    x, y = two_sides(200)
+    values = []
+    for seed in range(60):
+        est = KernelClassifier(**GOOD, kernel=Exponential(0.5), penalty=0.05, randomness=SeededRandomness(seed)).fit(
+            x, y
+        )
+        values.append(est.decision_function([[0.3], [0.6]]))
+    # 60 draws: within 45 percent but with probability 1e-6; seeded.
+    np.testing.assert_allclose(np.std(values, axis=0), est.plan(200).noise_deviation([0.3, 0.6]), rtol=0.45)
+
+
+def test_regressors_answer_within_their_bound():
+    x = np.random.default_rng(0).uniform(0, 1, (800, 2))
+    est = KernelRegressor(**GOOD, response_bound=1.0, kernel=Gaussian(0.3), loss="absolute").fit(
+        x, np.sign(x[:, 0] - 0.5)
+    )
+    assert np.abs(est.predict(x[:20])).max() <= 1.0
+
+
+def test_the_ledger_is_charged_once_and_before_the_first_question():
+    ledger = SessionLedger()
+    x, y = two_sides(50)
+    est = KernelClassifier(**GOOD, ledger=ledger).fit(x, y)
+    est.predict(x)
+    est.predict(x[::-1])
+    assert len(ledger.entries) == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "text"),
+    [
+        ({"delta": 0.0}, CannotMeetBudget, "A Gaussian process needs delta > 0"),
+        ({"neighbours": "add-or-remove-one", "planned_n": 50}, UsageError, "is released under 'replace-one'"),
+        ({"features": 20}, UsageError, "features must be None, got 20"),
+        ({"features": None, "mechanism": "auto"}, UsageError, "is released with mechanism='gp'"),
+    ],
+)
+def test_what_the_exact_machine_cannot_do_is_refused_before_the_charge(changed, error, text):
+    x, y = two_sides(50)
+    ledger = SessionLedger()
+    with pytest.raises(error, match=text):
+        KernelClassifier(**{**GOOD, "ledger": ledger, **changed}).fit(x, y)
+    assert not ledger.entries
+
+
+def test_too_many_units_are_refused_by_the_plan():
+    with pytest.raises(UsageError, match="at most 2048 units, got 5000"):
+        KernelClassifier(**GOOD).plan(5000)
+    plan = KernelClassifier(**GOOD).plan(500)
+    assert "points asked for" in str(plan)
+    assert plan.to_dict()["mechanism"] == "gp"
+
+
+def test_it_cannot_be_pickled_since_it_holds_records():
+    est = KernelClassifier(**GOOD).fit(*two_sides(20))
+    with pytest.raises(TypeError, match="it holds records"):
+        pickle.dumps(est)
+
+
+@pytest.mark.parametrize("name", ["hinge", "smoothed-hinge", "logistic", "absolute", "huber", "squared"])
+@pytest.mark.parametrize("n", [1, 30, 200])
+def test_the_exact_minimiser_is_proven_and_agrees_with_all_features(name, n):
+    rng = np.random.default_rng(n)
+    loss = loss_of(name) if name in ("hinge", "smoothed-hinge", "logistic") else loss_of(name, bound=1.0)
+    for points in (rng.uniform(0, 1, (n, 2)), np.full((n, 2), 0.3), np.zeros((n, 2))):
+        y = rng.choice([-1.0, 1.0], n)
+        for penalty in (0.3, 0.003):
+            moved = loss.lipschitz / (penalty * n)
+            tolerance = 2 * tolerance_of(loss, penalty=penalty, reach=1.0, units=n, size=4096, moved=moved / 2)
+            weights, distance = minimise_exactly(
+                Gaussian(0.5), points, y, np.full(n, 1 / n), loss=loss, penalty=penalty, tolerance=tolerance
+            )
+            assert distance <= tolerance
+            assert np.abs(weights).sum() <= loss.lipschitz / (2 * penalty) * (1 + 1e-12)
+
+
+def test_no_neighbour_moves_the_function_further_than_stated():
+    """In the norm of the space, with kernel values at all points of both data sets."""
+    kernel, n = Gaussian(0.2), 15
+    rng = np.random.default_rng(0)
+    largest = 0.0
+    for trial in range(20):
+        x = rng.uniform(0, 1, (n, 1)) if trial % 2 else np.full((n, 1), 0.5)
+        y = rng.integers(0, 2, n).astype(float)
+        est = KernelClassifier(**GOOD, kernel=kernel, penalty=0.5)
+        plan = est.plan(n)
+        found = []
+        for label in (0.0, 1.0):
+            y[-1] = label
+            records = labelled(x, est._targets(y), 1)
+            sections = hold(
+                plan, records, unit="row", bound=None, dataset="d", ledger=None, randomness=SeededRandomness(1)
+            ).sections
+            found.append((sections.points, sections.masses * sections.weight))
+        points = np.concatenate([found[0][0], found[1][0]])
+        weights = np.concatenate([found[0][1], -found[1][1]])
+        largest = max(largest, float(np.sqrt(max(weights @ kernel(points, points) @ weights, 0.0))))
+        assert largest <= plan.sensitivity
+    assert largest >= 0.9 * plan.moved
