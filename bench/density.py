@@ -19,7 +19,7 @@ from dpfda.releases.density_frame import frame_of, mesh_axes, on_mesh
 from dpfda.releases.density_projection import proper
 from dpfda.releases.density_smoothing import density_smoothing
 
-ETAS = {1: (1.01, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0), 2: (1.05, 1.25, 1.5, 2.0)}
+ETAS = {1: (1.0001, 1.01, 1.05, 1.25, 2.0), 2: (1.25, 1.5, 2.0, 3.0, 4.0, 6.0)}  # the best lies between, or at one
 POINTS = {1: 2048, 2: 128}  # of the rule that integrates, along each side
 
 
