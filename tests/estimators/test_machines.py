@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -492,3 +493,18 @@ def test_queries_of_another_shape_are_refused():
         est.predict(np.zeros((2, 3)))
     with pytest.raises(UsageError, match="Complex data not supported"):
         est.predict(x.astype(complex))
+    with pytest.raises(UsageError, match="Sparse input is not supported"):
+        est.predict(csr_matrix(x))
+
+
+@pytest.mark.parametrize("n", [0, 1.5, True, 2**40])
+def test_a_plan_needs_a_number_of_units(n):
+    with pytest.raises(UsageError, match="n must be a whole number of units, at least 1, got"):
+        KernelClassifier(**GOOD).plan(n)
+
+
+def test_more_units_than_weights_have_room_for_are_refused():
+    x, y = rings(10, 1)
+    est = KernelClassifier(**GOOD, domain=SQUARE, neighbours="add-or-remove-one", planned_n=2**29)
+    with pytest.raises(UsageError, match="at most 2\\^28 units, got 536870912"):
+        est.fit(x, y)

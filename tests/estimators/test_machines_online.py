@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from dpfda.errors import CannotMeetBudget, UsageError
+from dpfda.errors import CannotMeetBudget, ReleaseFailed, UsageError
 from dpfda.estimators.machine_online import hold
 from dpfda.estimators.machines import KernelClassifier, KernelRegressor
 from dpfda.kernels import Exponential, Gaussian, Matern
@@ -16,6 +16,8 @@ from dpfda.machines.exact import minimise_exactly
 from dpfda.mechanisms import SeededRandomness
 from dpfda.privacy import SessionLedger
 from dpfda.records.labelled import labelled
+from dpfda.releases import files
+from dpfda.releases.machine import MachineRelease
 
 GOOD = {"epsilon": 1.0, "delta": 1e-6, "mechanism": "gp"}
 
@@ -85,6 +87,35 @@ def test_what_the_exact_machine_cannot_do_is_refused_before_the_charge(changed, 
     with pytest.raises(error, match=text):
         KernelClassifier(**{**GOOD, "ledger": ledger, **changed}).fit(x, y)
     assert not ledger.entries
+
+
+def test_a_solver_that_cannot_prove_its_distance_releases_nothing(monkeypatch):
+    import dpfda.estimators.machine_online as online
+    import dpfda.summaries.machine as summary
+    from dpfda.machines import Minimum
+
+    x, y = two_sides(20)
+    ledger = SessionLedger()
+    monkeypatch.setattr(online, "minimise_exactly", lambda kernel, points, *rest, **facts: (np.zeros(len(points)), 1e9))
+    with pytest.raises(ReleaseFailed, match="the charge stays"):
+        KernelClassifier(**GOOD, ledger=ledger).fit(x, y)
+    monkeypatch.setattr(
+        summary, "minimise", lambda z, *rest, **facts: Minimum(np.zeros(z.shape[1]), np.zeros(len(z)), 1e9)
+    )
+    with pytest.raises(ReleaseFailed, match="the charge stays"):
+        KernelClassifier(**{**GOOD, "mechanism": "auto"}, ledger=ledger).fit(x, y)
+    assert len(ledger.entries) == 2
+
+
+def test_other_mechanisms_serve_their_release(monkeypatch, tmp_path):
+    form = files.Form(MachineRelease, MachineRelease.to_plain, MachineRelease.from_plain)
+    monkeypatch.setitem(files.FORMS, "machine", form)
+    x, y = two_sides(100)
+    est = KernelClassifier(**{**GOOD, "mechanism": "gaussian"}, features=5).fit(x, y)
+    with est.open(tmp_path / "machine.db") as oracle:
+        assert (oracle([0.2, 0.7]) == est.release_([0.2, 0.7])).all()
+    est.set_params(mechanism="gp", features=None).fit(x, y)
+    assert not hasattr(est, "release_")
 
 
 def test_too_many_units_are_refused_by_the_plan():

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 
-from dpfda.errors import DataError, UsageError
+from dpfda.errors import DataError, MissingExtra, UsageError
 from dpfda.estimators.machines import KernelClassifier, KernelRegressor
 from dpfda.kernels import Gaussian
 from dpfda.mechanisms import SeededRandomness
@@ -113,6 +114,12 @@ def test_frames_hold_points_values_noise_and_predictions():
     assert list(frame.columns) == ["x1", "x2", "value", "noise", "prediction"]
     assert len(frame) == 41**2
     assert regressor((0.0, 1.0)).to_frame([0.1, 0.2]).columns[0] == "x"
+
+
+def test_frames_need_pandas(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtra, match="needs pandas"):
+        MADE["landmarks"].to_frame()
 
 
 def test_chances_are_those_of_the_logistic_loss():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -57,15 +58,16 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     plan_: MachinePlan | ExactPlan
     _held: Held
 
-    def _loss(self) -> Loss:
-        raise NotImplementedError
+    @abstractmethod
+    def _loss(self) -> Loss: ...
 
+    @abstractmethod
     def _facts(self) -> dict[str, Any]:
         """Classes, or the bound on responses."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _targets(self, y: Any) -> Array:
-        raise NotImplementedError
+        """Labels as signs, or responses, one for each row; NaN where there is none."""
 
     def plan(self, n: int, *, dimension: int | None = None) -> MachinePlan | ExactPlan:
         """What a fit on n units would do and how large its noise would be; reads no data and costs nothing.
@@ -159,6 +161,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     def _hold(self, plan: ExactPlan, records: Curves, bound: float | None) -> None:
         from dpfda.estimators.machine_online import hold
 
+        self.__dict__.pop("release_", None)  # of an earlier fit with another mechanism
         self._held = hold(
             plan,
             records,
