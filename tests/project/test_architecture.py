@@ -30,7 +30,18 @@ LAYERS = [
     "studies",
     "apps",
 ]
-PRIVATE = {"mechanisms", "records", "machines", "summaries", "planner", "curator", "online", "estimators", "studies", "apps"}
+PRIVATE = {
+    "mechanisms",
+    "records",
+    "machines",
+    "summaries",
+    "planner",
+    "curator",
+    "online",
+    "estimators",
+    "studies",
+    "apps",
+}
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
 
