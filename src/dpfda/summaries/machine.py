@@ -64,11 +64,6 @@ class Machine(Summary):
     def name(self) -> str:
         return f"kernel {self.task}"
 
-    @property
-    def shrinks(self) -> str:
-        """For the card: what no noise deviation knows about."""
-        return "the penalty"
-
     def moved(self, public: Public) -> float:
         """How far one unit moves the exact minimiser."""
         units = public.planned if public.n is None else public.n
