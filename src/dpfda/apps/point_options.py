@@ -56,8 +56,8 @@ DENSITY = [
         "--edges",
         multiple=True,
         metavar="NUMBER,...",
-        help="Instead of a domain: public edges of bins, e.g. 0,1,5:110:5, the last by steps of 5; the density is "
-        "constant between them. For points that are rounded, such as ages in years: 0:110.",
+        help="Instead of a domain: public edges of bins, e.g. 0,1,5:110:5, the last by steps of 5; people are "
+        "counted between them. For points that are rounded, such as ages in years: 0:110.",
     ),
     *SPENT,
     NEIGHBOURS,

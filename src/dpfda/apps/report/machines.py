@@ -48,7 +48,7 @@ def machine_content(release: MachineRelease, *, level: float, title: str, stamp:
             f"release.noise_deviation({at})",
         ),
         evaluate=f"--at={typed(domain.sides)}",
-        commands=("predict FILE new.csv  # a table with a column for each coordinate",),
+        commands=("predict FILE new.csv",),
     )
 
 
