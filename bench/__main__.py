@@ -7,7 +7,20 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from bench import components, dti, frames, mean_error, mechanisms, million, processes, startup
+from bench import (
+    components,
+    density,
+    dti,
+    frames,
+    machines,
+    mean_error,
+    mechanisms,
+    million,
+    online,
+    processes,
+    service,
+    startup,
+)
 
 
 @click.command()
@@ -30,6 +43,10 @@ def main(data: Path | None, repetitions: int, rows: int, quick: bool) -> None:
     processes.run(console, quick=quick)
     frames.run(console)
     million.run(console, folder=Path("bench-output"), rows=rows)
+    density.run(console, repetitions=max(4, repetitions // 2))
+    machines.run(console, quick=quick)
+    online.run(console, quick=quick)
+    service.run(console, seconds=5 if quick else 30)
     startup.run(console)
 
 

@@ -27,6 +27,8 @@ NAMES = [
     "Domain",
     "FPCA",
     "FunctionOnScalarRegression",
+    "KernelClassifier",
+    "KernelRegressor",
     "Maximiser",
     "MeanFunction",
     "Plan",

@@ -5,6 +5,7 @@ from dpfda.estimators.choice import private_choice
 from dpfda.estimators.components import FPCA
 from dpfda.estimators.covariance import CovarianceFunction
 from dpfda.estimators.density import DensityFunction
+from dpfda.estimators.machines import KernelClassifier, KernelRegressor
 from dpfda.estimators.maximiser import Maximiser
 from dpfda.estimators.mean import MeanFunction
 from dpfda.estimators.regression import FunctionOnScalarRegression
@@ -15,6 +16,8 @@ __all__ = [
     "CovarianceFunction",
     "DensityFunction",
     "FunctionOnScalarRegression",
+    "KernelClassifier",
+    "KernelRegressor",
     "Maximiser",
     "MeanFunction",
     "private_bound",

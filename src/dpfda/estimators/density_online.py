@@ -41,11 +41,10 @@ def hold_density(plan: DensityPlan, order: Order, *, answers: int | None) -> Hel
     )
 
     def sections() -> Sections:
-        masses = cell_masses(
-            curves, plan.cells, counted=plan.summary.counted, unknown=True, reading=curator.reading
-        ) // (MASS // whole)
-        there = masses > 0
-        return Sections.counted(plan.cells.centres[there], each / whole, used.kernel, masses=masses[there])
+        masses = cell_masses(curves, plan.cells, counted=plan.summary.counted, unknown=True, reading=curator.reading)
+        # Rows without units weigh whole units, so that nothing is cut off here; and empty cells stay, so that the time
+        # an answer takes does not tell which they are.
+        return Sections.counted(plan.cells.centres, each / whole, used.kernel, masses=masses // (MASS // whole))
 
     facts = Facts(
         what="density",

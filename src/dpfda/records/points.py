@@ -19,7 +19,8 @@ from dpfda.records.reading import Reading
 from dpfda.records.units import UnitIndex
 
 MASS = 2**20  # what one unit spreads over the cells of its points, in whole parts
-CELLS = {1: 2048, 2: 64, 3: 16, 4: 8, 5: 5, 6: 4}  # for each side, so that there are never more than about 4000
+# Along each side: numbers with many divisors, so that steps of many widths are whole numbers of cells.
+CELLS = {1: 1920, 2: 60, 3: 12, 4: 8, 5: 4, 6: 4}
 MOST_SIDES = max(CELLS)
 MOST_CELLS = 4096
 

@@ -16,6 +16,7 @@ from dpfda.releases.certificate import Certificate
 from dpfda.releases.components import ComponentsRelease
 from dpfda.releases.covariance import CovarianceRelease
 from dpfda.releases.density import DensityRelease
+from dpfda.releases.machine import MachineRelease
 from dpfda.releases.plain import ADDED, finite, finite_number, noise_law, read_count, write_count
 from dpfda.releases.regression import RegressionRelease
 from dpfda.releases.release import Release
@@ -75,6 +76,7 @@ FORMS: dict[str, Form] = {
     "covariance": Form(CovarianceRelease, CovarianceRelease.to_plain, CovarianceRelease.from_plain),
     "components": Form(ComponentsRelease, ComponentsRelease.to_plain, ComponentsRelease.from_plain),
     "density": Form(DensityRelease, DensityRelease.to_plain, DensityRelease.from_plain),
+    "machine": Form(MachineRelease, MachineRelease.to_plain, MachineRelease.from_plain),
     "regression": Form(RegressionRelease, RegressionRelease.to_plain, RegressionRelease.from_plain),
 }
 

@@ -1,0 +1,174 @@
+"""Audit of whole densities, from points to what is released or answered, by an attacker who knows all but one person.
+
+Every bound is Clopper-Pearson at 1e-6 on each side, so a sound release fails a test about once in 500,000 runs. The
+noise is the private one; nothing is seeded. Planted faults must be caught, or the audit is worth nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from evidence import TooQuiet, proven_epsilon, proven_mu
+
+import dpfda
+from dpfda.curator import Curator
+from dpfda.kernels import Matern
+from dpfda.mechanisms import Gaussian
+from dpfda.norms import L2, Sensitivity
+from dpfda.privacy import Budget, calibrate
+from dpfda.records.points import cells_between
+
+PEOPLE, VISITS = 5, 3
+UNITS = np.repeat(np.arange(PEOPLE), VISITS)
+EDGES = [0.0, 0.5, 1.0]
+PURE = Budget(epsilon=1.5, delta=0.0)
+APPROXIMATE = Budget(epsilon=4.0, delta=0.05)
+MU = 1 / calibrate(Gaussian(), Sensitivity(1.0, L2(), "one"), APPROXIMATE)
+
+
+def neighbours():
+    """Points of two data sets that differ in all points of one person: at one end of the domain, or at the other."""
+    one = np.full(PEOPLE * VISITS, 0.25)
+    other = one.copy()
+    other[UNITS == 0] = 0.75
+    return one, other
+
+
+def estimator(budget, **wishes):
+    chosen = {"edges": EDGES} | wishes
+    return dpfda.DensityFunction(
+        epsilon=budget.epsilon, delta=budget.delta, smoothing="none", planned_n=PEOPLE, **chosen
+    )
+
+
+def attack(est, statistic, draws, threshold, *, units=UNITS):
+    """How often a statistic of the release is above a threshold with the second data set and with the first.
+
+    Checked and planned once; each draw reads the records and adds its own noise.
+    """
+    one, other = (est._order(points, None, units, est.bandwidth)[1] for points in neighbours())
+    return (
+        sum(statistic(other.draw()) > threshold for _ in range(draws)),
+        sum(statistic(one.draw()) > threshold for _ in range(draws)),
+    )
+
+
+def moved(release):
+    """What lies in the upper half less what lies in the lower: where the two data sets differ."""
+    return float(release.noisy[-1] - release.noisy[0])
+
+
+# Coordinates of a step of half the domain are probabilities times its root; one of five people moves by 0.2.
+MIDDLE = float(np.sqrt(2) * ((0.2 - 0.8) + (0 - 1)) / 2)
+END = float(np.sqrt(2) * (0.2 - 0.8))
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("relation", ["replace-one", "add-or-remove-one"])
+@pytest.mark.parametrize("mechanism", ["auto", "laplace", "k-norm"])
+def test_pure_densities_keep_their_guarantee(mechanism, relation):
+    draws = 3000
+    # Replacing a person is removing one and adding another: under add-or-remove-one it may cost twice epsilon.
+    allowed = PURE.epsilon * (1 if relation == "replace-one" else 2)
+    hits = attack(estimator(PURE, mechanism=mechanism, neighbours=relation), moved, draws, END)
+    assert proven_epsilon(hits, draws) <= allowed
+
+
+@pytest.mark.audit
+def test_gaussian_densities_keep_their_guarantee_and_use_it():
+    draws = 4000
+    hits = attack(estimator(APPROXIMATE, mechanism="gaussian"), moved, draws, MIDDLE)
+    assert proven_mu(hits, draws) <= MU
+    assert proven_mu(hits, draws) >= 0.7 * MU
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("mechanism", ["gp", "sobolev"])
+def test_processes_of_the_papers_keep_their_guarantee_and_use_it(mechanism):
+    """The attacker looks in the direction of the change, in the white coordinates of the process."""
+    draws = 3000
+    wishes = {"mechanism": mechanism, "bandwidth": 0.1, "size": 12, "edges": None, "domain": (0.0, 1.0)}
+    est = estimator(APPROXIMATE, **wishes)
+    summary = est._order(neighbours()[0], None, UNITS, 0.1)[0].summary
+    first, second = summary.cells.index(np.array([[0.25], [0.75]]))
+    change = (summary.table[second] - summary.table[first]).astype(float)
+    levels = [change @ (summary.table[first] + share * change / PEOPLE) for share in (0, 1)]
+    hits = attack(est, lambda r: float(change @ (r.noisy / summary.decode_weights)), draws, sum(levels) / 2)
+    assert proven_mu(hits, draws) <= MU
+    assert proven_mu(hits, draws) >= 0.4 * MU
+
+
+@pytest.mark.audit
+def test_the_laplace_process_keeps_its_guarantee():
+    draws = 3000
+    wishes = {"mechanism": "iclp-qr", "bandwidth": 0.2, "size": 8, "edges": None, "domain": (0.0, 1.0)}
+
+    est = estimator(PURE, **wishes)
+    for threshold in (-0.5, -0.2, 0.0):
+        hits = attack(est, lambda r: float(r.raw(0.75) - r.raw(0.25)), draws, threshold)
+        assert proven_epsilon(hits, draws) <= PURE.epsilon
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("order", [0.5, 1.5, 2.5])
+def test_answers_online_keep_their_guarantee_and_use_it(order):
+    """Two answers, where the two data sets differ most; their joint law is known, and so is the best test."""
+    draws, kernel = 1500, Matern(order, 0.3)
+    est = estimator(APPROXIMATE, mechanism="gp", kernel=kernel, edges=None, domain=(0.0, 1.0))
+
+    def answered(points):
+        with est.fit(points, units=UNITS).open() as oracle:
+            low, high = oracle([0.25, 0.75])
+        return float(high - low)
+
+    gap = float(kernel([[0.25]], [[0.75]])[0, 0])
+    mass = float(kernel([[0.0]], np.linspace(-30, 30, 600_001)[:, None]).sum() * 1e-4)  # its integral
+    middle = float(np.mean([(1 - gap) * (2 * share - 1) / mass for share in (0, 1 / PEOPLE)]))
+    one, other = neighbours()
+    hits = (
+        sum(answered(other) > middle for _ in range(draws)),
+        sum(answered(one) > middle for _ in range(draws)),
+    )
+    assert proven_mu(hits, draws) <= MU
+    assert proven_mu(hits, draws) >= 0.7 * MU
+
+
+@pytest.mark.audit
+def test_noise_smaller_by_the_root_of_two_is_caught(monkeypatch):
+    draws, honest = 4000, Curator.order
+
+    def quiet(self, summary, *, mechanism, **wishes):
+        return honest(self, summary, mechanism=TooQuiet(mechanism), **wishes)
+
+    monkeypatch.setattr(Curator, "order", quiet)
+    assert proven_mu(attack(estimator(APPROXIMATE, mechanism="gaussian"), moved, draws, MIDDLE), draws) > MU
+
+
+@pytest.mark.audit
+def test_protecting_a_visit_instead_of_a_person_is_caught():
+    draws = 4000
+    hits = attack(estimator(APPROXIMATE, mechanism="gaussian"), moved, draws, MIDDLE, units=None)
+    assert proven_mu(hits, draws) > MU
+
+
+@pytest.mark.audit
+def test_a_sensitivity_of_half_the_diameter_is_caught(monkeypatch):
+    draws = 4000
+    honest = dpfda.DensityFunction._order
+
+    def halved(self, *arguments, **keywords):
+        plan, order = honest(self, *arguments, **keywords)
+        terms = replace(
+            order.terms, sensitivity=replace(order.terms.sensitivity, value=order.terms.sensitivity.value / 2)
+        )
+        return plan, replace(order, terms=terms, scale=order.scale / 2)
+
+    monkeypatch.setattr(dpfda.DensityFunction, "_order", halved)
+    assert proven_mu(attack(estimator(APPROXIMATE, mechanism="gaussian"), moved, draws, MIDDLE), draws) > MU
+
+
+def test_the_attack_looks_where_two_data_sets_differ():
+    one, other = (cells_between(EDGES).index(points[:, None]) for points in neighbours())
+    assert (one != other).sum() == VISITS
