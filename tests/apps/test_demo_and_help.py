@@ -76,9 +76,7 @@ def test_the_demo_writes_release_card_picture_and_page(run: Run, tmp_path: Path)
 
 def test_everything_that_prints_can_print_json() -> None:
     # A service prints where it listens, and goes on.
-    printing = [
-        command for path, command in ALL.items() if not isinstance(command, click.Group) and path != ("serve",)
-    ]
+    printing = [command for path, command in ALL.items() if not isinstance(command, click.Group) and path != ("serve",)]
     assert all("--json" in {option for each in command.params for option in each.opts} for command in printing)
 
 
@@ -158,6 +156,12 @@ def test_the_version_is_the_packages(run: Run) -> None:
         "release components --help",
         "release regression --help",
         "plan regression --help",
+        "release density --help",
+        "release classifier --help",
+        "plan regressor --help",
+        "sample --help",
+        "predict --help",
+        "serve --help",
         "plan mean --help",
         "compare --help",
         "report --help",

@@ -127,12 +127,30 @@ def every(
     seeded: dpfda.Release,
     boxed: Callable[[int], dpfda.Release],
     moments: dict[str, Any],
+    densities: dict[str, Any],
+    machines: dict[str, Any],
 ) -> dict[str, Any]:
     few = replace(release, count=Count(2.0, Noise("gaussian", (1,), (2.0,))))
     drawn = {"curve": release, "seeded": seeded, "surface": boxed(2), "three sides": boxed(3), "infinite band": few}
-    return drawn | moments
+    return drawn | moments | densities | machines
 
 
+DENSITIES = [
+    "density",
+    "density between edges",
+    "density of a kernel",
+    "density with an infinite band",
+    "density on a box",
+    "density of three coordinates",
+]
+MACHINES = [
+    "classifier",
+    "logistic classifier",
+    "classifier in the plane",
+    "regressor",
+    "regressor in the plane",
+    "regressor of four coordinates",
+]
 KINDS = [
     "curve",
     "seeded",
@@ -147,6 +165,8 @@ KINDS = [
     "regression",
     "regression with infinite bands",
     "regression on a box",
+    *DENSITIES,
+    *MACHINES,
 ]
 
 
@@ -176,6 +196,47 @@ def moments() -> dict[str, Any]:
         "regression": regression.fit(scores, curves, grid=grid).release_,
         "regression with infinite bands": few.fit(scores[:20], curves[:20], grid=grid).release_,
         "regression on a box": on_box.fit(scores, surfaces, grid=box).release_,
+    }
+
+
+@pytest.fixture(scope="module")
+def densities() -> dict[str, Any]:
+    """Densities on a line, with jumps, of a kernel, of few people, and on boxes."""
+    points = np.random.default_rng(2).beta(2, 5, size=(3000, 3))
+    asked: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "dataset": "ages"}
+    sides = [(0.0, 1.0), (0.0, 2.0), (-1.0, 1.0)]
+    few = dpfda.DensityFunction(**asked, domain=(0, 1), neighbours="add-or-remove-one", planned_n=1000)
+    made = {
+        "density": dpfda.DensityFunction(**asked, domain=(0, 1)).fit(points[:, 0]),
+        "density between edges": dpfda.DensityFunction(**asked, edges=[0, 0.1, 0.5, 1]).fit(points[:, 0]),
+        "density of a kernel": dpfda.DensityFunction(**asked, domain=(0, 1), mechanism="gp", bandwidth=0.1).fit(
+            points[:, 0]
+        ),
+        "density on a box": dpfda.DensityFunction(**asked, domain=sides[:2]).fit(points[:, :2]),
+        "density of three coordinates": dpfda.DensityFunction(**asked, domain=sides).fit(points),
+    }
+    releases = {name: each.release_ for name, each in made.items()}
+    counted = few.fit(points[:, 0]).release_
+    unknown = Count(2.0, Noise("gaussian", (1,), (2.0,)))
+    return releases | {"density with an infinite band": replace(counted, count=unknown)}
+
+
+@pytest.fixture(scope="module")
+def machines() -> dict[str, Any]:
+    """Classifiers and regressors on a line, in the plane, and in more dimensions."""
+    points = np.random.default_rng(3).random((2000, 4))
+    inside = np.where(np.abs(points[:, 0] - 0.5) < 0.25, "in", "out")
+    asked: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "domain": (0.0, 1.0), "dataset": "people", "features": 30}
+    labelled: dict[str, Any] = {**asked, "classes": ("out", "in")}
+    bounded: dict[str, Any] = {**asked, "response_bound": 1.0}
+    response = np.sin(6 * points[:, 0])
+    return {
+        "classifier": dpfda.KernelClassifier(**labelled).fit(points[:, :1], inside).release_,
+        "logistic classifier": dpfda.KernelClassifier(**labelled, loss="logistic").fit(points[:, :1], inside).release_,
+        "classifier in the plane": dpfda.KernelClassifier(**labelled).fit(points[:, :2], inside).release_,
+        "regressor": dpfda.KernelRegressor(**bounded).fit(points[:, :1], response).release_,
+        "regressor in the plane": dpfda.KernelRegressor(**bounded).fit(points[:, :2], response).release_,
+        "regressor of four coordinates": dpfda.KernelRegressor(**bounded).fit(points, response).release_,
     }
 
 
@@ -412,6 +473,7 @@ def test_the_commands_on_the_page_run(
 
     name = "a 'quoted' name.json"
     every[kind].save(tmp_path / name)
+    (tmp_path / "new.csv").write_text(",".join(f"x{i}" for i in range(len(every[kind].certificate.domain))) + "\n0.5\n")
     (commands,) = Reader(page(every[kind], file=name)).texts("pre", id="shell")
     assert len(commands.splitlines()) >= 2
     for command in commands.splitlines():
@@ -608,3 +670,154 @@ def test_on_a_box_other_kinds_have_a_table_but_no_picture(kind: str, moments: di
 def test_a_wrong_level_is_a_mistake_on_every_page(kind: str, moments: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=r"^level must lie strictly between 0 and 1, got 1\.5\."):
         page(moments[kind], level=1.5)
+
+
+def test_the_page_of_a_density_shows_line_band_and_distribution(densities: dict[str, Any]) -> None:
+    release = densities["density"]
+    found = Reader(page(release, file="d.json", level=0.9))
+    head, *rows = csv.reader(io.StringIO(found.file("d.csv")))
+    assert head == ["x", "density", "distribution", "lower", "upper"]
+    points, table = np.linspace(0, 1, 101), np.array(rows, dtype=float).T
+    band = release.band(0.9, points)
+    exact = [points, release(points), release.distribution(points), band.lower, band.upper]
+    np.testing.assert_allclose(table, exact, rtol=1e-9, atol=1e-12)
+    (line,), (shaded,) = found.all("polyline"), found.all("polygon")
+    # From pixels back to numbers: the axis begins at zero, at the bottom of the picture.
+    drawn = numbers_of(line["points"])
+    fine = np.linspace(0, 1, len(drawn))
+    np.testing.assert_allclose((drawn[:, 0] - 72) / (740 - 72), fine, atol=1e-3)
+    slope = np.polyfit(release(fine), 380 - drawn[:, 1], 1)
+    assert abs(slope[1]) < 0.5
+    assert numbers_of(shaded["points"])[:, 1].max() <= 380
+    (caption,) = found.texts("figcaption")
+    proper = "The line is the released density: nowhere negative, with integral one."
+    assert caption.startswith(f"{proper} It is off by about {release.estimated_error:.6g} root mean square")
+    assert "the 90 % noise band: with this probability it holds the histogram of the exact records" in caption
+    assert caption.endswith(release.certificate.not_covered)
+    assert "--cdf --level 0.9" in found.texts("pre", id="shell")[0]
+    assert "dpfda sample d.json --size 1000" in found.texts("pre", id="shell")[0]
+    assert found.texts("label") == ["Read off at x"]
+
+
+def test_a_density_between_edges_is_drawn_with_its_jumps(densities: dict[str, Any]) -> None:
+    release = densities["density between edges"]
+    drawn = numbers_of(Reader(page(release)).all("polyline")[0]["points"])
+    heights = {round(float(height), 1) for height in drawn[:, 1]}
+    assert len(heights) == 3
+
+
+def test_the_band_of_a_kernel_density_holds_what_the_coordinates_give(densities: dict[str, Any]) -> None:
+    (caption,) = Reader(page(densities["density of a kernel"])).texts("figcaption")
+    assert "it holds what the exact coordinates give everywhere at once" in caption
+
+
+def test_the_infinite_band_of_a_density_is_said_and_not_drawn(densities: dict[str, Any]) -> None:
+    found = Reader(page(densities["density with an infinite band"], file="d.json"))
+    assert not found.all("polygon")
+    assert "The noise band is infinite: the noisy number of units could be zero." in found.texts("figcaption")[0]
+
+
+def test_the_page_of_a_density_on_a_box_is_a_map_with_its_table(densities: dict[str, Any]) -> None:
+    release = densities["density on a box"]
+    found = Reader(page(release, file="b.json"))
+    head, *rows = csv.reader(io.StringIO(found.file("b.csv")))
+    assert head == ["x1", "x2", "density", "lower", "upper"]
+    table = np.array(rows, dtype=float)
+    np.testing.assert_allclose(table[:, 2], release(table[:, :2]), rtol=1e-9, atol=1e-12)
+    assert len(found.all("rect")) >= 33 * 33
+    assert {"x1", "x2"} <= set(found.texts("text"))
+    (said,) = found.texts("desc", id="drawing-description")
+    assert f"the highest {table[:, 2].max():.6g} at x1 = " in said
+    assert found.texts("figcaption")[0].startswith("Colours show the released density")
+    three = Reader(page(densities["density of three coordinates"], file="b.json"))
+    assert not three.all("svg")
+    assert "A density of 3 coordinates has no picture here. The lowest value is " in " ".join(three.texts("p"))
+
+
+def test_the_page_of_a_classifier_says_where_it_decides_what(machines: dict[str, Any]) -> None:
+    release = machines["classifier"]
+    found = Reader(page(release, file="c.json"))
+    head, *rows = csv.reader(io.StringIO(found.file("c.csv")))
+    assert head == ["x", "value", "noise"]
+    points, table = np.linspace(0, 1, 101), np.array(rows, dtype=float).T
+    exact = [points, release(points), release.noise_deviation(points)]
+    np.testing.assert_allclose(table, exact, rtol=1e-9, atol=1e-12)
+    (line,), (shaded,) = found.all("polyline"), found.all("polygon")
+    assert len(numbers_of(shaded["points"])) == 2 * len(numbers_of(line["points"]))
+    (caption,) = found.texts("figcaption")
+    assert "Above zero the class is 'in', below it is 'out'." in caption
+    (said,) = found.texts("desc", id="drawing-description")
+    fine = np.linspace(0, 1, 401)
+    share = (release(fine) > 0).mean()
+    assert f"The class is 'in' in {share:.0%} of the domain, 'out' in the rest" in said
+    changes = np.flatnonzero(np.diff(release(fine) > 0))
+    assert f"It changes at x = {fine[changes[0] : changes[0] + 2].mean():.6g}" in said
+    logistic = Reader(page(machines["logistic classifier"], file="c.json"))
+    assert logistic.file("c.csv").splitlines()[0] == "x,value,noise,probability"
+    assert "Probabilities are those of 'in'." in logistic.texts("figcaption")[0]
+
+
+def test_decision_regions_have_colours_a_boundary_and_dots_where_noise_decides(machines: dict[str, Any]) -> None:
+    release = machines["classifier in the plane"]
+    found = Reader(page(release, file="c.json"))
+    points = release.points(33)
+    values, reach = release(points), 2 * release.noise_deviation(points)
+    fills = [each["fill"] for each in found.all("rect")]
+    assert len(fills) == 33 * 33 + 2
+    assert fills.count("#9fc5dc") == (values > 0).sum() + 1
+    assert fills.count("#d9a679") == (values <= 0).sum() + 1
+    assert len(found.all("circle", **{"class": "unsure"})) == (np.abs(values) < reach).sum()
+    for line in found.all("polyline", **{"class": "contour"}):
+        where = (numbers_of(line["points"]) - [72, 380]) / [590 - 72, 24 - 380]
+        assert np.abs(release(np.clip(where, 0, 1))).max() < 0.2 * np.abs(values).max()
+    assert {"in", "out"} <= set(found.texts("text"))
+    assert found.texts("label") == ["Read off at x1", "Read off at x2"]
+
+
+def test_a_class_never_becomes_markup_and_a_long_one_is_cut_in_the_picture(machines: dict[str, Any]) -> None:
+    evil = replace(machines["classifier in the plane"], classes=(EVIL, "in"))
+    found = Reader(page(evil, file="c.json"))
+    assert len(found.all("script")) == 1
+    assert f"{EVIL[:15]}…" in found.texts("text")
+    assert "<img src=x onerror=alert(2)>" in found.texts("figcaption")[0]
+
+
+def test_a_function_that_never_changes_its_sign_is_said_to(machines: dict[str, Any]) -> None:
+    release = machines["classifier"]
+    flat = replace(release, noisy=np.zeros(release.basis.size))
+    (said,) = Reader(page(flat)).texts("desc", id="drawing-description")
+    assert said.endswith("It never changes.")
+
+
+def test_many_changes_are_counted_not_listed(machines: dict[str, Any]) -> None:
+    from dpfda.apps.report.regions import described
+    from dpfda.apps.report.values import Values
+
+    points = np.linspace(0, 1, 401)[:, None]
+    waves = Values(points, np.cos(60 * points[:, 0]), None, 0.95, "", axis="x")
+    said = described(machines["classifier"], waves, np.zeros(401))
+    assert said.endswith(" and at 13 places more.")
+
+
+def test_the_page_of_a_regressor_is_a_line_a_surface_or_a_table(machines: dict[str, Any]) -> None:
+    line = Reader(page(machines["regressor"], file="r.json"))
+    assert line.file("r.csv").splitlines()[0] == "x,value,noise,prediction"
+    assert "The class is" not in line.texts("desc", id="drawing-description")[0]
+    plane = Reader(page(machines["regressor in the plane"], file="r.json"))
+    assert plane.texts("figcaption")[0].startswith("Colours show the released function.")
+    release = machines["regressor of four coordinates"]
+    four = Reader(page(release, file="r.json"))
+    assert not four.all("svg")
+    rows = [*csv.reader(io.StringIO(four.file("r.csv")))][1:]
+    table = np.array(rows, dtype=float)
+    assert len(table) == 4 * 21
+    assert ((table[:, :4] != 0.5).sum(axis=1) <= 1).all()
+    np.testing.assert_allclose(table[:, 4], release(table[:, :4]), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["density", "classifier"])
+def test_a_wrong_level_is_a_mistake_on_pages_of_points(
+    kind: str, densities: dict[str, Any], machines: dict[str, Any]
+) -> None:
+    with pytest.raises(UsageError, match=r"^level must lie strictly between 0 and 1, got 1\.5\."):
+        page((densities | machines)[kind], level=1.5)

@@ -110,13 +110,11 @@ def release_classifier(source: PointSource, wishes: MachineWishes, output: Outpu
       dpfda release classifier people.csv --points 'x*' --label ill --classes 0,1 --unit row \\
           --domain 0,1 --kernel gaussian,0.3 --loss logistic --epsilon 1 --delta 0 --plot ill.png
     """
-    from dpfda.estimators.machines import KernelClassifier
-
     named = classes_of(classes)
     stated = wishes.parameters() | output_parameters(source.file, wishes.neighbours, output)
     points = _points(source, {label: "the label"})
     labels, found = read_labels(points, label, named)
-    est = KernelClassifier(**stated, classes=found)
+    est = dpfda.KernelClassifier(**stated, classes=found)
     _release_machine(est, points, labels, source, output, kind="classifier")
 
 
@@ -144,10 +142,8 @@ def release_regressor(
       dpfda release regressor people.csv --points 'x*' --response y --response-bound 2 --unit row \\
           --domain 0,1 --loss absolute --penalty 0.01 --epsilon 1 --delta 0 --dry-run
     """
-    from dpfda.estimators.machines import KernelRegressor
-
     stated = wishes.parameters() | output_parameters(source.file, wishes.neighbours, output)
-    est = KernelRegressor(**stated, response_bound=response_bound, threshold=threshold)
+    est = dpfda.KernelRegressor(**stated, response_bound=response_bound, threshold=threshold)
     points = _points(source, {response: "the response"})
     responses = read_numbers(points, response, what="responses")
     _release_machine(est, points, responses, source, output, kind="regressor")
@@ -166,9 +162,7 @@ def plan_classifier(wishes: MachineWishes, *, n: int, dimension: int | None, as_
       dpfda plan classifier --n 10000 --dimension 2 --domain 0,1 --epsilon 1 --delta 1e-6
       dpfda plan classifier --n 10000 --domain '0,1;18,90' --epsilon 1 --delta 0 --loss logistic
     """
-    from dpfda.estimators.machines import KernelClassifier
-
-    _plan_machine(KernelClassifier(**wishes.parameters()), n, dimension, as_json=as_json)
+    _plan_machine(dpfda.KernelClassifier(**wishes.parameters()), n, dimension, as_json=as_json)
 
 
 @click.command("regressor")
@@ -193,9 +187,7 @@ def plan_regressor(
       dpfda plan regressor --n 10000 --dimension 3 --domain 0,1 --response-bound 2 --epsilon 1 \\
           --delta 0 --loss absolute --json
     """
-    from dpfda.estimators.machines import KernelRegressor
-
-    est = KernelRegressor(**wishes.parameters(), response_bound=response_bound, threshold=threshold)
+    est = dpfda.KernelRegressor(**wishes.parameters(), response_bound=response_bound, threshold=threshold)
     _plan_machine(est, n, dimension, as_json=as_json)
 
 

@@ -91,8 +91,8 @@ def predict(file: Path, table: Path, points: tuple[str, ...], out: Path | None, 
     names, dimension = asked.source.names, result.basis.domain.dimension  # type: ignore[attr-defined]
     if len(names) != dimension:
         raise UsageError(
-            f"The release takes points of {dimension} coordinate{'s' * (dimension > 1)}, and there are {len(names)} "
-            f"columns ({asked.columns}). Name them with --points."
+            f"The release takes points of {dimension} coordinate{'s' * (dimension > 1)}, and there {_many(len(names))} "
+            f"({asked.columns}). Name them with --points."
         )
     target = out or Path(f"{table.stem}-predicted.csv")
     _check(target, file, table, overwrite=overwrite)
@@ -106,6 +106,10 @@ def predict(file: Path, table: Path, points: tuple[str, ...], out: Path | None, 
         raise UsageError(f"There are no points in {str(table)!r}.")
     write_table(target, columns)
     _written(target, len(columns[names[0]]), as_json=as_json)
+
+
+def _many(columns: int) -> str:
+    return "is 1 column" if columns == 1 else f"are {columns} columns"
 
 
 def _free(name: str, taken: tuple[str, ...]) -> str:

@@ -32,7 +32,8 @@ PURE_OF_MEANS = "mechanism='k-norm' or 'laplace'"
 PURE_OF_MOMENTS = "mechanism='wishart' or 'k-norm'"
 LEVELS = re.compile(r"covariate_levels=\{'([^']*)': \('a', 'b'\)\}")
 # A parameter with a value, an example of one, or with none at all.
-STATED = re.compile(rf"(?<![\w.'-])({'|'.join(OPTIONS)})=('[^']*'(?: or '[^']*')*|[\w.+-]*[\w+-])?")
+VALUE = r"'[^']*'(?: or '[^']*')*|\.\.\.|\([^()]*\)|\[[^\[\]()]*\]|[\w.+-]*[\w+-]"
+STATED = re.compile(rf"(?<![\w.'-])({'|'.join(OPTIONS)})=({VALUE})?")
 # Names that are no words, wherever they stand; words only where a message begins with them.
 NAMED = re.compile(rf"(?<![\w.'-])({'|'.join(name for name in OPTIONS if '_' in name)})(?![\w=])")
 LEADING = re.compile(
@@ -45,10 +46,15 @@ CHOSEN = re.compile(r"\bmechanism '([\w-]+)'")
 def in_options(message: str) -> str:
     """A message of the package with the names of options for those of parameters."""
     message = LEVELS.sub(r"--covariates '\1=a|b'", message)
-    message = STATED.sub(lambda found: f"{OPTIONS[found[1]]} {(found[2] or '').replace(chr(39), '')}".rstrip(), message)
+    message = STATED.sub(lambda found: f"{OPTIONS[found[1]]} {_typed(found[2] or '')}".rstrip(), message)
     message = NAMED.sub(lambda found: OPTIONS[found[1]], message)
     message = LEADING.sub(lambda found: OPTIONS[found[1]], message)
     return CHOSEN.sub(r"--mechanism \1", message)
+
+
+def _typed(value: str) -> str:
+    """A value as it is typed: without quotation marks, numbers of a list with commas alone between them."""
+    return value.strip("[]()").replace(", ", ",") if value[:1] in ("[", "(") else value.replace("'", "")
 
 
 def of_moments(message: str) -> str:
