@@ -137,7 +137,7 @@ def release_regressor(
 
     \b
     Examples:
-      dpfda release regressor people.csv --points age --response height --response-bound 220 \\
+      dpfda release regressor people.csv --points age --response change --response-bound 20 \\
           --unit ID --domain 0,100 --epsilon 1 --delta 1e-6
       dpfda release regressor people.csv --points 'x*' --response y --response-bound 2 --unit row \\
           --domain 0,1 --loss absolute --penalty 0.01 --epsilon 1 --delta 0 --dry-run
@@ -271,7 +271,7 @@ def drowned_in(made: Any) -> str:
 
 def _plan_machine(est: Any, n: int, dimension: int | None, *, as_json: bool) -> None:
     made = est.plan(n, dimension=dimension)
-    title = f"Noise in the function at a penalty of {made.penalty:.4g}"
+    title = f"Noise in the function at a penalty of {made.penalty:.4g}; that of iclp-qr weighs more on rough functions"
     show_plan(made, made.table(), OF_FUNCTION, as_json=as_json, title=title)
 
 

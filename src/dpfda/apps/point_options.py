@@ -122,7 +122,8 @@ RESPONSE_BOUND = [
         "--response-bound",
         required=True,
         type=float,
-        help="Public bound on the size of responses; those beyond are moved to it. Not read from the data.",
+        help="Public bound on the size of responses, on both sides of zero: subtract a public centre first. Those "
+        "beyond are moved to it. Not read from the data.",
     ),
     click.option(
         "--threshold",

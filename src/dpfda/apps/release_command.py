@@ -30,7 +30,7 @@ def release() -> None:
       dpfda release density people.csv --points age --unit ID --domain 0,100 --epsilon 1 --delta 0
       dpfda release classifier people.csv --points 'age,height' --label group --classes a,b \\
           --unit ID --domain '0,100;100,220' --epsilon 1 --delta 1e-6
-      dpfda release regressor people.csv --points age --response height --response-bound 220 \\
+      dpfda release regressor people.csv --points age --response change --response-bound 20 \\
           --unit ID --domain 0,100 --epsilon 1 --delta 1e-6
     """
 
