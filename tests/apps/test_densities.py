@@ -153,6 +153,21 @@ def test_rows_can_stand_for_many_people(run: Run, deaths: Path, tmp_path: Path) 
     assert "\n  protects    one person, replace-one\n  points      age\n  counts      column deaths\n" in planned.out
 
 
+def test_a_dry_run_reads_no_counts_where_their_sum_is_private(
+    run: Run, deaths: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dpfda.records.csvfile import CsvSource
+
+    def read(*arguments: object, **options: object) -> None:
+        raise AssertionError("values were read")
+
+    monkeypatch.setattr(CsvSource, "batches", read)
+    asked = ("--points", "age", "--counts", "deaths", "--edges", "0:30", *SPENT, *COUNTED)
+    done = run("release", "density", deaths, *asked, "--dry-run")
+    assert (done.code, done.err) == (0, "")
+    assert "Plan for a density of 1000 units" in done.out
+
+
 def test_parquet_is_read_as_csv_is(run: Run, people: Path, deaths: Path, tmp_path: Path) -> None:
     import pyarrow.csv as arrow_csv
     import pyarrow.parquet as pq

@@ -87,7 +87,22 @@ def test_a_release_can_be_named_drawn_and_printed_as_json(kind: str, run: Run, p
 
 
 @pytest.mark.parametrize("kind", EXTRA)
-def test_a_dry_run_writes_nothing(kind: str, run: Run, people: Path, tmp_path: Path) -> None:
+def test_a_dry_run_reads_no_values_and_writes_nothing(
+    kind: str, run: Run, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dpfda.records.csvfile import CsvSource
+
+    texts = CsvSource._texts
+
+    def read(*arguments: object, **options: object) -> None:
+        raise AssertionError("values were read")
+
+    def ids_alone(self: CsvSource, block: bytes, name: str) -> list[str]:
+        assert name == "person"
+        return texts(self, block, name)
+
+    monkeypatch.setattr(CsvSource, "batches", read)
+    monkeypatch.setattr(CsvSource, "_texts", ids_alone)
     done = release(kind, run, people, "--dry-run")
     assert (done.code, done.err) == (0, "")
     assert f"Plan for a kernel {kind} of 2000 units" in done.out
@@ -368,7 +383,7 @@ def test_a_mistake_in_a_row_cannot_be_told_from_outside(mistake: str, kind: str,
 
 @pytest.mark.parametrize(
     ("kind", "what", "broken"),
-    [("classifier", "labels", "ids"), ("regressor", "responses", "batches")],
+    [("classifier", "labels", "_texts"), ("regressor", "responses", "batches")],
     ids=["labels", "responses"],
 )
 def test_a_column_that_cannot_be_read_says_nothing_about_it(
@@ -376,7 +391,11 @@ def test_a_column_that_cannot_be_read_says_nothing_about_it(
 ) -> None:
     from dpfda.records.csvfile import CsvSource
 
-    def fail(*arguments: object, **options: object) -> None:
+    texts = CsvSource._texts
+
+    def fail(self: CsvSource, *arguments: Any) -> Any:
+        if arguments[-1] == "person":
+            return texts(self, *arguments)  # whose rows they are can be read
         raise ZeroDivisionError("p7 is in")
 
     monkeypatch.setattr(CsvSource, broken, fail)

@@ -13,8 +13,9 @@ import click
 import dpfda
 from dpfda.apps.compare_command import compare
 from dpfda.apps.demo import run_demo
+from dpfda.apps.density_commands import plan_density, release_density
+from dpfda.apps.machine_commands import plan_classifier, plan_regressor, release_classifier, release_regressor
 from dpfda.apps.plan_command import plan
-from dpfda.apps.point_commands import PLANS, RELEASES
 from dpfda.apps.reading_commands import evaluate, report, show
 from dpfda.apps.release_command import release
 from dpfda.apps.reproduce_command import reproduce
@@ -81,9 +82,9 @@ def demo(out: Path, as_json: bool) -> None:
     run_demo(out, as_json=as_json)
 
 
-for command in RELEASES:
+for command in (release_density, release_classifier, release_regressor):
     release.add_command(command)
-for command in PLANS:
+for command in (plan_density, plan_classifier, plan_regressor):
     plan.add_command(command)
 for command in (compare, evaluate, plan, predict, release, report, reproduce, sample, serve, show):
     cli.add_command(command)

@@ -12,6 +12,7 @@ import dpfda
 from dpfda.errors import DataError, UsageError
 
 WILD = set("*?[")
+PARQUET = (".parquet", ".pq")
 
 
 def point_columns(header: list[str], asked: tuple[str, ...], taken: Mapping[str, str]) -> list[str]:
@@ -88,6 +89,11 @@ def _numeric(source: Any, names: tuple[str, ...]) -> Any:
         raise DataError(message) from None
 
 
+def check_numbers(points: dpfda.Curves, name: str) -> None:
+    """A column beside points holds numbers, as far as its type says so."""
+    _numeric(points.source, (name,))
+
+
 def read_numbers(points: dpfda.Curves, name: str, *, what: str) -> Any:
     """A column of numbers beside points, (n,), NaN where a cell is none."""
     import numpy as np
@@ -105,30 +111,36 @@ def read_numbers(points: dpfda.Curves, name: str, *, what: str) -> Any:
     return found
 
 
-def read_labels(points: dpfda.Curves, name: str, classes: tuple[str, str]) -> tuple[Any, tuple[Any, Any]]:
-    """A column of labels beside points, (n,), and the classes as they stand in it: as texts, or as numbers.
+def classes_in(points: dpfda.Curves, name: str, classes: tuple[str, str]) -> tuple[Any, Any]:
+    """The classes as they stand in a column of labels, texts or numbers, from its type alone.
 
     What a Parquet file holds is said by its types; in a CSV file classes that are numbers are compared as numbers.
     """
     source: Any = points.source
     numbers = plain_numbers(classes)
-    if source.file.suffix.lower() in (".parquet", ".pq"):
+    if source.file.suffix.lower() in PARQUET:
         kind = _type(source.file, name)
         if "string" in kind:
-            numbers = None
-        elif numbers is None:
+            return classes
+        if numbers is None:
             raise DataError(
                 f"Column {name!r} holds {kind}, and these classes are texts. State numbers, e.g. --classes 0,1."
             )
-    if numbers is not None:
-        return read_numbers(points, name, what="labels"), numbers
+        _numeric(source, (name,))
+    return classes if numbers is None else numbers
+
+
+def read_labels(points: dpfda.Curves, name: str, classes: tuple[Any, Any]) -> Any:
+    """A column of labels beside points, (n,): texts where the classes are texts."""
+    if not isinstance(classes[0], str):
+        return read_numbers(points, name, what="labels")
     try:
-        found = _texts(source, name)
+        found = _texts(points.source, name)
     except Exception:
         found = None
     if found is None:
         raise DataError("The column of labels could not be read. Check that the file can be read. Nothing was charged.")
-    return found, classes
+    return found
 
 
 def plain_numbers(texts: tuple[str, str]) -> tuple[float, float] | None:
@@ -151,7 +163,7 @@ def _type(file: Path, name: str) -> str:
 def _texts(source: Any, name: str) -> Any:
     import numpy as np
 
-    if source.file.suffix.lower() in (".parquet", ".pq"):
+    if source.file.suffix.lower() in PARQUET:
         import pyarrow.parquet as pq
 
         return np.array(pq.read_table(source.file, columns=[name])[name].to_pylist(), dtype=object)

@@ -1,0 +1,87 @@
+"""Come here for `dpfda release density` and `dpfda plan density`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+import dpfda
+from dpfda.apps.options import options, output_options
+from dpfda.apps.plan_command import JSON, PEOPLE, show_plan
+from dpfda.apps.point_checks import Counts, check_sides, number_of_units, protected_points
+from dpfda.apps.point_options import DENSITY, POINT_FILE, UNIT_OR_COUNTS
+from dpfda.apps.point_wishes import BOUGHT, DensityWishes, PointSource
+from dpfda.apps.releasing import output_parameters, ready, write
+from dpfda.apps.wishes import Output, grouped
+
+NOISE = "noise before smoothing, root mean square"
+
+
+@click.command("density")
+@options(POINT_FILE, UNIT_OR_COUNTS, DENSITY, output_options("density"))
+@grouped(PointSource, DensityWishes, Output)
+def release_density(source: PointSource, wishes: DensityWishes, output: Output, *, counts: str | None) -> None:
+    """Release the density of the points in FILE, a CSV or Parquet table: one row a point, one column a coordinate.
+
+    A person with several points counts once, with all of them. With --counts a row stands for many people, as in a
+    table of deaths by age: the number of people is then the sum of that column. What cannot be read is left out.
+
+    \b
+    Examples:
+      dpfda release density people.csv --points age --unit ID --domain 0,100 --epsilon 1 --delta 0
+      dpfda release density visits.parquet --points 'lon,lat' --unit ID --domain '5,15;47,55' \\
+          --epsilon 1 --delta 1e-6 --out map.json --plot map.png
+      dpfda release density deaths.csv --points age --counts deaths --edges 0,1,5:110:5 \\
+          --epsilon 1 --delta 0 --dry-run
+    """
+    est = dpfda.DensityFunction(
+        **wishes.parameters(),
+        **output_parameters(source.file, wishes.neighbours, output),
+        smoothing=output.smoothing,
+        workers=output.workers,
+    )
+    points = protected_points(source, {} if counts is None else {counts: "the counts"})
+    many = None if counts is None else Counts(points, counts)
+    made = est.plan(number_of_units(est, points, many, "There are no points: a density needs at least one."))
+    check_sides(points, made.cells.domain.dimension, output, what="densities")
+    protected = "person" if counts is not None else points.unit or "row"
+    bought = f"bought for epsilon = {est.bandwidth_epsilon} on top; planned with a tenth of each side"
+    about = (
+        ("protects", f"one {protected}, {est.neighbours}"),
+        ("points", points.columns),
+        *((("counts", f"column {counts}"),) if counts is not None else ()),
+        *((("bandwidth", bought),) if wishes.bandwidth == BOUGHT else ()),
+    )
+    if ready(est, made, about, source.file, output, kind="density", hidden=hidden_in(made)):
+        numbers = None if many is None else many.numbers
+        write(est.fit(points, counts=numbers).release_, source.file, output, kind="density")
+
+
+@click.command("density")
+@options(PEOPLE, DENSITY, JSON)
+@grouped(DensityWishes)
+def plan_density(wishes: DensityWishes, *, n: int, as_json: bool) -> None:
+    """Say what a release of a density would do, and how large the noise of every mechanism would be.
+
+    Noise is in the units of the density, before what smoothing takes away of it. No data are read, nothing is charged.
+
+    \b
+    Examples:
+      dpfda plan density --n 5000 --domain 0,100 --epsilon 1 --delta 0
+      dpfda plan density --n 100000 --domain '0,1;0,1' --epsilon 0.5 --delta 1e-6 --json
+      dpfda plan density --n 1000 --domain 0,1 --epsilon 1 --delta 0.01 --mechanism gp --bandwidth 0.1
+    """
+    made = dpfda.DensityFunction(**wishes.parameters()).plan(n)
+    title = "Noise before smoothing; kernels of the papers smooth before it, and blur the density itself"
+    show_plan(made, made.table(), NOISE, as_json=as_json, title=title)
+
+
+def hidden_in(made: Any) -> str:
+    """Why nothing could be seen of a density, or nothing.
+
+    A smooth function of mean square one averages to at most about the root of two over people; noise beyond that in
+    every leading coordinate leaves nothing to see, however it is smoothed.
+    """
+    leading = float(made.noise.variances[:2].min())
+    return "the noise would be larger than any density could be" if leading > 2 and made.basis.orthonormal else ""
