@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -159,7 +160,9 @@ class Curator:
         """For the card: whether a ledger knows of the release."""
         return "nothing was recorded: no ledger was given" if self.ledger is None else "charged before reading"
 
-    def _unknown(self) -> str:
+    @property
+    def unknown(self) -> str:
+        """For the card: what becomes of rows of nobody."""
         if self.curves.unit is None:
             return ""
         return "; rows that do not say whose they are are left out" + (
@@ -201,7 +204,7 @@ class Curator:
             basis=str(basis.describe()["family"]),
             size=basis.size,
             chosen=self.chosen,
-            missing=terms.summary.missing + self._unknown(),
+            missing=terms.summary.missing + self.unknown,
             randomness="system, exact integer samplers" if is_private(randomness) else NOT_PRIVATE,
             recorded=self.recorded,
             software=_software(),
@@ -221,26 +224,36 @@ class Order:
     scale: float  # of the noise, in lattice steps
     randomness: Randomness
     finish: Callable[[Integers], Any]
+    _once: tuple[Any, Any] = field(default_factory=lambda: (Lock(), Lock()), init=False, repr=False)
 
     def charge(self) -> None:
+        _only_once(self._once[0])
         self.curator.charge(f"{self.terms.summary.name}, {self.terms.name}", self.terms.budget)
 
-    def draw(self) -> Any:
-        """The release; here records are read."""
-        noisy = self._noisy()
+    def draw(self, gathered: Integers | None = None) -> Any:
+        """The release; here records are read, unless what they add up to is at hand already."""
+        _only_once(self._once[1])
+        noisy = self._noisy(gathered)
         if noisy is None:
             # Raised out here, with one constant text: a chained exception would carry private values in its frames.
             raise ReleaseFailed
         return self.finish(noisy)
 
-    def _noisy(self) -> Integers | None:
+    def _noisy(self, gathered: Integers | None) -> Integers | None:
         """What was gathered, with noise; None if anything at all goes wrong."""
         terms, curator = self.terms, self.curator
         try:
-            gathered = terms.summary.gather(curator.curves, curator.public, terms.basis, curator.reading)
+            if gathered is None:
+                gathered = terms.summary.gather(curator.curves, curator.public, terms.basis, curator.reading)
             return terms.mechanism.draw(gathered, self.scale, randomness=self.randomness)
         except Exception:
             return None
+
+
+def _only_once(lock: Any) -> None:
+    # A lock that is never let go: whoever comes second, from whichever thread, is refused.
+    if not lock.acquire(blocking=False):
+        raise UsageError("An order is charged once and drawn once: a second noise would be a second release.")
 
 
 def _shrunk_by(terms: Terms) -> str:

@@ -50,8 +50,8 @@ def attack(est, statistic, draws, threshold, *, units=UNITS):
     """
     one, other = (est._order(points, None, units, est.bandwidth)[1] for points in neighbours())
     return (
-        sum(statistic(other.draw()) > threshold for _ in range(draws)),
-        sum(statistic(one.draw()) > threshold for _ in range(draws)),
+        sum(statistic(replace(other).draw()) > threshold for _ in range(draws)),
+        sum(statistic(replace(one).draw()) > threshold for _ in range(draws)),
     )
 
 

@@ -370,3 +370,19 @@ def test_a_source_that_calls_itself_private_is_stamped_all_the_same():
 
     est = dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=1.0, randomness=Mine(1))
     assert not est.fit(np.zeros((5, 4))).release_.certificate.private
+
+
+def test_an_order_is_charged_once_and_drawn_once():
+    events = []
+    est = dpfda.MeanFunction(epsilon=1.0, delta=1e-6, bound=1.0, ledger=Clerk(events))
+    curves = dpfda.records.as_curves(np.zeros((5, WIDTH)), grid=None, units=None)
+    plan, public = est.plan_for(curves), est.facts(curves)
+    order = est._curator(curves, public, Reading(), plan.reasons).order(
+        Mean(), basis=plan.basis, mechanism=plan.mechanism, budget=plan.spends
+    )
+    order.charge()
+    order.draw()
+    for again in (order.charge, order.draw):
+        with pytest.raises(UsageError, match="charged once and drawn once"):
+            again()
+    assert len(events) == 1

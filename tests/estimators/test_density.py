@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from sklearn.base import clone
 
 import dpfda
+import dpfda.online
 from dpfda.errors import BudgetExceeded, CannotMeetBudget, DataError, ReleaseFailed, UsageError
 from dpfda.kernels import Gaussian, Matern
 from dpfda.mechanisms import SeededRandomness
@@ -246,6 +248,61 @@ def test_copies_of_a_fit_that_waits_hold_no_records(duplicate):
     other = duplicate(est)
     assert not hasattr(other, "release_")
     assert est.release_.integral() == pytest.approx(1.0, abs=1e-9)
+
+
+def test_a_forked_process_does_not_get_a_noise_of_its_own():
+    est = dpfda.DensityFunction(**PROCESS).fit(two_bumps(300))
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        told = b"drawn"
+        try:
+            est.release_  # noqa: B018
+        except UsageError:
+            told = b"refused"
+        os.write(write, told)
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read, 100) == b"refused"
+    assert est.release_.integral() == pytest.approx(1.0, abs=1e-9)
+
+
+def test_an_interruption_while_a_store_is_opened_leaves_no_second_noise(tmp_path, monkeypatch):
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    est = dpfda.DensityFunction(**PROCESS).fit(two_bumps(300))
+    monkeypatch.setattr(Oracle, "refresh", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        est.open(f"sqlite:///{tmp_path}/oracle.db")
+    with pytest.raises(UsageError, match="given out already"):
+        est.release_  # noqa: B018
+    with pytest.raises(UsageError, match="given out already"):
+        est.open(f"sqlite:///{tmp_path}/other.db")
+
+
+def test_a_store_that_vanishes_while_it_is_opened_again_is_not_made_anew_for_nothing(tmp_path, monkeypatch):
+    path, ledger, points = tmp_path / "oracle.db", SessionLedger(), two_bumps(300)
+    est = dpfda.DensityFunction(**PROCESS, ledger=ledger)
+    est.open(path, points).close()
+    honest = dpfda.online.check_store
+
+    def vanishing(*arguments, **keywords):
+        honest(*arguments, **keywords)
+        for file in tmp_path.iterdir():
+            file.unlink()
+
+    monkeypatch.setattr("dpfda.estimators.density.check_store", vanishing)
+    with pytest.raises(DataError, match=r"is gone\. Nothing was charged"):
+        est.open(path, points)
+    assert len(ledger.entries) == 1
+
+
+def test_a_fit_that_waits_holds_no_records_that_could_change():
+    points = two_bumps(300)
+    est = dpfda.DensityFunction(**{**PROCESS, "epsilon": 1000.0}).fit(points)
+    points[:] = 0.99
+    assert est.release_(0.3) > 1.0
 
 
 def test_answers_online_lie_around_the_kernel_estimate():

@@ -1,12 +1,14 @@
 """Points, cells, and the mass of units in them: exact, and each unit by itself."""
 
+from collections import deque
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpfda.bases import Domain
-from dpfda.errors import UsageError
+from dpfda.errors import DataError, UsageError
 from dpfda.records.given_points import as_points
 from dpfda.records.points import MASS, cell_masses, cells_between, count_units, equal_cells, fine_cells, whole_counts
 from dpfda.records.reading import Reading
@@ -17,7 +19,7 @@ BOX = Domain(((0.0, 1.0), (-2.0, 2.0)))
 
 def masses(data, cells, *, units=None, counts=None, unknown=True, **reading):
     curves = as_points(data, cells.domain.dimension, units=units, counts=counts)
-    return cell_masses(curves, cells, counted=counts is not None, unknown=unknown, reading=Reading(**reading))
+    return cell_masses(curves, cells, counted=counts is not None, replaced=unknown, reading=Reading(**reading))
 
 
 def test_every_point_falls_into_the_cell_around_its_middle():
@@ -123,7 +125,7 @@ def test_a_frame_may_name_the_columns_of_units_and_counts():
     [
         (np.zeros((3, 2)), {}, "A point has 1 coordinate.s., one for each side of the domain, got 2 column"),
         (np.zeros(3), {"units": [1, 2, 3], "counts": [1, 2, 3]}, "units and counts exclude each other"),
-        (np.zeros(3), {"counts": [[1], [2], [3]]}, "counts is one whole number for each row, got 2 dimension"),
+        (np.zeros(3), {"counts": np.ones((3, 1))}, "counts is one whole number for each row, got 2 dimension"),
         (np.zeros(3), {"counts": [1, 2]}, "Two tables that belong together must have the same number of rows"),
     ],
     ids=["two columns", "units and counts", "a matrix of counts", "too few counts"],
@@ -148,3 +150,63 @@ def test_the_mass_of_all_units_is_exact_whatever_the_batches(rows, batch):
         for who in set(ids)
     ]
     assert (found == np.sum(alone, axis=0)).all()
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pyarrow", "polars"])
+def test_counts_in_a_column_are_read_as_numbers_by_every_kind_of_table(kind):
+    """A column of identifiers is read by codes, and counts must never be: one person would change every row."""
+    columns = {"age": [0.5, 1.5, 2.5, 3.5], "deaths": [700, 700, 700, 9]}
+    table = {
+        "pandas": lambda: pytest.importorskip("pandas").DataFrame(columns),
+        "pyarrow": lambda: pytest.importorskip("pyarrow").table(columns),
+        "polars": lambda: pytest.importorskip("polars").DataFrame(columns),
+    }[kind]()
+    found = masses(table, equal_cells(Domain(((0.0, 4.0),)), (4,)), counts="deaths")
+    assert (found / MASS).tolist() == [700, 700, 700, 9]
+
+
+def test_a_column_of_counts_must_hold_numbers():
+    pa = pytest.importorskip("pyarrow")
+    with pytest.raises(DataError, match="Column 'deaths' holds string, not numbers"):
+        as_points(pa.table({"age": [0.5], "deaths": ["7"]}), 1, counts="deaths")
+
+
+@pytest.mark.parametrize(
+    "one", [[0.3], "0.3", b"0.3", np.array(0.3), np.array([0.3]), 0.3, (0.3, 9.0)], ids=lambda one: repr(one)[:20]
+)
+@pytest.mark.parametrize("kind", [list, deque])
+def test_one_row_of_a_list_is_read_by_itself_whatever_the_others_are(one, kind):
+    assert (masses(kind([0.1, one, 0.9]), equal_cells(LINE, (4,))) / MASS).tolist() == [1, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "one", [1j, "x", None, [], {}, object()], ids=["complex", "word", "none", "list", "dict", "any"]
+)
+@pytest.mark.parametrize("kind", [list, deque])
+def test_a_row_that_is_no_point_lies_in_the_middle_and_is_no_error(one, kind):
+    assert (masses(kind([0.1, one, 0.9]), equal_cells(LINE, (4,))) / MASS).tolist() == [1, 0, 1, 1]
+
+
+@pytest.mark.parametrize("counts", [[1, [2]], deque([1, [2]]), [1, np.array([2, 3])], [1, "x"]], ids=repr)
+def test_one_count_that_cannot_be_read_stands_for_nobody_and_is_no_error(counts):
+    assert (masses([0.1, 0.9], equal_cells(LINE, (2,)), counts=counts) / MASS).tolist() == [1, 0]
+
+
+def test_masked_counts_stand_for_nobody():
+    counts = np.ma.array([5, 999], mask=[False, True])
+    assert (masses([0.1, 0.9], equal_cells(LINE, (2,)), counts=counts) / MASS).tolist() == [5, 0]
+
+
+def test_points_of_units_cannot_have_counts():
+    curves = as_points([0.1, 0.9], 1, units=["a", "b"])
+    with pytest.raises(UsageError, match="order of their units"):
+        as_points(curves, 1, counts=[1, 2])
+
+
+@pytest.mark.parametrize("count", [2.0**33, 1e300, np.inf])
+def test_where_their_number_is_private_cells_are_full_before_sums_overflow(count):
+    """An overflow would show one person; a full cell moves by at most one with each, as any other."""
+    cells = equal_cells(LINE, (2,))
+    full = masses(np.full(200, 0.1), cells, counts=np.full(200, count), unknown=False)
+    assert full.tolist() == [MASS * (2**38 // 2), 0]
+    assert masses([0.1, 0.9], cells, counts=[5, 7], unknown=False).tolist() == [5 * MASS, 7 * MASS]

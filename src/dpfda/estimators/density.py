@@ -13,11 +13,11 @@ from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Domain, as_domain
 from dpfda.curator import Curator, Order
 from dpfda.errors import DataError, UsageError
-from dpfda.estimators.density_online import hold_density
-from dpfda.estimators.held import GIVEN, Held, open_held
+from dpfda.estimators.density_online import prepare_density
+from dpfda.estimators.held import GIVEN, Held
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import Randomness
-from dpfda.online import FiniteOracle, Oracle, Store, header_of, open_finite, open_store
+from dpfda.online import FiniteOracle, Oracle, Store, check_store, header_of, open_finite, open_online, open_store
 from dpfda.planner.bandwidth import private_bandwidth
 from dpfda.planner.density_plan import DensityPlan, DensityRequest, plan_density
 from dpfda.planner.density_windows import Bandwidth
@@ -161,10 +161,10 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
             self.bandwidth_choice_ = choice
             plan, order = self._order(X, counts, units, choice.widths, (("bandwidth", choice.because),), choice.epsilon)
         by_points = self.mechanism == "gp" and self.neighbours == REPLACE
-        held = hold_density(plan, order, answers=self.answers) if by_points else None
+        prepared = prepare_density(plan, order, answers=self.answers) if by_points else None
         order.charge()
         self._opened = False
-        self._held, self._released = held, None if held is not None else order.draw()
+        self._held, self._released = (None, order.draw()) if prepared is None else (prepared.read(), None)
         self.plan_ = plan
         self.n_features_in_ = plan.cells.domain.dimension
         return self
@@ -263,7 +263,8 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
         `store` is e.g. "sqlite:///oracle.db"; None keeps answers in memory. After a fit it costs nothing. With points X
         instead of a fit, a store that holds this release already is opened again, free, and a new one is charged. With
         mechanism "gp" the noise is drawn at the points that are asked for (Hall et al., Section 5); other releases
-        have all their answers from the start.
+        have all their answers from the start. A store answers for one set of records: with others it would not notice,
+        and whoever's record changed between two openings would be protected less.
         """
         if X is None:
             if self._held is not None:
@@ -279,10 +280,15 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
                 "A bandwidth that is bought would be another one each time: fit first, then open the store."
             )
         plan, order = self._order(X, counts, units, self.bandwidth)
-        held = hold_density(plan, order, answers=self.answers)
+        prepared = prepare_density(plan, order, answers=self.answers)
         if found is None:
             order.charge()
-        return open_held(held, store)
+            return prepared.read().online(store)
+        check_store(store, prepared.law, prepared.facts, randomness=self.randomness)
+        held = prepared.read()
+        return open_online(
+            held.sections, held.law, store, facts=held.facts, randomness=self.randomness, must_exist=True
+        )
 
     def _opened_again(self, store: Any) -> Oracle | FiniteOracle:
         """The release that a store holds, if it is the one that this estimator would make."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
+from dpfda.arrays import Array, Integers
 from dpfda.curator import Order
-from dpfda.errors import UsageError
+from dpfda.errors import ReleaseFailed, UsageError
 from dpfda.estimators.held import Held
+from dpfda.kernels import Kernel
 from dpfda.norms import up
-from dpfda.online import Facts, Sections, calibrated
+from dpfda.online import Facts, OnlineLaw, Sections, calibrated
 from dpfda.online.law import peak_of
 from dpfda.online.sections import MOST_MASS
 from dpfda.planner.density_plan import DensityPlan
@@ -16,7 +20,65 @@ from dpfda.planner.density_windows import window
 from dpfda.records.points import MASS, cell_masses
 
 
-def hold_density(plan: DensityPlan, order: Order, *, answers: int | None) -> Held:
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A kernel density that may be answered point by point; everything public is checked, and nothing is read yet."""
+
+    plan: DensityPlan
+    order: Order
+    kernel: Kernel
+    each: float  # what one unit weighs
+    whole: int  # its mass
+    law: OnlineLaw
+    facts: Facts
+
+    def read(self) -> Held:
+        """What the records add up to, after the charge: from here on they are not needed."""
+        masses = self._masses()
+        if masses is None:
+            # Raised out here, with one constant text: a chained exception would carry private values in its frames.
+            raise ReleaseFailed
+        # Rows without units weigh whole units, so that nothing is cut off here; and empty cells stay, so that the time
+        # an answer takes does not tell which they are.
+        sections = Sections.counted(
+            self.plan.cells.centres, self.each / self.whole, self.kernel, masses=masses // (MASS // self.whole)
+        )
+        curator = self.order.curator
+        nothing = replace(curator.curves, source=NoRecords(curator.curves.source.width))
+        order = replace(self.order, curator=replace(curator, curves=nothing))
+        return Held(order, self.plan.summary.features_of(masses), sections, self.law, self.facts, curator.randomness)
+
+    def _masses(self) -> Integers | None:
+        curator = self.order.curator
+        try:
+            return cell_masses(
+                curator.curves,
+                self.plan.cells,
+                counted=self.plan.summary.counted,
+                replaced=True,
+                reading=curator.reading,
+            )
+        except Exception:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class NoRecords:
+    """What is left of records that have been read: their width."""
+
+    width: int
+
+    def rows(self) -> int:
+        return 0
+
+    def ids(self) -> None:
+        return None
+
+    def batches(self, rows: int) -> Iterator[Array]:
+        return iter(())
+
+
+def prepare_density(plan: DensityPlan, order: Order, *, answers: int | None) -> Prepared:
     """A kernel estimate with Gaussian-process noise, as a whole or point by point; all that is public is checked."""
     curator, request = order.curator, plan.request
     public, curves = curator.public, curator.curves
@@ -40,12 +102,6 @@ def hold_density(plan: DensityPlan, order: Order, *, answers: int | None) -> Hel
         answers=answers,
     )
 
-    def sections() -> Sections:
-        masses = cell_masses(curves, plan.cells, counted=plan.summary.counted, unknown=True, reading=curator.reading)
-        # Rows without units weigh whole units, so that nothing is cut off here; and empty cells stay, so that the time
-        # an answer takes does not tell which they are.
-        return Sections.counted(plan.cells.centres, each / whole, used.kernel, masses=masses // (MASS // whole))
-
     facts = Facts(
         what="density",
         dataset=curator.dataset,
@@ -55,7 +111,8 @@ def hold_density(plan: DensityPlan, order: Order, *, answers: int | None) -> Hel
         n=float(public.n),
         because="two sections of a kernel without negative values are at most the root of twice its peak apart",
         chosen=tuple((name, how) for name, how in curator.chosen if name != "basis"),
-        missing=plan.summary.missing,
+        missing=plan.summary.missing + curator.unknown,
         recorded=curator.recorded,
+        warnings=curator.warnings,
     )
-    return Held(order, sections, law, facts, curator.randomness)
+    return Prepared(plan, order, used.kernel, each, whole, law, facts)

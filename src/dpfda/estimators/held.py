@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
+from dpfda.arrays import Integers
 from dpfda.curator import Order
-from dpfda.errors import ReleaseFailed, UsageError
+from dpfda.errors import UsageError
 from dpfda.mechanisms import Randomness
-from dpfda.online import Facts, OnlineLaw, Oracle, Sections, Store, open_online
+from dpfda.online import Facts, OnlineLaw, Oracle, Sections, Store, check_store, open_online
 
 GIVEN = (
     "This fit was given out already, and one charge pays for one noise: another version of the same function would be "
@@ -22,53 +23,36 @@ GIVEN = (
 
 @dataclass(eq=False, repr=False)
 class Held:
-    """Records behind one charge; whichever way they are asked for first is the only one.
+    """What records add up to, behind one charge; whichever way it is asked for first is the only one.
 
     Two noisy versions of one function are two releases, and only one was paid for. Copies of an estimator do not get
-    it, and neither do pickles.
+    it, nor do pickles, nor processes that were forked after the fit.
     """
 
-    order: Order  # the release as a whole
-    sections: Callable[[], Sections]  # the private function, for answers point by point
+    order: Order
+    gathered: Integers  # for the release as a whole
+    sections: Sections  # for answers point by point
     law: OnlineLaw
     facts: Facts
     randomness: Randomness | None
-    _lock: Any = field(default_factory=threading.Lock)
-    _taken: bool = False
+    _taken: Any = field(default_factory=Lock)
+    _process: int = field(default_factory=os.getpid)
 
     def whole(self) -> Any:
         """The release in its basis."""
-        with self._lock:
-            self._check()
-            self._taken = True  # also if it fails: nobody knows what was drawn
-            return self.order.draw()
+        self._take()
+        return self.order.draw(self.gathered)
 
     def online(self, store: str | Path | Store | None) -> Oracle:
         """Answers point by point, kept in a store."""
-        with self._lock:
-            self._check()
-            oracle = open_held(self, store)
-            self._taken = True
-            return oracle
+        check_store(store, self.law, self.facts, randomness=self.randomness)  # refuses a store of another release
+        # Before anything is bound: whatever interrupts the rest, nobody can come back for another noise.
+        self._take()
+        return open_online(self.sections, self.law, store, facts=self.facts, randomness=self.randomness)
 
-    def _check(self) -> None:
-        if self._taken:
+    def _take(self) -> None:
+        if self._process != os.getpid() or not self._taken.acquire(blocking=False):
             raise UsageError(GIVEN)
 
     def __getstate__(self) -> object:
         raise TypeError("Records that wait for their release cannot be copied or pickled.")
-
-
-def open_held(held: Held, store: str | Path | Store | None) -> Oracle:
-    """An oracle on a store; the records are read here, and any failure says nothing about them."""
-    sections = _quiet(held.sections)
-    if sections is None:
-        raise ReleaseFailed
-    return open_online(sections, held.law, store, facts=held.facts, randomness=held.randomness)
-
-
-def _quiet(build: Callable[[], Sections]) -> Sections | None:
-    try:
-        return build()
-    except Exception:
-        return None

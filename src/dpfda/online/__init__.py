@@ -3,7 +3,7 @@
 from dpfda.online.card import Facts
 from dpfda.online.finite import FiniteOracle, open_finite, open_store
 from dpfda.online.law import OnlineLaw, calibrated
-from dpfda.online.oracle import Oracle, law_in, open_online
+from dpfda.online.oracle import Oracle, check_store, law_in, open_online
 from dpfda.online.sections import Sections, weight_step
 from dpfda.online.store import MemoryStore, SqliteStore, Store, as_store, header_of
 
@@ -18,6 +18,7 @@ __all__ = [
     "Store",
     "as_store",
     "calibrated",
+    "check_store",
     "header_of",
     "law_in",
     "open_finite",

@@ -46,7 +46,10 @@ class OnlineCard(Certificate):
 
     @property
     def not_covered(self) -> str:
-        return "Points that have been asked for keep their answers; what they say together is covered by the guarantee."
+        return (
+            "Points that have been asked for keep their answers; what they say together is covered by the guarantee, "
+            "as long as the records behind them stay the same."
+        )
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> OnlineCard:

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases.domain import Domain
-from dpfda.errors import DpfdaError, ReleaseFailed, UsageError
+from dpfda.errors import DataError, DpfdaError, ReleaseFailed, UsageError
 from dpfda.mechanisms import Randomness, SystemRandomness
 from dpfda.online.card import Facts, OnlineCard, card
 from dpfda.online.engine import Answer, Engine
@@ -21,7 +21,7 @@ from dpfda.online.law import OnlineLaw
 from dpfda.online.markov import MarkovEngine
 from dpfda.online.noise import NoiseAhead
 from dpfda.online.sections import Sections
-from dpfda.online.store import FORMAT, Store, as_store, check_header
+from dpfda.online.store import FORMAT, Store, as_store, check_header, header_of
 from dpfda.releases import Certificate
 
 
@@ -169,17 +169,43 @@ def open_online(
     *,
     facts: Facts,
     randomness: Randomness | None = None,
+    must_exist: bool = False,
 ) -> Oracle:
     """An oracle for a private function, on a new store or one that was made for the same release.
 
     An existing store keeps its card and its scale. Without sections an oracle answers what stands in the store, and
-    nothing else.
+    nothing else. `must_exist` says that a new store has not been paid for.
     """
     source = SystemRandomness() if randomness is None else randomness
     if sections is not None and (sections.kernel != law.kernel or sections.points.shape[1] != law.domain.dimension):
         raise UsageError("Sections and law must have the same kernel and the same dimension.")
     certificate = card(law, facts, source)
-    expected: dict[str, Any] = {
+    where = as_store(store)
+    with where.writing():
+        found = where.header()
+        if found is None and must_exist:
+            raise DataError(f"The store {where.name!r} is gone. Nothing was charged; look for it, or make a new one.")
+        if found is None:
+            where.bind(_header(law, facts, certificate) | {"card": certificate.to_dict()})
+    if found is not None:
+        law = _checked(found, law, facts, certificate, where.name)
+        certificate = OnlineCard.from_dict(found["card"])
+    return Oracle(law, sections, where, certificate, NoiseAhead(source))
+
+
+def check_store(
+    store: str | Path | Store | None, law: OnlineLaw, facts: Facts, *, randomness: Randomness | None = None
+) -> None:
+    """Refuse a store that belongs to another release; a new one, or none at all, is fine, and nothing is made."""
+    found = header_of(store)
+    if found is not None:
+        certificate = card(law, facts, SystemRandomness() if randomness is None else randomness)
+        _checked(found, law, facts, certificate, as_store(store).name)
+
+
+def _header(law: OnlineLaw, facts: Facts, certificate: Certificate) -> dict[str, Any]:
+    """What a store is bound to."""
+    return {
         "format": FORMAT,
         "kind": "online",
         "what": facts.what,
@@ -190,18 +216,15 @@ def open_online(
         "private": certificate.private,
         "law": law.describe(),
     }
-    where = as_store(store)
-    with where.writing():
-        found = where.header()
-        if found is None:
-            where.bind(expected | {"card": certificate.to_dict()})
-    if found is not None:
-        kept = law_in(found)
-        if kept is not None and law.like(kept):
-            law, expected["law"] = kept, found["law"]
-        check_header(found, expected, where.name)
-        certificate = OnlineCard.from_dict(found["card"])
-    return Oracle(law, sections, where, certificate, NoiseAhead(source))
+
+
+def _checked(found: dict[str, Any], law: OnlineLaw, facts: Facts, certificate: Certificate, name: str) -> OnlineLaw:
+    """The law of a store that was made for the same release; its own, if they differ in the last digits only."""
+    expected, kept = _header(law, facts, certificate), law_in(found)
+    if kept is not None and law.like(kept):
+        law, expected["law"] = kept, found["law"]
+    check_header(found, expected, name)
+    return law
 
 
 def law_in(header: dict[str, Any]) -> OnlineLaw | None:

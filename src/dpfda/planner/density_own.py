@@ -62,7 +62,9 @@ def own_density(
         # In blocks of one: a person never moves more than two steps, so that larger blocks would only add noise.
         "k-norm": KNorm((1,) * width, (1.0,) * width),
     }
-    reasons = (("basis", why), ("noise", f"a count has variance {per_count:.4g}, whatever the number of steps"))
+    # Under add-or-remove-one the number of all has its share too.
+    told = "" if counted else f"a count has variance {per_count:.4g}, whatever the number of steps"
+    reasons = (("basis", why), *((("noise", told),) if told else ()))
     return DensityDesign(
         name=name, basis=basis, features=features, decode=decode, mechanism=mechanisms[name], reasons=reasons
     )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from dpfda.arrays import Array
 from dpfda.errors import UsageError
-from dpfda.records.cells import as_numbers
+from dpfda.records.cells import as_numbers, check_types, columns_of, number
 from dpfda.records.curves import Curves
 from dpfda.records.joined import curves_in_order, join, without
-from dpfda.records.memory import from_array, from_frame
+from dpfda.records.memory import from_array, from_frame, is_array
 
 
 def as_points(data: Any, dimension: int, *, units: object = None, counts: object = None) -> Curves:
@@ -24,15 +25,16 @@ def as_points(data: Any, dimension: int, *, units: object = None, counts: object
             "units and counts exclude each other: a row that stands for many people cannot be one person's. With "
             "counts every person has one point."
         )
-    if isinstance(counts, str):
-        data, counts, _ = without(data, counts)
-    records = _records(data, dimension, units)
+    column = None if counts is None else _counts(data, counts)
+    records = _records(without(data, counts)[0] if isinstance(counts, str) else data, dimension, units)
+    if column is not None and records.unit is not None:
+        raise UsageError(f"These points belong to units by their column {records.unit!r}, and counts exclude that.")
     if records.source.width != dimension:
         raise UsageError(
             f"A point has {dimension} coordinate(s), one for each side of the domain, got {records.source.width} "
             "column(s). State the domain with one interval for each coordinate, or choose columns."
         )
-    return records if counts is None else join(_column(counts)[:, None], records)
+    return records if column is None else join(column[:, None], records)
 
 
 def _records(data: Any, dimension: int, units: object) -> Curves:
@@ -42,10 +44,10 @@ def _records(data: Any, dimension: int, units: object) -> Curves:
         return from_frame(data, values="*", unit=units)
     if hasattr(data, "tocsr"):
         return from_array(data, None, units)  # which refuses it
-    if isinstance(data, list | tuple):
+    if not is_array(data):
         # Row by row, each cut or padded by itself; what is missing counts as unreadable.
         return from_array(data, np.arange(dimension, dtype=np.float64), units)
-    vector = np.ma.asarray(data) if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
+    vector = data if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
     return from_array(vector[:, None] if vector.ndim == 1 else vector, None, units)
 
 
@@ -53,10 +55,27 @@ def _has_columns(data: Any) -> bool:
     return hasattr(data, "columns") or hasattr(data, "column_names")
 
 
-def _column(counts: Any) -> Array:
+def _counts(data: Any, counts: Any) -> Array:
     """How many units each row stands for, as numbers; NaN where that cannot be read."""
-    listed = list(counts) if isinstance(counts, list | tuple) else None
-    array = np.array(listed, dtype=object) if listed is not None else np.asarray(counts)
+    if isinstance(counts, str):
+        return _named_column(data, counts)
+    if isinstance(counts, np.ma.MaskedArray) and counts.ndim == 1:
+        return np.where(np.ma.getmaskarray(counts), np.nan, as_numbers(np.asarray(counts.data)))
+    if isinstance(counts, Iterable) and not is_array(counts):
+        return np.array([number(cell) for cell in counts], dtype=np.float64)
+    array = np.asarray(counts)
     if array.ndim != 1:
         raise UsageError(f"counts is one whole number for each row, got {array.ndim} dimension(s).")
     return as_numbers(array)
+
+
+def _named_column(data: Any, name: str) -> Array:
+    """A column of numbers of a data frame; `without` has a word for those that have none."""
+    without(data, name)
+    if hasattr(data, "iloc"):
+        return as_numbers(data.iloc[:, [str(column) for column in data.columns].index(name)].to_numpy())
+    import pyarrow as pa
+
+    table = pa.table(data)
+    check_types(table.schema, [name])
+    return columns_of(table, [name])[:, 0]

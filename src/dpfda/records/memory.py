@@ -60,7 +60,7 @@ def _matrix(values: ArrayLike, grid: Array | None) -> np.ndarray[Any, Any]:
         raise UsageError("Sparse input is not supported: curves are dense. Use X.toarray().")
     if isinstance(values, np.ma.MaskedArray):
         return np.where(np.ma.getmaskarray(values), np.nan, as_numbers(np.asarray(values.data)))
-    if isinstance(values, Iterable) and not (isinstance(values, str | Mapping | Set) or _is_array(values)):
+    if isinstance(values, Iterable) and not (isinstance(values, str | Mapping | Set) or is_array(values)):
         if grid is None:
             raise UsageError(
                 "A list has no public width: each of its rows could have its own. Pass grid=, so that every row is cut "
@@ -73,7 +73,7 @@ def _matrix(values: ArrayLike, grid: Array | None) -> np.ndarray[Any, Any]:
     raise UsageError("The curves cannot be read as an array. Pass a matrix of numbers, one row a curve.")
 
 
-def _is_array(values: object) -> bool:
+def is_array(values: object) -> bool:
     """Whether it has one type for all its cells; numpy would choose one for a list, by all of them together."""
     with suppress(TypeError):
         memoryview(values)  # type: ignore[arg-type]
@@ -85,7 +85,9 @@ def _row(row: Any, width: int) -> list[float]:
     """One record of a list, cut or padded; by itself, since numpy would read all rows as text because of one word."""
     cells: list[float] = []
     with suppress(Exception):
-        cells = [number(cell) for cell in (row if hasattr(row, "__iter__") else [row])][:width]
+        # A text is one cell, not a row of letters; so is an array without dimensions.
+        alone = isinstance(row, str | bytes) or not hasattr(row, "__iter__") or getattr(row, "ndim", 1) == 0
+        cells = [number(cell) for cell in ([row[()] if hasattr(row, "ndim") else row] if alone else row)][:width]
     return cells + [float("nan")] * (width - len(cells))
 
 

@@ -23,6 +23,7 @@ MASS = 2**20  # what one unit spreads over the cells of its points, in whole par
 CELLS = {1: 1920, 2: 60, 3: 12, 4: 8, 5: 4, 6: 4}
 MOST_SIDES = max(CELLS)
 MOST_CELLS = 4096
+MOST_OF_A_ROW = 2.0**33  # units behind one row: so many in 2^20 rows add up exactly in doubles
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def cells_between(edges: Sequence[float] | Sequence[Sequence[float]]) -> Cells:
 def whole_counts(column: Array) -> Array:
     """How many units stand behind each row, rounded down; none where that is missing or negative, (m,)."""
     with np.errstate(all="ignore"):
-        return np.floor(np.clip(np.nan_to_num(column, nan=0.0), 0.0, float(MOST_UNITS)))
+        return np.floor(np.clip(np.nan_to_num(column, nan=0.0), 0.0, MOST_OF_A_ROW))
 
 
 def count_units(curves: Curves, rows: int = 2**16) -> int:
@@ -120,22 +121,25 @@ def count_units(curves: Curves, rows: int = 2**16) -> int:
     return quietly(lambda: sum(int(whole_counts(batch[:, 0]).sum()) for batch in curves.batches(rows)))
 
 
-def cell_masses(curves: Curves, cells: Cells, *, counted: bool, unknown: bool, reading: Reading) -> Integers:
+def cell_masses(curves: Curves, cells: Cells, *, counted: bool, replaced: bool, reading: Reading) -> Integers:
     """The mass of all units in every cell, exactly, (cells.size,); each unit has `MASS` in all.
 
     A unit shares it out equally among its points, the remainder to the first. Without any readable point it lies in
-    the middle cell; so does the one unit that stands for rows of nobody, if `unknown` says that it counts. Rows that
-    are `counted` begin with the number of units which they stand for.
+    the middle cell; so does the one unit that stands for rows of nobody, if units are `replaced`, where it counts. Rows
+    that are `counted` begin with the number of units which they stand for.
     """
     rows = reading.batch_rows or max(64, 2**20 // curves.source.width)
     units = curves.units
     if units is None:
-        return MASS * _of_rows(_batches(curves, rows, reading.progress), cells, counted)
+        masses = _of_rows(_batches(curves, rows, reading.progress), cells, counted)
+        # Where their number is not public nobody has checked that all units fit: cells are full at some point, which
+        # changes nothing about how far one unit moves them, and is no error that would tell of it.
+        return MASS * (masses if replaced else np.minimum(masses, MOST_UNITS // cells.size))
     where = np.concatenate(
         [np.empty(0, dtype=np.int64), *(cells.index(batch) for batch in _batches(curves, rows, reading.progress))]
     )
     masses = _of_units(where, units, cells)
-    if unknown and units.unknown:
+    if replaced and units.unknown:
         masses[cells.middle] += MASS
     return masses
 
@@ -152,6 +156,7 @@ def _of_rows(batches: Iterator[Array], cells: Cells, counted: bool) -> Integers:
         counts = whole_counts(batch[:, 0]) if counted else None
         # Sums of whole numbers below 2^53: exact as doubles, in any order.
         total += np.bincount(where, weights=counts, minlength=cells.size).astype(np.int64)
+        np.minimum(total, MOST_UNITS, out=total)  # before the next batch could overflow
     return total
 
 

@@ -56,7 +56,8 @@ def averaged(weights: Array, noisy: Array, variances: Array) -> Array:
     # Of the unbiased risk; noise that is kept counts somewhat more, since too much of it costs more than too little.
     risks = (1 - weights) ** 2 @ noisy**2 + 2 * CARE.caution * weights @ variances
     shares = np.exp(-(risks - risks.min()) / (CARE.temperature * variances.mean()))
-    return np.clip(shares @ weights / shares.sum(), 0.0, 1.0)
+    mean: Array = np.clip(shares @ weights / shares.sum(), 0.0, 1.0)
+    return mean
 
 
 def ridges(basis: Basis) -> Array:

@@ -89,9 +89,13 @@ class Density(Summary):
             curves,
             self.cells,
             counted=self.counted,
-            unknown=known,
+            replaced=known,
             reading=reading if known else replace(reading, progress=False),  # a bar shows how many rows there are
         )
+        return self.features_of(masses)
+
+    def features_of(self, masses: Integers) -> Integers:
+        """What all units add up to, from their mass in every cell; rounded down where units have several points."""
         # In two parts, for the whole would not fit into 64 bits: at most 2^38 units, 2^24 steps a row, 2^12 cells.
         whole, rest = np.divmod(masses, MASS)
         total: Integers = whole @ self.table + (rest @ self.table) // MASS
