@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 
 import numpy as np
 import pytest
 
 from dpfda.errors import CannotMeetBudget, ReleaseFailed, UsageError
-from dpfda.estimators.machine_online import hold
+from dpfda.estimators.machine_online import prepared
 from dpfda.estimators.machines import KernelClassifier, KernelRegressor
 from dpfda.kernels import Exponential, Gaussian, Matern
 from dpfda.machines import loss_of, tolerance_of
@@ -126,9 +127,9 @@ def test_too_many_units_are_refused_by_the_plan():
     assert plan.to_dict()["mechanism"] == "gp"
 
 
-def test_it_cannot_be_pickled_since_it_holds_records():
+def test_it_cannot_be_pickled_since_it_would_answer_twice():
     est = KernelClassifier(**GOOD).fit(*two_sides(20))
-    with pytest.raises(TypeError, match="it holds records"):
+    with pytest.raises(TypeError, match="it would be given out twice"):
         pickle.dumps(est)
 
 
@@ -163,12 +164,55 @@ def test_no_neighbour_moves_the_function_further_than_stated():
         for label in (0.0, 1.0):
             y[-1] = label
             records = labelled(x, est._targets(y), 1)
-            sections = hold(
-                plan, records, unit="row", bound=None, dataset="d", ledger=None, randomness=SeededRandomness(1)
-            ).sections
+            sections = prepared(plan, records, unit="row", bound=None, dataset="d", recorded="").solved()
             found.append((sections.points, sections.masses * sections.weight))
         points = np.concatenate([found[0][0], found[1][0]])
         weights = np.concatenate([found[0][1], -found[1][1]])
         largest = max(largest, float(np.sqrt(max(weights @ kernel(points, points) @ weights, 0.0))))
         assert largest <= plan.sensitivity
     assert largest >= 0.9 * plan.moved
+
+
+def test_a_forked_process_does_not_get_a_noise_of_its_own(tmp_path):
+    X, y = two_sides(60)
+    est = KernelClassifier(**GOOD).fit(X, y)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        told = b"answered"
+        try:
+            est.open(tmp_path / "child.db")
+        except UsageError:
+            told = b"refused"
+        os.write(write, told)
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read, 100) == b"refused"
+    assert est.decision_function(X[:2]).shape == (2,)
+
+
+def test_records_open_a_store_again_free(tmp_path):
+    X, y = two_sides(60)
+    ledger, asked = SessionLedger(), X[:5]
+    with KernelClassifier(**GOOD, ledger=ledger).open(tmp_path / "svm.db", X, y) as oracle:
+        first = oracle(asked)
+    with KernelClassifier(**GOOD, ledger=ledger).open(tmp_path / "svm.db", X, y) as oracle:
+        assert np.array_equal(oracle(asked), first)
+        oracle(X[5:7])
+    assert len(ledger.entries) == 1
+    with pytest.raises(UsageError, match="belongs to another release"):
+        KernelClassifier(**{**GOOD, "epsilon": 3.0}, ledger=ledger).open(tmp_path / "svm.db", X, y)
+    assert len(ledger.entries) == 1
+
+
+def test_a_finite_machine_is_opened_again_free_by_the_estimator_that_made_it(tmp_path):
+    X, y = two_sides(200)
+    ledger = SessionLedger()
+    wishes = {**GOOD, "mechanism": "auto", "features": 20}
+    with KernelClassifier(**wishes, ledger=ledger).open(tmp_path / "svm.db", X, y) as oracle:
+        first = oracle(X[:3])
+    with KernelClassifier(**wishes, ledger=ledger).open(tmp_path / "svm.db", X, y) as oracle:
+        assert np.array_equal(oracle(X[:3]), first)
+    with pytest.raises(UsageError, match="The store holds another release: the "):
+        KernelClassifier(**{**wishes, "epsilon": 3.0}, ledger=ledger).open(tmp_path / "svm.db", X, y)
+    assert len(ledger.entries) == 1

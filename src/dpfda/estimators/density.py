@@ -14,10 +14,10 @@ from dpfda.bases import Domain, as_domain
 from dpfda.curator import Curator, Order
 from dpfda.errors import DataError, UsageError
 from dpfda.estimators.density_online import prepare_density
-from dpfda.estimators.held import GIVEN, Held
+from dpfda.estimators.held import GIVEN, Held, reopened
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import Randomness
-from dpfda.online import FiniteOracle, Oracle, Store, check_store, header_of, open_finite, open_online, open_store
+from dpfda.online import FiniteOracle, Oracle, Store, check_store, header_of, open_finite, open_online
 from dpfda.planner.bandwidth import private_bandwidth
 from dpfda.planner.density_plan import DensityPlan, DensityRequest, plan_density
 from dpfda.planner.density_windows import Bandwidth
@@ -274,7 +274,11 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
             return open_finite(self.release_, store)
         found = header_of(store)
         if self.mechanism != "gp":
-            return self.fit(X, counts=counts, units=units).open(store) if found is None else self._opened_again(store)
+            return (
+                self.fit(X, counts=counts, units=units).open(store)
+                if found is None
+                else reopened(store, self.dataset, self._domain(), Budget(self.epsilon, self.delta), self.neighbours)
+            )
         if isinstance(self.bandwidth, str):
             raise UsageError(
                 "A bandwidth that is bought would be another one each time: fit first, then open the store."
@@ -289,19 +293,6 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
         return open_online(
             held.sections, held.law, store, facts=held.facts, randomness=self.randomness, must_exist=True
         )
-
-    def _opened_again(self, store: Any) -> Oracle | FiniteOracle:
-        """The release that a store holds, if it is the one that this estimator would make."""
-        oracle = open_store(store)
-        card, budget = oracle.certificate, Budget(self.epsilon, self.delta)
-        here = (self.dataset, self._domain().sides, budget.epsilon, self.neighbours)
-        if (card.dataset, card.domain, card.epsilon, card.neighbours) != here or card.delta > budget.delta:
-            oracle.close()
-            raise UsageError(
-                f"The store holds another release: the {card.what} of {card.dataset!r}, {card.guarantee}. Open it as "
-                "it was made, or name a new store."
-            )
-        return oracle
 
     def __getstate__(self) -> Any:
         # Copies and pickles get what was released, and no records that wait.

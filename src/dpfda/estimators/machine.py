@@ -20,7 +20,7 @@ from dpfda.machines import Loss
 from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.planner.exact_machines import ExactPlan, plan_exactly
 from dpfda.planner.machines import EXACT, MachinePlan, MachineRequest, plan_machine
-from dpfda.privacy import Budget, Ledger, Unit
+from dpfda.privacy import Budget, Charge, Ledger, Unit
 from dpfda.records import Curves, Lattice
 from dpfda.records.cells import as_numbers
 from dpfda.records.labelled import labelled, width_of
@@ -31,7 +31,7 @@ from dpfda.summaries import Public
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-    from dpfda.estimators.machine_online import Held
+    from dpfda.estimators.machine_online import HeldMachine, Machine
     from dpfda.online import FiniteOracle, Oracle, Store
 
 
@@ -56,7 +56,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     batch_rows: int | None
     release_: MachineRelease
     plan_: MachinePlan | ExactPlan
-    _held: Held
+    _held: HeldMachine
 
     @abstractmethod
     def _loss(self) -> Loss: ...
@@ -96,9 +96,25 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         whose record each row is: a vector of identifiers, or the name of a column of X. A person with several records
         counts once, with the average of their losses; without `units` every row is taken for another person.
         """
+        plan, records, unit, n = self._planned(X, y, units)
+        if isinstance(plan, ExactPlan):
+            from dpfda.estimators.machine_online import HeldMachine
+
+            machine = self._prepared(plan, records, unit)
+            self.__dict__.pop("release_", None)  # of an earlier fit with another mechanism
+            self._charge(machine)
+            self._held = HeldMachine(machine.solved(), machine.law, machine.facts, self.randomness)
+        else:
+            self.release_ = self._released(plan, records, unit, n)
+        self._names(X, units)
+        self.n_features_in_, self.plan_ = plan.request.domain.dimension, plan
+        return self
+
+    def _planned(self, X: Any, y: Any, units: object) -> tuple[MachinePlan | ExactPlan, Curves, Unit, int | None]:
+        """The plan for these records, which are only counted here, and that only where their number is public."""
         Reading(batch_rows=self.batch_rows)
         self._loss()  # refuses what is wrong before records are looked at, as the next lines do
-        facts = self._facts()
+        self._facts()
         width = width_of(X)
         if width is None and isinstance(X, list | tuple) and as_domain(self.domain).dimension == 1:
             raise UsageError(
@@ -110,23 +126,25 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         records = labelled(X, self._targets(y), domain.dimension, units=units)
         unit = Unit(records.unit or "row", self.neighbours)
         planned, n = self._sizes(records, unit)
-        plan = self.plan(planned, dimension=domain.dimension)
-        if isinstance(plan, ExactPlan):
-            self._hold(plan, records, facts.get("bound"))
-        else:
-            self.release_ = self._released(plan, records, unit, planned, n, facts)
-        self._names(X, units)
-        self.n_features_in_, self.plan_ = domain.dimension, plan
-        return self
+        return self.plan(planned, dimension=domain.dimension), records, unit, n
 
-    def _released(
-        self, plan: MachinePlan, records: Curves, unit: Unit, planned: int, n: int | None, facts: dict[str, Any]
-    ) -> MachineRelease:
-        domain = plan.request.domain
+    def _prepared(self, plan: ExactPlan, records: Curves, unit: Unit) -> Machine:
+        from dpfda.estimators.machine_online import prepared
+
+        recorded = "nothing was recorded: no ledger was given" if self.ledger is None else "charged before reading"
+        bound = self._facts().get("bound")
+        return prepared(plan, records, unit=unit.name, bound=bound, dataset=self.dataset, recorded=recorded)
+
+    def _charge(self, machine: Machine) -> None:
+        if self.ledger is not None:
+            self.ledger.charge(Charge(self.dataset, f"{machine.facts.what}, gp", machine.plan.spends))
+
+    def _released(self, plan: MachinePlan, records: Curves, unit: Unit, n: int | None) -> MachineRelease:
+        domain, facts = plan.request.domain, self._facts()
         public = Public(
             unit=unit,
             n=n,
-            planned=planned,
+            planned=int(plan.request.n),
             grid=np.empty((0, domain.dimension)),
             centre=np.empty(0),
             cap=1.0,
@@ -158,20 +176,6 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         if names:
             self.feature_names_in_ = np.array(names, dtype=object)
 
-    def _hold(self, plan: ExactPlan, records: Curves, bound: float | None) -> None:
-        from dpfda.estimators.machine_online import hold
-
-        self.__dict__.pop("release_", None)  # of an earlier fit with another mechanism
-        self._held = hold(
-            plan,
-            records,
-            unit=records.unit or "row",
-            bound=bound,
-            dataset=self.dataset,
-            ledger=self.ledger,
-            randomness=self.randomness,
-        )
-
     def _values(self, X: ArrayLike) -> Array:
         """Values of the private function at public points, by the release or by the oracle."""
         check_is_fitted(self)
@@ -180,16 +184,33 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             return self._held.open(None)(into(self.plan_.request.domain, rows))
         return self.release_.decide(rows)
 
-    def open(self, store: str | Path | Store | None = None) -> FiniteOracle | Oracle:
+    def open(
+        self, store: str | Path | Store | None = None, X: Any = None, y: Any = None, *, units: object = None
+    ) -> FiniteOracle | Oracle:
         """An oracle that answers at public points, the same for ever, kept in a store.
 
         With mechanism "gp" it is the only way in: noise is drawn at the points that are asked for, by one oracle for
-        each fit; `predict` opens one in memory. Else it serves the release.
+        each fit; `predict` opens one in memory. Else it serves the release. With records X and y instead of a fit, a
+        store that was made for "gp" is opened again, free, and a new one is charged. A store answers for one set of
+        records: with others it would not notice, and whoever's record changed would be protected less.
         """
-        from dpfda.online import open_finite
+        from dpfda.estimators.held import reopened
+        from dpfda.online import check_store, header_of, open_finite, open_online
 
-        check_is_fitted(self)
-        return self._held.open(store) if isinstance(self.plan_, ExactPlan) else open_finite(self.release_, store)
+        if X is None:
+            check_is_fitted(self)
+            return self._held.open(store) if isinstance(self.plan_, ExactPlan) else open_finite(self.release_, store)
+        plan, records, unit, _ = self._planned(X, y, units)
+        if header_of(store) is None:
+            return self.fit(X, y, units=units).open(store)
+        if not isinstance(plan, ExactPlan):
+            budget = Budget(self.epsilon, self.delta)
+            return reopened(store, self.dataset, plan.request.domain, budget, self.neighbours)
+        machine = self._prepared(plan, records, unit)
+        check_store(store, machine.law, machine.facts, randomness=self.randomness)
+        return open_online(
+            machine.solved(), machine.law, store, facts=machine.facts, randomness=self.randomness, must_exist=True
+        )
 
     def _queries(self, X: Any) -> Array:
         """Public points as rows of numbers."""

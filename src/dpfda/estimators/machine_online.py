@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from dpfda.arrays import Integers
-from dpfda.errors import ReleaseFailed, UsageError
+from dpfda.errors import ReleaseFailed
+from dpfda.estimators.held import Claim
 from dpfda.machines.exact import minimise_exactly
 from dpfda.mechanisms import Randomness
-from dpfda.online import Facts, Oracle, Sections, Store, calibrated, open_online, weight_step
+from dpfda.online import Facts, OnlineLaw, Oracle, Sections, Store, calibrated, check_store, open_online, weight_step
 from dpfda.planner.exact_machines import MOST_RECORDS, ExactPlan
-from dpfda.privacy import REPLACE, Charge, Ledger
+from dpfda.privacy import REPLACE
 from dpfda.records import Curves
 from dpfda.releases.machine import into
 from dpfda.summaries.machine import MISSING
@@ -22,53 +23,53 @@ from dpfda.summaries.machine import MISSING
 Flags = npt.NDArray[np.bool_]
 
 
-@dataclass(eq=False, repr=False)
-class Held:
-    """A private function that has been paid for, and the one oracle that answers for it."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Machine:
+    """The exact minimiser of some records, before they are read; everything public is checked."""
 
     plan: ExactPlan
+    records: Curves
+    bound: float | None
+    facts: Facts
+    law: OnlineLaw
+
+    def solved(self) -> Sections:
+        """The private function: here records are read."""
+        sections = _solved(self.plan, self.records, self.bound)
+        if sections is None:
+            # Raised out here, with one constant text: a chained exception would carry private values in its frames.
+            raise ReleaseFailed
+        return sections
+
+
+@dataclass(eq=False, repr=False)
+class HeldMachine:
+    """A private function that has been paid for, and the one oracle that answers for it."""
+
     sections: Sections
+    law: OnlineLaw
     facts: Facts
     randomness: Randomness | None
+    claim: Claim = field(default_factory=Claim)
     oracle: Oracle | None = None
 
     def open(self, store: str | Path | Store | None) -> Oracle:
         """The oracle; a second one would draw the noise anew, which is a second release."""
-        if self.oracle is not None:
-            if store is None:
-                return self.oracle
-            raise UsageError("This machine answers already. Another oracle would be a second release: fit again.")
-        plan = self.plan
-        law = calibrated(
-            plan.request.known_kernel,
-            plan.request.domain,
-            sensitivity=plan.sensitivity,
-            moved=2 * plan.total,
-            budget=plan.spends,
-            weight_step=weight_step(plan.total),
-            n=MOST_RECORDS,
-        )
-        self.oracle = open_online(self.sections, law, store, facts=self.facts, randomness=self.randomness)
+        if self.oracle is not None and store is None:
+            return self.oracle
+        check_store(store, self.law, self.facts, randomness=self.randomness)  # refuses a store of another release
+        # Before anything is bound: whatever interrupts the rest, nobody can come back for another noise.
+        self.claim.take()
+        self.oracle = open_online(self.sections, self.law, store, facts=self.facts, randomness=self.randomness)
         return self.oracle
 
-    def __getstate__(self) -> object:
-        raise TypeError("A machine that answers online cannot be pickled: it holds records. Ask its store instead.")
 
-
-def hold(
-    plan: ExactPlan,
-    records: Curves,
-    *,
-    unit: str,
-    bound: float | None,
-    dataset: str,
-    ledger: Ledger | None,
-    randomness: Randomness | None,
-) -> Held:
-    """The exact minimiser of these records, charged before they are read."""
-    name = f"kernel {plan.request.task}"
+def prepared(
+    plan: ExactPlan, records: Curves, *, unit: str, bound: float | None, dataset: str, recorded: str
+) -> Machine:
+    """A machine that is neither charged nor solved yet."""
     facts = Facts(
-        what=name,
+        what=f"kernel {plan.request.task}",
         dataset=dataset,
         unit=unit,
         unit_was_assumed=records.unit is None,
@@ -81,19 +82,21 @@ def hold(
         ),
         chosen=plan.reasons,
         missing=MISSING,
-        recorded="nothing was recorded: no ledger was given" if ledger is None else "charged before reading",
+        recorded=recorded,
+    )
+    law = calibrated(
+        plan.request.known_kernel,
+        plan.request.domain,
+        sensitivity=plan.sensitivity,
+        moved=2 * plan.total,
+        budget=plan.spends,
+        weight_step=weight_step(plan.total),
+        n=MOST_RECORDS,
     )
     # The whole way once, on no records: what fails, fails before the charge.
-    empty = Sections.weighted(
-        np.empty((0, plan.request.domain.dimension)), np.empty(0), plan.request.known_kernel, total=plan.total
-    )
-    Held(plan, empty, facts, None).open(None).close()
-    if ledger is not None:
-        ledger.charge(Charge(dataset, f"{name}, gp", plan.spends))
-    sections = _solved(plan, records, bound)
-    if sections is None:
-        raise ReleaseFailed
-    return Held(plan, sections, facts, randomness)
+    nothing = Sections.weighted(np.empty((0, law.domain.dimension)), np.empty(0), law.kernel, total=plan.total)
+    open_online(nothing, law, None, facts=facts).close()
+    return Machine(plan, records, bound, facts, law)
 
 
 def _solved(plan: ExactPlan, records: Curves, bound: float | None) -> Sections | None:
