@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 import dpfda
+from dpfda.apps.ask_command import ask
 from dpfda.apps.compare_command import compare
 from dpfda.apps.demo import run_demo
 from dpfda.apps.density_commands import plan_density, release_density
@@ -60,6 +61,8 @@ def cli() -> None:
       dpfda evaluate scans-mean.json --at 0,0.5,1
       dpfda report scans-mean.json
       dpfda sample people-density.json --size 1000
+      dpfda ask people.csv --points age --unit ID --domain 0,100 --epsilon 1 --delta 1e-6 \\
+          --kernel matern-3/2,10 --store oracle.db --at 20,40 --new
       dpfda predict people-classifier.json new.csv --points 'age,height'
       dpfda serve releases
 
@@ -86,7 +89,7 @@ for command in (release_density, release_classifier, release_regressor):
     release.add_command(command)
 for command in (plan_density, plan_classifier, plan_regressor):
     plan.add_command(command)
-for command in (compare, evaluate, plan, predict, release, report, reproduce, sample, serve, show):
+for command in (ask, compare, evaluate, plan, predict, release, report, reproduce, sample, serve, show):
     cli.add_command(command)
 
 

@@ -9,7 +9,7 @@ import click
 import dpfda
 from dpfda.apps.options import options, output_options
 from dpfda.apps.plan_command import JSON, PEOPLE, show_plan
-from dpfda.apps.point_checks import Counts, check_sides, number_of_units, protected_points
+from dpfda.apps.point_checks import Counts, check_drawn, check_sides, number_of_units, protected_points
 from dpfda.apps.point_options import DENSITY, POINT_FILE, UNIT_OR_COUNTS
 from dpfda.apps.point_wishes import BOUGHT, DensityWishes, PointSource
 from dpfda.apps.releasing import output_parameters, ready, write
@@ -44,15 +44,9 @@ def release_density(source: PointSource, wishes: DensityWishes, output: Output, 
     points = protected_points(source, {} if counts is None else {counts: "the counts"})
     many = None if counts is None else Counts(points, counts)
     made = est.plan(number_of_units(est, points, many, "There are no points: a density needs at least one."))
-    check_sides(points, made.cells.domain.dimension, output, what="densities")
-    protected = "person" if counts is not None else points.unit or "row"
-    bought = f"bought for epsilon = {est.bandwidth_epsilon} on top; planned with a tenth of each side"
-    about = (
-        ("protects", f"one {protected}, {est.neighbours}"),
-        ("points", points.columns),
-        *((("counts", f"column {counts}"),) if counts is not None else ()),
-        *((("bandwidth", bought),) if wishes.bandwidth == BOUGHT else ()),
-    )
+    check_sides(points, made.cells.domain.dimension)
+    check_drawn(made.cells.domain.dimension, output, what="densities")
+    about = about_density(est, points, counts, wishes)
     if ready(est, made, about, source.file, output, kind="density", hidden=hidden_in(made)):
         numbers = None if many is None else many.numbers
         write(est.fit(points, counts=numbers).release_, source.file, output, kind="density")
@@ -75,6 +69,20 @@ def plan_density(wishes: DensityWishes, *, n: int, as_json: bool) -> None:
     made = dpfda.DensityFunction(**wishes.parameters()).plan(n)
     title = "Noise before smoothing; kernels of the papers smooth before it, and blur the density itself"
     show_plan(made, made.table(), NOISE, as_json=as_json, title=title)
+
+
+def about_density(
+    est: Any, points: dpfda.Curves, counts: str | None, wishes: DensityWishes
+) -> tuple[tuple[str, str], ...]:
+    """What a dry run says about the file."""
+    protected = "person" if counts is not None else points.unit or "row"
+    bought = f"bought for epsilon = {est.bandwidth_epsilon} on top; planned with a tenth of each side"
+    return (
+        ("protects", f"one {protected}, {est.neighbours}"),
+        ("points", points.columns),
+        *((("counts", f"column {counts}"),) if counts is not None else ()),
+        *((("bandwidth", bought),) if wishes.bandwidth == BOUGHT else ()),
+    )
 
 
 def hidden_in(made: Any) -> str:

@@ -11,7 +11,7 @@ import dpfda
 from dpfda.apps.columns import check_numbers, classes_in, read_labels, read_numbers
 from dpfda.apps.options import options, output_options
 from dpfda.apps.plan_command import JSON, PEOPLE, show_plan
-from dpfda.apps.point_checks import check_sides, number_of_units, protected_points
+from dpfda.apps.point_checks import check_drawn, check_sides, number_of_units, protected_points
 from dpfda.apps.point_options import (
     CLASSES,
     CLASSIFIER_LOSSES,
@@ -139,7 +139,8 @@ def _release_machine(
     from dpfda.bases import as_domain
 
     stated, columns = as_domain(est.domain).dimension, points.source.width
-    check_sides(points, columns if stated == 1 else stated, output, what="machines")
+    check_sides(points, columns if stated == 1 else stated)
+    check_drawn(columns, output, what="machines")
     n = number_of_units(est, points, None, "There are no records: a machine needs at least one.")
     made = est.plan(n, dimension=columns)
     about = (("protects", f"one {points.unit or 'row'}, {est.neighbours}"), ("points", points.columns))

@@ -60,14 +60,18 @@ def number_of_units(est: Any, points: dpfda.Curves, counts: Counts | None, empty
     return size
 
 
-def check_sides(points: dpfda.Curves, sides: int, output: Output, *, what: str) -> None:
-    """One column for each side; and a picture only where there is one, before anything is charged."""
+def check_sides(points: dpfda.Curves, sides: int) -> None:
+    """One column for each side of the domain."""
     columns = points.source.width
     if columns != sides:
         raise UsageError(
             f"--points names {columns} column{'s' * (columns > 1)} ({points.columns}) and the domain has {sides} "
             f"side{'s' * (sides > 1)}: one for each." + NOTHING
         )
+
+
+def check_drawn(sides: int, output: Output, *, what: str) -> None:
+    """A picture only where there can be one, before anything is charged."""
     if output.picture is not None and sides > 2:
         raise UsageError(
             f"--plot draws {what} of one or two coordinates, and there are {sides}. Leave it out." + NOTHING

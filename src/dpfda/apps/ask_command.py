@@ -1,0 +1,119 @@
+"""Come here for `dpfda ask`: a private density that answers point by point, for ever the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+import dpfda
+from dpfda.apps.asking import places
+from dpfda.apps.density_commands import about_density
+from dpfda.apps.options import SPENT, kernel_option, options
+from dpfda.apps.point_checks import Counts, check_sides, number_of_units, protected_points
+from dpfda.apps.point_options import DOMAIN, POINT_FILE, UNIT_OR_COUNTS
+from dpfda.apps.point_wishes import DensityWishes, PointSource
+from dpfda.apps.releasing import NOTHING
+from dpfda.apps.targets import check_targets
+from dpfda.apps.wishes import grouped
+from dpfda.errors import DataError, UsageError
+
+ASKED = [
+    DOMAIN,
+    *SPENT,
+    kernel_option("Kernel of the estimate and of its noise; answers are fastest for Markov ones on a line"),
+    click.option(
+        "--bandwidth",
+        metavar="NUMBER|...",
+        help="Instead of a kernel: of a Gaussian one, one for each side, or a matrix.  [default: n^(-1/(4+d))]",
+    ),
+    click.option(
+        "--answers", type=click.IntRange(min=1), help="How many points will ever be answered.  [default: many]"
+    ),
+    click.option(
+        "--store", required=True, type=click.Path(path_type=Path), help="Where answers are kept, e.g. oracle.db."
+    ),
+    click.option("--new", is_flag=True, help="Make the store: that is a release, paid once for all answers."),
+    click.option(
+        "--at", required=True, help="Points separated by commas; on a box coordinates with colons between them."
+    ),
+    click.option("--dataset", help="Name of the data set on the card.  [default: the file's name]"),
+    click.option("--dry-run", is_flag=True, help="Say what would be done: no values are read, nothing is charged."),
+    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+]
+
+
+@click.command()
+@options(POINT_FILE, UNIT_OR_COUNTS, ASKED)
+@grouped(PointSource)
+def ask(
+    source: PointSource,
+    *,
+    counts: str | None,
+    domain: tuple[str, ...],
+    epsilon: float,
+    delta: float,
+    kernel: str | None,
+    bandwidth: str | None,
+    answers: int | None,
+    store: Path,
+    new: bool,
+    at: str,
+    dataset: str | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Ask the private density of the points in FILE at points, one by one, for ever: Hall et al., Section 5.
+
+    Noise is a Gaussian process, drawn where it is asked for; all answers together are paid for once, when the store is
+    made. The same point has the same answer for ever, and an answer is stored before it is printed. Answers are neither
+    smoothed nor made positive. A store belongs to one set of records: say the same options each time, and never ask it
+    with records that have changed. `dpfda serve` shows what a store has answered to everybody.
+
+    \b
+    Examples:
+      dpfda ask people.csv --points age --unit ID --domain 0,100 --epsilon 1 --delta 1e-6 \\
+          --kernel matern-3/2,10 --store oracle.db --at 20,40 --new
+      dpfda ask people.csv --points age --unit ID --domain 0,100 --epsilon 1 --delta 1e-6 \\
+          --kernel matern-3/2,10 --store oracle.db --at 20,41.5,60
+    """
+    wishes = DensityWishes(
+        domain, (), epsilon, delta, "replace-one", "gp", "exact", kernel, bandwidth, None, None, None
+    )
+    est = dpfda.DensityFunction(**wishes.parameters(), answers=answers, dataset=dataset or source.file.stem)
+    points = protected_points(source, {} if counts is None else {counts: "the counts"})
+    many = None if counts is None else Counts(points, counts)
+    made = est.plan(number_of_units(est, points, many, "There are no points: a density needs at least one."))
+    check_sides(points, made.cells.domain.dimension)
+    rows, columns = places(made.cells.domain, at)
+    _check_store(store, new=new)
+    if dry_run:
+        lines = [made.text(), *(f"  {name:<11} {what}" for name, what in about_density(est, points, counts, wishes))]
+        click.echo(json.dumps(made.to_dict(), indent=1) if as_json else "\n".join(lines))
+        return
+    with est.open(store, points, counts=None if many is None else many.numbers) as oracle:
+        columns["value"] = oracle(rows).tolist()
+        card = oracle.certificate
+    if as_json:
+        click.echo(json.dumps({**columns, "card": card.to_dict()}))
+        return
+    if new:
+        click.echo(f"{card.text()}\n", err=True)
+    click.echo("\t".join(columns))
+    for row in zip(*columns.values(), strict=True):
+        click.echo("\t".join(f"{cell:.10g}" for cell in row))
+
+
+def _check_store(store: Path, *, new: bool) -> None:
+    """A store is made only when that is said: a mistyped name would be a second release."""
+    if new and store.exists():
+        raise UsageError(
+            f"{str(store)!r} exists. Leave --new out to ask it again, free, or name another store." + NOTHING
+        )
+    if not new and not store.is_file():
+        raise DataError(
+            f"No store {str(store)!r}. Say --new to make it: that is a release, paid once for all answers." + NOTHING
+        )
+    if new:
+        check_targets([store], overwrite=False, after=NOTHING)
