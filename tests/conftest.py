@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-FLOOR = 8200
+FLOOR = 10200
 
 
 @pytest.hookimpl(trylast=True)

@@ -389,3 +389,42 @@ def test_a_plan_reads_nothing_and_says_what_a_fit_will_do():
 def test_a_plan_needs_a_number_of_units(n):
     with pytest.raises(UsageError, match="n must be a whole number of units"):
         dpfda.DensityFunction(**GOOD).plan(n)
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian", "gp"])
+def test_the_expected_error_is_that_of_fits_to_the_reference_density(mechanism):
+    """Sixteen seeded fits on samples of it: their root mean square within a third of the plan's, which has four."""
+    wishes = {"domain": (-4.0, 4.0), "mechanism": mechanism}
+    plan = seeded(**wishes).plan(2000)
+    t = np.linspace(-4, 4, 801)
+    truth = np.exp(-(t**2) / 2) / np.sqrt(2 * np.pi)
+    squares = [
+        np.mean(
+            (
+                dpfda.DensityFunction(**{**GOOD, **wishes}, randomness=SeededRandomness(seed))
+                .fit(np.random.default_rng(seed).normal(size=2000))
+                .release_(t)
+                - truth
+            )
+            ** 2
+        )
+        for seed in range(16)
+    ]
+    assert plan.error == pytest.approx(np.sqrt(np.mean(squares)), rel=0.33)
+    assert "root mean square with sampling and smoothing, for a normal law" in plan.text()
+
+
+def test_a_plan_ranks_mechanisms_by_the_error_to_expect_and_says_why_some_cannot_be_used():
+    rows = dpfda.DensityFunction(**{**GOOD, "delta": 0.0}).plan(1000).table()
+    names = [name for name, _, _ in rows]
+    assert set(names) == {"gaussian", "k-norm", "laplace", "gp", "sobolev", "iclp-qr", "frl", "bernstein"}
+    errors = {name: error for name, error, _ in rows}
+    assert errors["laplace"] < errors["iclp-qr"] / 3
+    assert errors["gp"] is None
+    assert "needs delta > 0" in dict((name, note) for name, _, note in rows)["gp"]
+
+
+def test_a_plan_warns_where_little_could_be_seen():
+    assert (
+        "Little could be seen" in dpfda.DensityFunction(**{**GOOD, "epsilon": 0.01, "delta": 0.0}).plan(50).warnings[0]
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from dpfda.kernels import Kernel
 from dpfda.norms import Sensitivity
 from dpfda.planner import density_papers as papers
 from dpfda.planner.density import DensityDesign
+from dpfda.planner.density_error import REFERENCE, expected_error
 from dpfda.planner.density_own import own_density
 from dpfda.planner.density_windows import Bandwidth
 from dpfda.privacy import ADD_REMOVE, Budget, Noise, Unit, calibrate
@@ -101,6 +103,7 @@ class DensityPlan:
     cells: Cells
     design: DensityDesign
     summary: Density
+    scale: float  # of the mechanism, in lattice steps
     noise: Noise  # of the coordinates of density times volume, before smoothing
     spends: Budget
     reasons: tuple[tuple[str, str], ...]
@@ -126,18 +129,24 @@ class DensityPlan:
         """The expected root mean square of the noise over the domain, before smoothing, in the units of the density."""
         return float(np.sqrt(np.trace(self.basis.gram() * self.noise.variances))) / self.volume
 
+    @cached_property
+    def error(self) -> float:
+        """The root mean square error to expect, in the units of the density, for a public reference density."""
+        return expected_error(self)
+
     @property
     def warnings(self) -> tuple[str, ...]:
         """What should be known before anything is spent."""
-        return self.budget.warnings(self.n)
+        told = f"Little could be seen: the error would be {self.error * self.volume:.0%} of a uniform density."
+        return (*self.budget.warnings(self.n), *((told,) if self.error * self.volume > 0.5 else ()))
 
     def table(self) -> tuple[tuple[str, float | None, str], ...]:
-        """Noise before smoothing of all mechanisms for the same request, least first; None where one cannot be used."""
+        """Expected errors of all mechanisms for the same request, least first; None where one cannot be used."""
         rows: list[tuple[str, float | None, str]] = []
         for name in (*OWN, *PAPERS):
             chosen = name == self.design.name
             try:
-                rows.append((name, (self if chosen else self._other(name)).noise_rms, "chosen" if chosen else ""))
+                rows.append((name, (self if chosen else self._other(name)).error, "chosen" if chosen else ""))
             except DpfdaError as error:
                 rows.append((name, None, str(error)))
         return tuple(sorted(rows, key=lambda row: math.inf if row[1] is None else row[1]))
@@ -157,6 +166,7 @@ class DensityPlan:
             "mechanism": self.design.name,
             "noise": self.noise.describe(),
             "noise_rms": self.noise_rms,
+            "expected_rms": self.error,
             "spends": {"epsilon": self.spends.epsilon, "delta": self.spends.delta},
             "reasons": dict(self.reasons),
             "warnings": list(self.warnings),
@@ -172,6 +182,7 @@ class DensityPlan:
             f"  basis       {self.basis.describe()['family']}, {self.basis.size} function{'s' * (self.basis.size > 1)}",
             f"  noise       {self.noise_rms:.4g} root mean square before smoothing; a uniform density is "
             f"{1 / self.volume:.4g}",
+            f"  error       about {self.error:.4g} root mean square with sampling and smoothing, for {REFERENCE}",
             *(f"  because     {name}: {how}" for name, how in self.reasons),
             *(f"  {name:<11} {what}" for name, what in more),
         ]
@@ -198,12 +209,13 @@ def plan_density(request: DensityRequest, *, counted_rows: bool = False) -> Dens
     # What needs no delta spends none: the guarantee is pure.
     spends = Budget(request.budget.epsilon, 0.0) if design.mechanism.pure else request.budget
     size = table.shape[1]
-    noise = design.mechanism.noise(calibrate(design.mechanism, sensitivity, spends, size=size), size)
+    scale = calibrate(design.mechanism, sensitivity, spends, size=size)
+    noise = design.mechanism.noise(scale, size)
     if request.counted:
         noise = noise.split_first()[1]
     noise = scaled_noise(noise.scaled(1 / request.n), summary.decode_weights)
     why = "stated by the user" if request.mechanism != "auto" else "the planner's own"
-    return DensityPlan(request, cells, design, summary, noise, spends, (*design.reasons, ("mechanism", why)))
+    return DensityPlan(request, cells, design, summary, scale, noise, spends, (*design.reasons, ("mechanism", why)))
 
 
 def _design(request: DensityRequest, cells: Cells) -> DensityDesign:

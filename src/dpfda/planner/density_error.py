@@ -1,0 +1,72 @@
+"""Come here for the error of a planned density: what would be released of a public reference density."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpfda.arrays import Array
+from dpfda.mechanisms import SeededRandomness
+from dpfda.privacy import Unit
+from dpfda.records import Lattice
+from dpfda.records.points import Cells
+from dpfda.summaries.base import Public
+
+if TYPE_CHECKING:
+    from dpfda.planner.density_plan import DensityPlan
+
+REFERENCE = "a normal law in the middle of the domain, an eighth of each side wide"
+DRAWS = 4
+
+
+def reference(cells: Cells) -> Array:
+    """The chance of every cell under the reference density, (G,)."""
+    from scipy.special import ndtr
+
+    chances = np.ones(1)
+    for along in cells.edges:
+        edges = np.array(along)
+        middle, width = (edges[0] + edges[-1]) / 2, (edges[-1] - edges[0]) / 8
+        chances = np.multiply.outer(chances, np.diff(ndtr((edges - middle) / width))).ravel()
+    shares: Array = chances / chances.sum()
+    return shares
+
+
+def expected_error(plan: DensityPlan) -> float:
+    """The root mean square error over the domain, in the units of the density, of sampling, noise and smoothing.
+
+    From a few seeded draws of n people of the reference density and of the noise: no data, and the same every time.
+    """
+    cells, summary, randomness = plan.cells, plan.summary, SeededRandomness(1)
+    unit, dimension = Unit("unit", plan.request.neighbours), cells.domain.dimension
+    public = Public(
+        unit=unit,
+        n=plan.n if unit.size_is_public else None,
+        planned=plan.n,
+        grid=np.empty((0, dimension)),
+        centre=np.empty(0),
+        cap=1.0,
+        lattice=Lattice(1.0),
+        count_weight=0,
+        covariates=dimension,
+    )
+    shares = reference(cells)
+    widths = np.ones(1)
+    for along in cells.edges:
+        widths = np.multiply.outer(widths, np.diff(along)).ravel()
+    law = plan.design.mechanism.noise(plan.scale, summary.table.shape[1])
+    card: Any = None  # nothing that is computed here looks at it
+    errors = []
+    for _ in range(DRAWS):
+        sampled = shares + np.sqrt(shares / plan.n) * randomness.normal(shares.shape)
+        people = np.maximum(sampled, 0.0) / np.maximum(sampled, 0.0).sum() * plan.n
+        exact = np.rint(people @ summary.table).astype(np.int64)
+        noisy = plan.design.mechanism.draw(exact, plan.scale, randomness=randomness)
+        decoded = summary.decode(noisy, law, public, plan.basis)
+        release = summary.publish(
+            decoded, public, plan.basis, card, smoothing="auto" if plan.design.smoothing else "none"
+        )
+        errors.append(float(widths @ (release(cells.centres) - shares / widths) ** 2) / plan.volume)
+    return math.sqrt(float(np.mean(errors)))
