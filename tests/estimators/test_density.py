@@ -421,7 +421,7 @@ def test_a_plan_ranks_mechanisms_by_the_error_to_expect_and_says_why_some_cannot
     errors = {name: error for name, error, _ in rows}
     assert errors["laplace"] < errors["iclp-qr"] / 3
     assert errors["gp"] is None
-    assert "needs delta > 0" in dict((name, note) for name, _, note in rows)["gp"]
+    assert "needs delta > 0" in {name: note for name, _, note in rows}["gp"]
 
 
 def test_a_plan_warns_where_little_could_be_seen():
