@@ -638,6 +638,18 @@ def test_evaluate_takes_points_of_a_box(run: Run, box: DensityRelease) -> None:
     assert found["upper"] == box.band(0.95, at).upper.tolist()
 
 
+def test_the_band_of_a_kernel_density_on_a_box_is_left_to_those_who_wait(run: Run, people: Path) -> None:
+    asked = ("--points", "age,height", "--unit", "person", "--domain", "0,100;120,220", *SPENT, "--mechanism", "gp")
+    assert run("release", "density", people.name, *asked, "--bandwidth", "20,20", "--out", "k.json").code == 0
+    done = run("evaluate", "k.json", "--at", "20:170", "--level", 0.9)
+    text = (
+        "The law of the noise band of a kernel density on a box takes minutes: leave --level out, or take "
+        "dpfda.load(...).band(level, points) in Python."
+    )
+    assert (done.code, done.out, done.err) == (USAGE, "", f"Error: {text}\n")
+    assert run("evaluate", "k.json", "--at", "20:170", "--cdf").code == 0
+
+
 def test_an_infinite_band_is_null_in_json_and_explained(run: Run, density: DensityRelease, tmp_path: Path) -> None:
     from dataclasses import replace
 

@@ -142,6 +142,7 @@ DENSITIES = [
     "density with an infinite band",
     "density on a box",
     "density of three coordinates",
+    "density of a kernel on a box",
 ]
 MACHINES = [
     "classifier",
@@ -214,6 +215,9 @@ def densities() -> dict[str, Any]:
         ),
         "density on a box": dpfda.DensityFunction(**asked, domain=sides[:2]).fit(points[:, :2]),
         "density of three coordinates": dpfda.DensityFunction(**asked, domain=sides).fit(points),
+        "density of a kernel on a box": dpfda.DensityFunction(
+            **asked, domain=sides[:2], mechanism="gp", bandwidth=0.3
+        ).fit(points[:, :2]),
     }
     releases = {name: each.release_ for name, each in made.items()}
     counted = few.fit(points[:, 0]).release_
@@ -732,6 +736,20 @@ def test_the_page_of_a_density_on_a_box_is_a_map_with_its_table(densities: dict[
     three = Reader(page(densities["density of three coordinates"], file="b.json"))
     assert not three.all("svg")
     assert "A density of 3 coordinates has no picture here. The lowest value is " in " ".join(three.texts("p"))
+
+
+def test_a_kernel_density_on_a_box_has_deviations_instead_of_a_band(densities: dict[str, Any]) -> None:
+    """The law of a band of hundreds of functions on a box takes minutes."""
+    release = densities["density of a kernel on a box"]
+    found = Reader(page(release, file="b.json"))
+    head, *rows = csv.reader(io.StringIO(found.file("b.csv")))
+    assert head == ["x1", "x2", "density", "noise"]
+    table = np.array(rows, dtype=float)
+    exact = np.sqrt(release.basis.matrix(table[:, :2]) ** 2 @ release.noise.variances) / release.volume
+    np.testing.assert_allclose(table[:, 3], exact, rtol=1e-9)
+    (caption,) = found.texts("figcaption")
+    assert "In the table is the deviation of the noise at each point." in caption
+    assert "--level" not in found.texts("pre", id="shell")[0]
 
 
 def test_the_page_of_a_classifier_says_where_it_decides_what(machines: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from dpfda.apps.wishes import numbers
 from dpfda.arrays import Array
 from dpfda.errors import UsageError
 from dpfda.releases.density import DensityRelease
+from dpfda.releases.density_frame import sides_of
 from dpfda.releases.machine import MachineRelease
 
 QUARTILES = (0.25, 0.5, 0.75)
@@ -29,6 +30,11 @@ def density_table(release: DensityRelease, asked: Asked) -> Columns:
     if asked.cdf:
         table["distribution"] = release.distribution(rows).tolist()
     if asked.level is not None:
+        if release.basis.domain.dimension > 1 and sides_of(release.basis) is None:
+            raise UsageError(
+                "The law of the noise band of a kernel density on a box takes minutes: leave --level out, or take "
+                "dpfda.load(...).band(level, points) in Python."
+            )
         band = release.band(asked.level, rows)
         table |= {"lower": band.lower.tolist(), "upper": band.upper.tolist()}
     return table

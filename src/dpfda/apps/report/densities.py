@@ -8,6 +8,8 @@ from dpfda.apps.report.content import Content, Places, spots, typed
 from dpfda.apps.report.markup import number
 from dpfda.apps.report.picture import curve, describe, surface
 from dpfda.apps.report.values import ROWS, Values, sizes
+from dpfda.arrays import Array
+from dpfda.releases.bands import check_level
 from dpfda.releases.density import DensityRelease
 from dpfda.releases.density_frame import sides_of
 
@@ -19,32 +21,43 @@ def density_content(release: DensityRelease, *, level: float, title: str, stamp:
     dimension = release.basis.domain.dimension
     size, step = (STEP * (ROWS - 1) + 1, STEP) if dimension == 1 else sizes(release)
     points = release.points(size)
-    band = release.band(level, points)
+    noise = _noise(release, level, points)
+    band = (noise["lower"], noise["upper"]) if "lower" in noise else None
     # A density is never below zero: there is nothing to see down there.
-    shown = (np.maximum(band.lower, 0.0), np.maximum(band.upper, 0.0))
+    shown = None if band is None else (np.maximum(band[0], 0.0), np.maximum(band[1], 0.0))
     fine = Values(points, release(points), shown, level, "", axis="x", what="density")
     drawing, places = _draw(release, fine, title=title, stamp=stamp)
-    rows = [points, fine.value, *([release.distribution(points)] if dimension == 1 else []), band.lower, band.upper]
-    where, what, *ends = fine.names[:dimension], fine.what, "lower", "upper"
+    below = {"distribution": release.distribution(points)} if dimension == 1 else {}
     at = spots(release.basis.domain.sides)
+    with_band = "" if band is None else f", with the {100 * level:g} % noise band before smoothing"
     return Content(
-        names=(*where, what, *(("distribution",) if dimension == 1 else ()), *ends),
-        columns=np.column_stack(rows)[::step],
+        names=(*fine.names[:dimension], fine.what, *below, *noise),
+        columns=np.column_stack([points, fine.value, *below.values(), *noise.values()])[::step],
         sides=(len(range(0, size, step)),) * dimension,
         places=places[::step],
         drawing=drawing,
         caption=_caption(release, fine, drawn=bool(drawing)),
-        listed=f"The released density, with the {100 * level:g} % noise band before smoothing",
+        listed=f"The released density{with_band}",
         python=(
             f"release({at})  # values anywhere in the domain",
             f"release.distribution({at})  # probabilities of lying below",
             "release.quantile([0.1, 0.5, 0.9])" if dimension == 1 else "release.marginal(0).quantile([0.1, 0.5, 0.9])",
             "release.sample(1000)  # synthetic records, free",
-            f"release.band(level={level:g})",
+            *((f"release.band(level={level:g})",) if band is not None else ()),
         ),
-        evaluate=f"--at={typed(release.basis.domain.sides)} --cdf --level {level:g}",
+        evaluate=f"--at={typed(release.basis.domain.sides)} --cdf"
+        + (f" --level {level:g}" if band is not None else ""),
         commands=("sample FILE --size 1000",),
     )
+
+
+def _noise(release: DensityRelease, level: float, points: Array) -> dict[str, Array]:
+    """The noise band at points; on a box of other functions than steps, where its law takes minutes, the deviation."""
+    check_level(level)
+    if points.shape[1] == 1 or sides_of(release.basis):
+        band = release.band(level, points)
+        return {"lower": band.lower, "upper": band.upper}
+    return {"noise": np.sqrt(release.basis.matrix(points) ** 2 @ release.noise.variances) / release.volume}
 
 
 def _draw(release: DensityRelease, fine: Values, *, title: str, stamp: str) -> tuple[str, Places]:
@@ -67,7 +80,9 @@ def _caption(release: DensityRelease, fine: Values, *, drawn: bool) -> str:
         f"It is off by about {number(release.estimated_error)} root mean square, if the population is as smooth as its "
         f"smoothing ({release.smoothing.name}) takes it to be."
     )
-    if fine.drawable is None:
+    if fine.band is None:
+        said.append("In the table is the deviation of the noise at each point.")
+    elif fine.drawable is None:
         said.append("The noise band is infinite: the noisy number of units could be zero.")
     else:
         held = "the histogram of the exact records" if sides_of(release.basis) else "what the exact coordinates give"
