@@ -163,7 +163,7 @@ class Curator:
     @property
     def unknown(self) -> str:
         """For the card: what becomes of rows of nobody."""
-        if self.curves.unit is None:
+        if self.curves.unit is None or self.curves.units is None:
             return ""
         return "; rows that do not say whose they are are left out" + (
             "" if self.public.n is None else " and count as one empty unit"

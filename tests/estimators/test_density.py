@@ -428,3 +428,16 @@ def test_a_plan_warns_where_little_could_be_seen():
     assert (
         "Little could be seen" in dpfda.DensityFunction(**{**GOOD, "epsilon": 0.01, "delta": 0.0}).plan(50).warnings[0]
     )
+
+
+def test_between_equal_edges_too_the_density_is_constant():
+    points = np.r_[np.full(499, 20.0), 80.0]
+    release = seeded(domain=None, edges=[0, 50, 100], epsilon=1000.0, delta=0.0).fit(points).release_
+    assert release.integral(50, 100) == pytest.approx(0.002, abs=1e-3)
+    assert release(10.0) == pytest.approx(release(40.0))
+
+
+def test_the_card_of_counts_does_not_say_that_rows_are_people():
+    card = seeded().fit([0.1, 0.9], counts=[10, 20]).release_.certificate
+    assert not card.unit_was_assumed
+    assert "every row counts" not in card.text()

@@ -312,3 +312,52 @@ def test_a_forked_child_throws_noise_drawn_ahead_away():
     said = in_a_child(lambda: noise.take(1)[0] == 1 or len(noise._stock))
     assert int(said) == 4095  # a stock of its own, not what was left of the parent's
     assert len(noise._stock) == 4093
+
+
+def waiting(store):
+    """A store whose next transaction stops before its commit, until it is told to fail: the two events."""
+    reached, told, honest = threading.Event(), threading.Event(), store.append
+
+    def slow(number, answers):
+        honest(number, answers)
+        store.append = honest
+        reached.set()
+        told.wait(30)
+        raise sqlite3.OperationalError("disk full")
+
+    store.append = slow
+    return reached, told
+
+
+def refused(oracle):
+    with pytest.raises(DataError, match="disk full"):
+        oracle([0.5])
+
+
+def test_what_another_thread_has_not_committed_is_no_answer(tmp_path):
+    store = SqliteStore(tmp_path / "oracle.db")
+    one, other = opened(store), opened(store)
+    reached, told = waiting(store)
+    failing = threading.Thread(target=refused, args=(one,))
+    failing.start()
+    reached.wait(30)
+    reading = threading.Thread(target=other.refresh)
+    reading.start()
+    time.sleep(0.2)
+    told.set()
+    failing.join(30)
+    reading.join(30)
+    assert other.asked == 0
+    assert other([0.5]) == one([0.5])
+
+
+def test_a_child_that_was_forked_in_the_middle_of_an_answer_knows_nothing_of_it(tmp_path):
+    store = SqliteStore(tmp_path / "oracle.db")
+    oracle = opened(store)
+    reached, told = waiting(store)
+    failing = threading.Thread(target=refused, args=(oracle,))
+    failing.start()
+    reached.wait(30)
+    assert in_a_child(lambda: str(len(oracle.points()))) == "0"
+    told.set()
+    failing.join(30)

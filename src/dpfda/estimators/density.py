@@ -199,7 +199,7 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
         domain = self._domain()
         records = as_points(X, domain.dimension, units=units, counts=counts)
         counted = counts is not None
-        unit = Unit(records.unit or ("person" if counted else "row"), self.neighbours)
+        unit = Unit(records.unit or "row", self.neighbours)
         planned, n = self._sizes(records, unit, counted)
         plan = self._plan(planned, bandwidth, counted_rows=counted)
         public = Public(

@@ -88,7 +88,7 @@ def prepare_density(plan: DensityPlan, order: Order, *, answers: int | None) -> 
             "which would be private."
         )
     # One mass for each unit if it has one point; else it is shared out among them.
-    whole = 1 if curves.unit is None else MASS
+    whole = 1 if curves.units is None else MASS
     if public.n * whole > MOST_MASS:
         raise UsageError(f"Point by point, a density takes at most {MOST_MASS // whole} units, got {public.n}.")
     used = window(request.domain, public.n, bandwidth=request.bandwidth, kernel=request.kernel, family="gaussian")

@@ -107,6 +107,9 @@ def _solved(plan: ExactPlan, records: Curves, bound: float | None) -> Sections |
         points = into(request.domain, values[:, 1:])
         targets = values[:, 0] if bound is None else np.clip(values[:, 0], -bound, bound)
         codes = np.arange(len(values)) if records.units is None else records.units.codes
+        # In an order of their own: the same records in other rows are the same function, to the last bit.
+        order = np.lexsort((targets, *points.T))
+        points, targets, codes = points[order], targets[order], codes[order]
         known = ~np.isnan(targets) & (codes >= 0) & _first_of(codes, ~np.isnan(targets), MOST_RECORDS // int(request.n))
         points, targets, codes = points[known], targets[known], codes[known]
         _, where, counts = np.unique(codes, return_inverse=True, return_counts=True)

@@ -11,6 +11,8 @@ from dpfda.kernels import Kernel
 from dpfda.machines.losses import Loss
 from dpfda.machines.solver import ROUND, minimise
 
+TRIES = 8
+
 
 def minimise_exactly(
     kernel: Kernel, points: Array, targets: Array, shares: Array, *, loss: Loss, penalty: float, tolerance: float
@@ -31,7 +33,22 @@ def minimise_exactly(
     packed, pivots, rank, _ = dpstrf(matrix, lower=1, tol=size * ROUND * float(matrix.diagonal().max()))
     rows = np.zeros((size, rank))
     rows[pivots - 1] = np.tril(packed)[:, :rank]
-    found = minimise(rows, targets, shares, loss=loss, penalty=penalty, tolerance=tolerance / 4)
+    weights, distance = np.zeros(size), math.inf
+    # What the proof loses on the way from features to the matrix depends on the records: more digits until it is made.
+    for tries in range(TRIES):
+        inner = tolerance / 4 * 8.0**-tries
+        weights, distance = _proven(matrix, rows, targets, shares, loss=loss, penalty=penalty, tolerance=inner)
+        if distance <= tolerance:
+            break
+    return weights, distance
+
+
+def _proven(
+    matrix: Array, rows: Array, targets: Array, shares: Array, *, loss: Loss, penalty: float, tolerance: float
+) -> tuple[Array, float]:
+    """Weights from the slopes of the minimum in features, and the proof with predictions by the matrix itself."""
+    size = len(rows)
+    found = minimise(rows, targets, shares, loss=loss, penalty=penalty, tolerance=tolerance)
     weights = -shares * found.slopes / (2 * penalty)
     t = loss.argument(matrix @ weights, targets)
     before = loss.argument(rows @ found.weights, targets)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpfda.bases.domain import Domain
+from dpfda.bases.landmarks import spread
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.kernels import Kernel, describe, from_dict
 from dpfda.mechanisms import Gaussian
@@ -141,6 +142,7 @@ def peak_of(kernel: Kernel, domain: Domain) -> float:
     line = line_of(kernel) if domain.dimension == 1 else None
     if line is not None:
         return line.variance
-    grid = domain.grid({1: 257, 2: 33}.get(domain.dimension, 3))
-    diagonal = np.array([float(kernel(row[None, :], row[None, :])[0, 0]) for row in grid])
+    corners = domain.grid(2) if domain.dimension <= 10 else np.array(domain.sides).T
+    where = np.concatenate([spread(domain, 1024), corners])
+    diagonal = np.array([float(kernel(row[None, :], row[None, :])[0, 0]) for row in where])
     return float(diagonal.max()) * (1.0 if diagonal.min() == diagonal.max() else 1.5)

@@ -111,6 +111,10 @@ class Oracle:
         if self._process != os.getpid():
             # A thread of the parent may have held the lock; it does not exist here.
             self._lock, self._process = threading.RLock(), os.getpid()
+            if self._open:
+                # Nor does what that thread had drawn and not committed: only what stands in the store is an answer.
+                self._engine = self._fresh()
+                self._engine.fold(self._store.since(0))
         if not self._open:
             raise UsageError("This oracle is closed. Open the store again to ask more.")
         return self._lock

@@ -88,7 +88,11 @@ class MemoryStore:
 
 
 class SqliteStore:
-    """A file; write-ahead log, synchronous at every commit, a connection of its own in every process."""
+    """A file; write-ahead log, synchronous at every commit, a connection of its own in every process.
+
+    It is one path of one noise. A copy that is asked further, or a backup put back after answers left, would draw
+    another noise for the same charge: whoever keeps backups restores them to read, not to ask.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -101,7 +105,7 @@ class SqliteStore:
         return f"{PREFIX}{self.path}"
 
     def header(self) -> dict[str, Any] | None:
-        with self._troubles():
+        with self._troubles(), self._alone():
             row = self._connect().execute("SELECT text FROM header WHERE name = 'header'").fetchone()
         return None if row is None else _header(row[0], self.name)
 
@@ -123,7 +127,8 @@ class SqliteStore:
         self._connect().execute("INSERT INTO header VALUES ('header', ?)", (text,))
 
     def since(self, number: int) -> list[Answer]:
-        with self._troubles():
+        # Alone: another thread's transaction on the same connection would show what it has not committed.
+        with self._troubles(), self._alone():
             rows = (
                 self._connect()
                 .execute("SELECT number, point, state FROM answers WHERE number > ? ORDER BY number", (number,))
@@ -146,9 +151,10 @@ class SqliteStore:
         )
 
     def close(self) -> None:
-        if self._connection is not None and self._process == os.getpid():
-            self._connection.close()
-        self._connection = None
+        with self._alone():
+            if self._connection is not None and self._process == os.getpid():
+                self._connection.close()
+            self._connection = None
 
     def _alone(self) -> threading.RLock:
         if self._process not in (-1, os.getpid()):

@@ -66,7 +66,13 @@ def own_density(
     told = "" if counted else f"a count has variance {per_count:.4g}, whatever the number of steps"
     reasons = (("basis", why), *((("noise", told),) if told else ()))
     return DensityDesign(
-        name=name, basis=basis, features=features, decode=decode, mechanism=mechanisms[name], reasons=reasons
+        name=name,
+        basis=basis,
+        features=features,
+        decode=decode,
+        mechanism=mechanisms[name],
+        reasons=reasons,
+        smoothing=not edges,  # between stated edges it is constant, as promised
     )
 
 

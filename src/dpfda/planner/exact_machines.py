@@ -14,7 +14,7 @@ from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.machines import tolerance_of
 from dpfda.mechanisms import Gaussian
 from dpfda.norms import L2, Sensitivity
-from dpfda.planner.machines import LARGEST_PENALTY, NOISE_WANTED, MachineRequest
+from dpfda.planner.machines import LARGEST_PENALTY, NOISE_WANTED, MachineRequest, check_penalty
 from dpfda.privacy import Budget, calibrate
 from dpfda.summaries.machine import moved_by
 
@@ -139,10 +139,12 @@ def plan_exactly(request: MachineRequest) -> ExactPlan:
     wanted = moved_by(loss, 1.0, reach, request.n, replaced=True) * reach * _unit_scale(request.budget)
     rule = min(wanted / (NOISE_WANTED * loss.scale), LARGEST_PENALTY * loss.lipschitz * reach**2 / loss.scale)
     stated = request.penalty is not None
+    penalty = float(request.penalty) if request.penalty is not None else rule
+    check_penalty(penalty, loss, reach)
     return ExactPlan(
         request,
         reach,
-        float(request.penalty) if request.penalty is not None else rule,
+        penalty,
         (
             ("mechanism", "stated by the user"),
             ("kernel", "stated by the user" if request.kernel is not None else "a rule of the domain"),

@@ -85,6 +85,21 @@ class MachineRequest:
         return default_kernel(self.domain) if self.kernel is None else self.kernel
 
 
+def check_penalty(penalty: float, loss: Loss, reach: float) -> None:
+    """Refuse a penalty that double precision cannot prove a minimum for, before any record is read.
+
+    In units of slopes and features it is between 1e-8 and 1e6; far beyond that whether a proof succeeds depends on the
+    records.
+    """
+    plain_units = all(1e-50 <= number <= 1e50 for number in (loss.lipschitz, loss.scale, reach))
+    unit = loss.lipschitz * reach**2 / loss.scale if plain_units else math.nan
+    if not 1e-8 * unit <= penalty <= 1e6 * unit:
+        raise UsageError(
+            f"The penalty must lie between {1e-8 * unit:.3g} and {1e6 * unit:.3g} for this loss and kernel, whose "
+            f"units must be neither tiny nor huge; got {penalty!r}."
+        )
+
+
 def default_kernel(domain: Domain) -> Kernel:
     """A Gaussian kernel as wide as is often chosen, `exp(-sum_k u_k^2 / (d s^2))`, for points with deviation s.
 
@@ -251,6 +266,7 @@ def _planned(request: MachineRequest, mechanism: str | Mechanism, why: str) -> M
     spends = Budget(request.budget.epsilon, 0.0) if noise_maker.pure else request.budget
     length, loss = reach(basis), request.loss
     penalty, why_penalty = _penalty(request, basis, _rms(basis, _unit_noise(noise_maker, basis, spends, 0.01)))
+    check_penalty(penalty, loss, length)
     moved = moved_by(loss, penalty, length, request.n, replaced=request.replaced)
     tolerance = tolerance_of(loss, penalty=penalty, reach=length, units=float(request.n), size=basis.size, moved=moved)
     return MachinePlan(

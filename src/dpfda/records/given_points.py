@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from dpfda.records.memory import from_array, from_frame, is_array
 
 
 def as_points(data: Any, dimension: int, *, units: object = None, counts: object = None) -> Curves:
-    """Points of so many coordinates, one row a point; with `counts` each row is led by how many units it stands for.
+    """Points of so many coordinates, one row a point; with `counts` each row is led by how many people it stands for.
 
     `units` and `counts` are vectors, or names of columns of a data frame; only one of them makes sense at a time.
     """
@@ -34,7 +35,7 @@ def as_points(data: Any, dimension: int, *, units: object = None, counts: object
             f"A point has {dimension} coordinate(s), one for each side of the domain, got {records.source.width} "
             "column(s). State the domain with one interval for each coordinate, or choose columns."
         )
-    return records if column is None else join(column[:, None], records)
+    return records if column is None else replace(join(column[:, None], records), unit="person")
 
 
 def _records(data: Any, dimension: int, units: object) -> Curves:
