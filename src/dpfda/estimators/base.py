@@ -25,6 +25,21 @@ if TYPE_CHECKING:
 Centre = float | ArrayLike | Callable[[Array], ArrayLike]
 
 
+def sizes(unit: Unit, count: Callable[[], int], planned_n: int | None, nothing: str) -> tuple[int, int | None]:
+    """The number of units to plan with, and the number to divide by if it is public; `nothing` says that it is 0."""
+    if unit.size_is_public:
+        n = count()
+        if n == 0:
+            raise DataError(f"{nothing} Nothing was charged.")
+        return n, n
+    if planned_n is None:
+        raise UsageError(
+            "Under add-or-remove-one the number of units is private, so n is unknown to the plan. "
+            "State a public guess, e.g. planned_n=5000."
+        )
+    return planned_n, None
+
+
 class CurveEstimator(BaseEstimator):  # type: ignore[misc]
     """An estimator of clipped curves on a public grid; a subclass stores these parameters and adds its own."""
 
@@ -139,17 +154,9 @@ class CurveEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _sizes(self, curves: Curves, unit: Unit) -> tuple[int, int | None]:
         """The number of units to plan with, and the number to divide by if it is public."""
-        if unit.size_is_public:
-            n = curves.size_under(unit)
-            if n == 0:
-                raise DataError("There are no curves: a release needs at least one. Nothing was charged.")
-            return n, n
-        if self.planned_n is None:
-            raise UsageError(
-                "Under add-or-remove-one the number of units is private, so n is unknown to the plan. "
-                "State a public guess, e.g. planned_n=5000."
-            )
-        return self.planned_n, None
+        return sizes(
+            unit, lambda: curves.size_under(unit), self.planned_n, "There are no curves: a release needs at least one."
+        )
 
     def _centre(self, points: Array, middle: float) -> Array:
         if self.centre is None:

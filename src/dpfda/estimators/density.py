@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Domain, as_domain
 from dpfda.curator import Curator, Order
-from dpfda.errors import DataError, UsageError
+from dpfda.errors import UsageError
+from dpfda.estimators.base import sizes
 from dpfda.estimators.density_online import prepare_density
 from dpfda.estimators.held import GIVEN, Held, reopened
 from dpfda.kernels import Kernel
@@ -22,7 +23,7 @@ from dpfda.planner.bandwidth import private_bandwidth
 from dpfda.planner.density_plan import DensityPlan, DensityRequest, plan_density
 from dpfda.planner.density_windows import Bandwidth
 from dpfda.privacy import REPLACE, Budget, Ledger, Unit
-from dpfda.records import Curves, Lattice
+from dpfda.records import Curves
 from dpfda.records.given_points import as_points
 from dpfda.records.points import cells_between, count_units
 from dpfda.records.reading import Reading
@@ -202,17 +203,7 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
         unit = Unit(records.unit or "row", self.neighbours)
         planned, n = self._sizes(records, unit, counted)
         plan = self._plan(planned, bandwidth, counted_rows=counted)
-        public = Public(
-            unit=unit,
-            n=n,
-            planned=planned,
-            grid=np.empty((0, domain.dimension)),
-            centre=np.empty(0),
-            cap=1.0,
-            lattice=Lattice(1.0),
-            count_weight=0,
-            covariates=domain.dimension + counted,
-        )
+        public = Public.of_points(unit, n, planned, width=domain.dimension + counted)
         curator = Curator(
             records,
             public,
@@ -319,17 +310,12 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
 
     def _sizes(self, records: Curves, unit: Unit, counted: bool) -> tuple[int, int | None]:
         """The number of units to plan with, and the number to divide by if it is public."""
-        if unit.size_is_public:
-            n = count_units(records) if counted else records.size_under(unit)
-            if n == 0:
-                raise DataError("There are no points: a density needs at least one. Nothing was charged.")
-            return n, n
-        if self.planned_n is None:
-            raise UsageError(
-                "Under add-or-remove-one the number of units is private, so n is unknown to the plan. "
-                "State a public guess, e.g. planned_n=5000."
-            )
-        return self.planned_n, None
+        return sizes(
+            unit,
+            lambda: count_units(records) if counted else records.size_under(unit),
+            self.planned_n,
+            "There are no points: a density needs at least one.",
+        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -14,14 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis, Domain, as_domain
 from dpfda.curator import Curator
-from dpfda.errors import DataError, UsageError
+from dpfda.errors import UsageError
+from dpfda.estimators.base import sizes
 from dpfda.kernels import Kernel
 from dpfda.machines import Loss
 from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.planner.exact_machines import ExactPlan, plan_exactly
 from dpfda.planner.machines import EXACT, MachinePlan, MachineRequest, plan_machine
 from dpfda.privacy import Budget, Charge, Ledger, Unit
-from dpfda.records import Curves, Lattice
+from dpfda.records import Curves
 from dpfda.records.cells import as_numbers
 from dpfda.records.labelled import labelled, width_of
 from dpfda.records.reading import Reading
@@ -141,16 +142,8 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     def _released(self, plan: MachinePlan, records: Curves, unit: Unit, n: int | None) -> MachineRelease:
         domain, facts = plan.request.domain, self._facts()
-        public = Public(
-            unit=unit,
-            n=n,
-            planned=int(plan.request.n),
-            grid=np.empty((0, domain.dimension)),
-            centre=np.empty(0),
-            cap=1.0,
-            lattice=Lattice(plan.request.loss.scale),
-            count_weight=0,
-            covariates=1 + domain.dimension,
+        public = Public.of_points(
+            unit, n, int(plan.request.n), width=1 + domain.dimension, bound=plan.request.loss.scale
         )
         curator = Curator(
             records,
@@ -242,17 +235,12 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     def _sizes(self, records: Curves, unit: Unit) -> tuple[int, int | None]:
         """The number of units to plan with, and the number to divide by if it is public."""
-        if unit.size_is_public:
-            n = records.size_under(unit)
-            if n == 0:
-                raise DataError("There are no records: a machine needs at least one. Nothing was charged.")
-            return n, n
-        if self.planned_n is None:
-            raise UsageError(
-                "Under add-or-remove-one the number of units is private, so n is unknown to the plan. "
-                "State a public guess, e.g. planned_n=5000."
-            )
-        return self.planned_n, None
+        return sizes(
+            unit,
+            lambda: records.size_under(unit),
+            self.planned_n,
+            "There are no records: a machine needs at least one.",
+        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

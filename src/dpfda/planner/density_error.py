@@ -10,7 +10,6 @@ import numpy as np
 from dpfda.arrays import Array
 from dpfda.mechanisms import SeededRandomness
 from dpfda.privacy import Unit
-from dpfda.records import Lattice
 from dpfda.records.points import Cells
 from dpfda.summaries.base import Public
 
@@ -41,17 +40,7 @@ def expected_error(plan: DensityPlan) -> float:
     """
     cells, summary, randomness = plan.cells, plan.summary, SeededRandomness(1)
     unit, dimension = Unit("unit", plan.request.neighbours), cells.domain.dimension
-    public = Public(
-        unit=unit,
-        n=plan.n if unit.size_is_public else None,
-        planned=plan.n,
-        grid=np.empty((0, dimension)),
-        centre=np.empty(0),
-        cap=1.0,
-        lattice=Lattice(1.0),
-        count_weight=0,
-        covariates=dimension,
-    )
+    public = Public.of_points(unit, plan.n if unit.size_is_public else None, plan.n, width=dimension)
     shares = reference(cells)
     widths = np.ones(1)
     for along in cells.edges:

@@ -19,6 +19,7 @@ from dpfda.planner.density import DensityDesign
 from dpfda.planner.density_error import REFERENCE, expected_error
 from dpfda.planner.density_own import own_density
 from dpfda.planner.density_windows import Bandwidth
+from dpfda.planner.request import Requested
 from dpfda.privacy import ADD_REMOVE, Budget, Noise, Unit, calibrate
 from dpfda.records import MOST_UNITS
 from dpfda.records.points import Cells, cells_between, fine_cells
@@ -96,7 +97,7 @@ class DensityRequest:
 
 
 @dataclass(frozen=True, eq=False)
-class DensityPlan:
+class DensityPlan(Requested):
     """A design for a density, and the law of its noise, from public facts alone."""
 
     request: DensityRequest
@@ -107,14 +108,6 @@ class DensityPlan:
     noise: Noise  # of the coordinates of density times volume, before smoothing
     spends: Budget
     reasons: tuple[tuple[str, str], ...]
-
-    @property
-    def n(self) -> int:
-        return int(self.request.n)
-
-    @property
-    def budget(self) -> Budget:
-        return self.request.budget
 
     @property
     def basis(self) -> Basis:

@@ -20,6 +20,7 @@ from dpfda.mechanisms import Gaussian as GaussianNoise
 from dpfda.mechanisms import KNorm, Laplace, Mechanism
 from dpfda.norms import L2, Sensitivity
 from dpfda.planner.blocks import optimal_blocks
+from dpfda.planner.request import Requested
 from dpfda.privacy import REPLACE, Budget, Noise, calibrate
 from dpfda.records import MOST_UNITS, RADIUS
 from dpfda.releases.wording import plain
@@ -113,7 +114,7 @@ def default_kernel(domain: Domain) -> Kernel:
 
 
 @dataclass(frozen=True, eq=False)
-class MachinePlan:
+class MachinePlan(Requested):
     """Features, penalty and noise of a kernel machine, chosen without any record."""
 
     request: MachineRequest
@@ -124,14 +125,6 @@ class MachinePlan:
     noise: Noise  # of the weights
     spends: Budget
     reasons: tuple[tuple[str, str], ...]
-
-    @property
-    def n(self) -> int:
-        return int(self.request.n)
-
-    @property
-    def budget(self) -> Budget:
-        return self.request.budget
 
     @property
     def reach(self) -> float:

@@ -66,7 +66,7 @@ class Request:
 class Requested:
     """What every plan knows of the request that it answers."""
 
-    request: Request
+    request: Any  # a Request, or one of another kind with the same names
 
     @property
     def n(self) -> int:
@@ -74,8 +74,9 @@ class Requested:
 
     @property
     def budget(self) -> Budget:
-        return self.request.budget
+        budget: Budget = self.request.budget
+        return budget
 
     @property
     def bound(self) -> float:
-        return self.request.bound
+        return float(self.request.bound)

@@ -38,6 +38,21 @@ class Public:
         """How many values a record has."""
         return self.covariates + len(self.grid)
 
+    @staticmethod
+    def of_points(unit: Unit, n: int | None, planned: int, *, width: int, bound: float = 1.0) -> Public:
+        """The facts about records that hold no curve: points, and what stands before them."""
+        return Public(
+            unit=unit,
+            n=n,
+            planned=planned,
+            grid=np.empty((0, 1)),
+            centre=np.empty(0),
+            cap=1.0,
+            lattice=Lattice(bound),
+            count_weight=0,
+            covariates=width,
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
