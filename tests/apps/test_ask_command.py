@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -124,3 +128,34 @@ def test_a_store_needs_a_folder(run: Run, tmp_path: Path) -> None:
     done = run("ask", *ASKED, "--at", "20", "--new", "--store", "there/oracle.db")
     text = f"No folder '{tmp_path}/there' to write to. Make it first. Nothing was charged."
     assert (done.code, done.err) == (DATA, f"Error: {text}\n")
+
+
+@pytest.mark.usefixtures("people")
+def test_outsiders_ask_over_http_and_get_what_the_store_keeps(run: Run, tmp_path: Path) -> None:
+    assert run("ask", *ASKED, "--at", "20", "--new").code == 0
+    command = [sys.executable, "-c", "from dpfda.apps.cli import run; run()", "ask", *map(str, ASKED), "--serve", "0"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            line = next(line for line in server.stdout if "http://" in line)
+            address = re.search(r"http://[\d.:]+", line)
+            assert address is not None
+            request = urllib.request.Request(
+                f"{address.group()}/releases/oracle/evaluate",
+                data=b'{"points": [20.0, 55.5]}',
+                headers={"Content-Type": "application/json"},
+            )
+            with urllib.request.urlopen(request, timeout=30) as reply:
+                answered = json.load(reply)["values"]
+        finally:
+            server.terminate()
+        assert server.wait(30) == 0
+    with dpfda.open_store(tmp_path / "oracle.db") as oracle:
+        assert oracle([20.0, 55.5]).tolist() == answered
+
+
+@pytest.mark.usefixtures("people")
+def test_asking_nothing_is_refused(run: Run) -> None:
+    done = run("ask", *ASKED, "--new")
+    assert done.code == USAGE
+    assert "Say where to ask, --at 20,40, or --serve 8000 to answer over HTTP." in done.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -18,6 +19,7 @@ from dpfda.apps.releasing import NOTHING
 from dpfda.apps.targets import check_targets
 from dpfda.apps.wishes import grouped
 from dpfda.errors import DataError, UsageError
+from dpfda.releases import Certificate
 
 ASKED = [
     DOMAIN,
@@ -35,9 +37,15 @@ ASKED = [
         "--store", required=True, type=click.Path(path_type=Path), help="Where answers are kept, e.g. oracle.db."
     ),
     click.option("--new", is_flag=True, help="Make the store: that is a release, paid once for all answers."),
+    click.option("--at", help="Points separated by commas; on a box coordinates with colons between them."),
     click.option(
-        "--at", required=True, help="Points separated by commas; on a box coordinates with colons between them."
+        "--serve",
+        "port",
+        metavar="PORT",
+        type=click.IntRange(0, 65535),
+        help="Answer new points over HTTP as well, at this port, until stopped; 0 takes one that is free.",
     ),
+    click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at, with --serve."),
     click.option("--dataset", help="Name of the data set on the card.  [default: the file's name]"),
     click.option("--dry-run", is_flag=True, help="Say what would be done: no values are read, nothing is charged."),
     click.option("--json", "as_json", is_flag=True, help="Print JSON."),
@@ -59,7 +67,9 @@ def ask(
     answers: int | None,
     store: Path,
     new: bool,
-    at: str,
+    at: str | None,
+    port: int | None,
+    host: str,
     dataset: str | None,
     dry_run: bool,
     as_json: bool,
@@ -69,7 +79,8 @@ def ask(
     Noise is a Gaussian process, drawn where it is asked for; all answers together are paid for once, when the store is
     made. The same point has the same answer for ever, and an answer is stored before it is printed. Answers are neither
     smoothed nor made positive. A store belongs to one set of records: say the same options each time, and never ask it
-    with records that have changed. `dpfda serve` shows what a store has answered to everybody.
+    with records that have changed. With --serve outsiders ask over HTTP, as `dpfda serve` answers; `dpfda serve` itself
+    has no records, and shows what a store has answered.
 
     \b
     Examples:
@@ -77,7 +88,11 @@ def ask(
           --kernel matern-3/2,10 --store oracle.db --at 20,40 --new
       dpfda ask people.csv --points age --unit ID --domain 0,100 --epsilon 1 --delta 1e-6 \\
           --kernel matern-3/2,10 --store oracle.db --at 20,41.5,60
+      dpfda ask people.csv --points age --unit ID --domain 0,100 --epsilon 1 --delta 1e-6 \\
+          --kernel matern-3/2,10 --store oracle.db --serve 8000
     """
+    if at is None and port is None:
+        raise UsageError("Say where to ask, --at 20,40, or --serve 8000 to answer over HTTP." + NOTHING)
     wishes = DensityWishes(
         domain, (), epsilon, delta, "replace-one", "gp", "exact", kernel, bandwidth, None, None, None
     )
@@ -86,23 +101,37 @@ def ask(
     many = None if counts is None else Counts(points, counts)
     made = est.plan(number_of_units(est, points, many, "There are no points: a density needs at least one."))
     check_sides(points, made.cells.domain.dimension)
-    rows, columns = places(made.cells.domain, at)
+    rows, columns = (None, {}) if at is None else places(made.cells.domain, at)
     _check_store(store, new=new)
     if dry_run:
         lines = [made.text(), *(f"  {name:<11} {what}" for name, what in about_density(est, points, counts, wishes))]
         click.echo(json.dumps(made.to_dict(), indent=1) if as_json else "\n".join(lines))
         return
     with est.open(store, points, counts=None if many is None else many.numbers) as oracle:
-        columns["value"] = oracle(rows).tolist()
-        card = oracle.certificate
+        if rows is not None:
+            columns["value"] = oracle(rows).tolist()
+        _print(columns, oracle.certificate, new=new, as_json=as_json)
+        if port is not None:
+            _answer(oracle, store, host, port)
+
+
+def _print(columns: dict[str, list[float]], card: Certificate, *, new: bool, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({**columns, "card": card.to_dict()}))
         return
     if new:
         click.echo(f"{card.text()}\n", err=True)
-    click.echo("\t".join(columns))
+    if columns:
+        click.echo("\t".join(columns))
     for row in zip(*columns.values(), strict=True):
         click.echo("\t".join(f"{cell:.10g}" for cell in row))
+
+
+def _answer(oracle: Any, store: Path, host: str, port: int) -> None:
+    """Answers over HTTP until stopped, under the name of the store."""
+    from dpfda.apps.service import make_app, run
+
+    run(make_app({store.stem: oracle}), host=host, port=port, trusted_proxy=None)
 
 
 def _check_store(store: Path, *, new: bool) -> None:
