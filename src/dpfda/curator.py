@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -50,7 +51,7 @@ class Curator:
     randomness: Randomness | None = None  # None: the operating system's
     reading: Reading = field(default_factory=Reading)
     chosen: tuple[tuple[str, str], ...] = ()  # how each public parameter came about, for the card
-    warnings: tuple[str, ...] = ()  # what the card has to say first, beyond what follows from budget and randomness
+    before: float = 0.0  # epsilon of a private choice that releases rest on: charged with them, and on their card
 
     def __post_init__(self) -> None:
         if self.randomness is not None and not isinstance(getattr(self.randomness, "private", None), bool):
@@ -112,8 +113,11 @@ class Curator:
         if self.ledger is not None:
             self.ledger.charge(Charge(self.dataset, what, budget))
 
-    def choose(self, selection: Selection, *, budget: Budget) -> tuple[int, ChoiceCard]:
-        """One of finitely many candidates by the exponential mechanism, and its card; checked, charged, then read."""
+    def choose(self, selection: Selection, *, budget: Budget, paid: bool = False) -> tuple[int, ChoiceCard]:
+        """One of finitely many candidates by the exponential mechanism, and its card; checked, charged, then read.
+
+        `paid` says that it has been charged with a release that rests on it.
+        """
         randomness = SystemRandomness() if self.randomness is None else self.randomness
         if not budget.pure or self.public.n is None:
             raise UsageError("A choice is made for pure epsilon and a public number of units: delta=0, 'replace-one'.")
@@ -141,7 +145,8 @@ class Curator:
             software=_software(),
             warnings=_warnings(budget, self.public, randomness),
         )
-        self.charge(selection.name, budget)
+        if not paid:
+            self.charge(selection.name, budget)
         index = self._chosen(selection, rate, randomness)
         if index is None:
             raise ReleaseFailed
@@ -163,7 +168,7 @@ class Curator:
     @property
     def unknown(self) -> str:
         """For the card: what becomes of rows of nobody."""
-        if self.curves.unit is None or self.curves.units is None:
+        if self.curves.unit is None:
             return ""
         return "; rows that do not say whose they are are left out" + (
             "" if self.public.n is None else " and count as one empty unit"
@@ -180,16 +185,16 @@ class Curator:
             dataset=self.dataset,
             domain=basis.domain.sides,
             unit=public.unit.name,
-            unit_was_assumed=self.curves.unit is None,
+            unit_was_assumed=self.curves.unit is None and not terms.summary.units_are_stated,
             neighbours=public.unit.neighbours,
             n=units,
             n_is_noisy=decoded.count is not None,
             n_is_planned=public.n is None and decoded.count is None,
             bound=public.lattice.bound,
             centre=_name_of(public.centre),
-            epsilon=terms.budget.epsilon,
+            epsilon=terms.budget.epsilon + self.before,
             delta=terms.budget.delta,
-            rho=terms.profile.rho,
+            rho=terms.profile.rho + self.before**2 / 8,
             mechanism=terms.name,
             noise=law.text,
             noise_rms=terms.summary.noise_rms(decoded, basis),
@@ -200,7 +205,7 @@ class Curator:
             sensitivity_because=sensitivity.because,
             moves=terms.summary.moves(public, units),
             power=terms.summary.power,
-            attacker_power=terms.profile.power(0.05),
+            attacker_power=with_choice(terms.profile.power(0.05), self.before),
             basis=str(basis.describe()["family"]),
             size=basis.size,
             chosen=self.chosen,
@@ -208,7 +213,7 @@ class Curator:
             randomness="system, exact integer samplers" if is_private(randomness) else NOT_PRIVATE,
             recorded=self.recorded,
             software=_software(),
-            warnings=(*stamp, *self.warnings, *_warnings(terms.budget, public, randomness)),
+            warnings=(*stamp, *_warnings(terms.budget, public, randomness)),
             nominal=bool(stamp),
             shrunk_by=_shrunk_by(terms),
             bounded=terms.summary.bounded,
@@ -228,7 +233,9 @@ class Order:
 
     def charge(self) -> None:
         _only_once(self._once[0])
-        self.curator.charge(f"{self.terms.summary.name}, {self.terms.name}", self.terms.budget)
+        budget = self.terms.budget
+        whole = Budget(budget.epsilon + self.curator.before, budget.delta)
+        self.curator.charge(f"{self.terms.summary.name}, {self.terms.name}", whole)
 
     def draw(self, gathered: Integers | None = None) -> Any:
         """The release; here records are read, unless what they add up to is at hand already."""
@@ -248,6 +255,15 @@ class Order:
             return terms.mechanism.draw(gathered, self.scale, randomness=self.randomness)
         except Exception:
             return None
+
+
+def with_choice(power: float, epsilon: float) -> float:
+    """What an attacker may detect of a release and of a choice for pure epsilon that was made before.
+
+    Under either data set the chance of a choice differs by at most the factor `e^epsilon`, and the power of the rest is
+    concave in its false alarms: the average over choices is at most that factor times the power at the average.
+    """
+    return min(1.0, math.exp(epsilon) * power)
 
 
 def _only_once(lock: Any) -> None:

@@ -120,7 +120,9 @@ def test_a_store_is_made_once_and_asked_as_it_was_made(run: Run) -> None:
     assert (again.code, again.out, again.err) == (USAGE, "", f"Error: {text}\n")
     other = run("ask", *ASKED, "--at", "20", "--epsilon", 2)
     assert (other.code, other.out) == (USAGE, "")
-    assert other.err.startswith("Error: The store 'sqlite:///oracle.db' belongs to another release (law: ")
+    assert other.err.startswith(
+        "Error: The store 'sqlite:///oracle.db' belongs to another release (epsilon: 1.0 there, 2.0 "
+    )
 
 
 @pytest.mark.usefixtures("people")

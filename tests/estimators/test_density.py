@@ -148,7 +148,7 @@ def test_a_failure_after_the_charge_is_the_constant_error(monkeypatch):
     assert len(ledger.entries) == 1
 
 
-def test_a_bought_bandwidth_is_charged_first_and_told_on_the_card():
+def test_a_bought_bandwidth_is_charged_with_the_density_and_stands_on_its_card():
     ledger = SessionLedger()
     est = dpfda.DensityFunction(
         epsilon=1.0,
@@ -159,25 +159,25 @@ def test_a_bought_bandwidth_is_charged_first_and_told_on_the_card():
         bandwidth_epsilon=0.5,
         ledger=ledger,
     ).fit(np.random.default_rng(0).normal(50, 10, 4000))
-    assert [(entry.what, entry.budget.epsilon) for entry in ledger.entries] == [
-        ("bandwidth", 0.5),
-        ("density, gp", 1.0),
-    ]
+    assert [(entry.what, entry.budget.epsilon) for entry in ledger.entries] == [("density, gp", 1.5)]
     # Scott's rule for a normal law: (4 / (3 n))^(1/5) sigma = 2.0.
     assert est.bandwidth_choice_.widths[0] == pytest.approx(2.0, rel=0.2)
     card = est.release_.certificate
-    assert card.warnings[0] == "The bandwidth cost epsilon = 0.5 on top: together they cost 1.5."
+    plain = seeded(domain=(0.0, 100.0), mechanism="gp", bandwidth=2.0).fit(np.full(4000, 50.0)).release_.certificate
+    assert (card.epsilon, card.delta) == (1.5, 1e-6)
+    assert card.rho == pytest.approx(plain.rho + 0.5**2 / 8)
+    assert card.attacker_power == pytest.approx(plain.attacker_power * np.exp(0.5))
     assert "private interquartile range" in dict(card.chosen)["bandwidth"]
 
 
-def test_a_budget_without_room_for_the_density_refuses_it_after_the_bandwidth():
+def test_a_budget_without_room_for_both_refuses_both():
     ledger = SessionLedger(cap=Budget(1.2, 1e-5))
     est = dpfda.DensityFunction(
         **{**GOOD, "mechanism": "gp"}, bandwidth="private-iqr", bandwidth_epsilon=0.5, ledger=ledger
     )
     with pytest.raises(BudgetExceeded):
         est.fit(two_bumps(100))
-    assert [entry.what for entry in ledger.entries] == ["bandwidth"]
+    assert not ledger.entries
 
 
 # One charge, one noise.
@@ -214,6 +214,17 @@ def test_a_store_that_belongs_to_another_release_leaves_the_fit_as_it_was(tmp_pa
         est.open(store)
     with est.open(f"sqlite:///{tmp_path}/other.db") as oracle:
         assert oracle(0.5).shape == (1,)
+
+
+def test_a_store_of_another_column_or_another_epsilon_is_refused_by_name(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"age": two_bumps(300), "height": two_bumps(300, 1)})
+    path = tmp_path / "oracle.db"
+    dpfda.DensityFunction(**PROCESS).open(path, frame[["age"]]).close()
+    with pytest.raises(UsageError, match='columns: "age" there, "height" here'):
+        dpfda.DensityFunction(**PROCESS).open(path, frame[["height"]])
+    with pytest.raises(UsageError, match=r"epsilon: 1\.0 there, 2\.0 here"):
+        dpfda.DensityFunction(**{**PROCESS, "epsilon": 2.0}).open(path, frame[["age"]])
 
 
 def test_points_open_a_store_again_free_and_a_new_one_for_its_price(tmp_path):
@@ -417,7 +428,7 @@ def test_the_expected_error_is_that_of_fits_to_the_reference_density(mechanism):
 def test_a_plan_ranks_mechanisms_by_the_error_to_expect_and_says_why_some_cannot_be_used():
     rows = dpfda.DensityFunction(**{**GOOD, "delta": 0.0}).plan(1000).table()
     names = [name for name, _, _ in rows]
-    assert set(names) == {"gaussian", "k-norm", "laplace", "gp", "sobolev", "iclp-qr", "frl", "bernstein"}
+    assert set(names) == {"gaussian", "laplace", "gp", "sobolev", "iclp-qr", "frl", "bernstein"}
     errors = {name: error for name, error, _ in rows}
     assert errors["laplace"] < errors["iclp-qr"] / 3
     assert errors["gp"] is None

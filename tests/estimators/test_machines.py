@@ -508,3 +508,25 @@ def test_more_units_than_weights_have_room_for_are_refused():
     est = KernelClassifier(**GOOD, domain=SQUARE, neighbours="add-or-remove-one", planned_n=2**29)
     with pytest.raises(UsageError, match="at most 2\\^28 units, got 536870912"):
         est.fit(x, y)
+
+
+def test_a_frame_with_units_as_a_column_of_its_own_is_fitted_and_its_columns_are_told():
+    X, y = rings(200, 1)
+    frame = pd.DataFrame(X, columns=["age", "height"])
+    ledger = SessionLedger()
+    est = KernelClassifier(**GOOD, domain=SQUARE, ledger=ledger, features=20).fit(
+        frame, pd.Series(y), units=pd.Series(np.arange(200) // 2)
+    )
+    assert len(ledger.entries) == 1
+    assert est.feature_names_in_.tolist() == ["age", "height"]
+    chosen = dict(est.release_.certificate.chosen)
+    assert chosen["classes"] == "0 and 1"
+    assert "Gaussian" in chosen["kernel"] or "Anisotropic" in chosen["kernel"]
+
+
+def test_labels_of_another_kind_than_the_classes_are_refused():
+    X, _ = rings(10, 1)
+    with pytest.raises(UsageError, match="These labels are text: state both of them"):
+        KernelClassifier(**GOOD, domain=SQUARE).fit(X, np.array(["a", "b"] * 5))
+    with pytest.raises(UsageError, match="These labels are numbers, and classes"):
+        KernelClassifier(**GOOD, domain=SQUARE, classes=("a", "b")).fit(X, np.arange(10) % 2)

@@ -164,7 +164,8 @@ def test_nothing_else_in_the_package_draws() -> None:
     files = sorted(root.rglob("*.py"))
     assert len(files) > 40
     drawing = [str(file.relative_to(root)) for file in files if DRAWS.search(code_without_docstrings(file.read_text()))]
-    assert drawing == ["mechanisms/randomness.py"]
+    # Synthetic records come from a release, after its noise: whoever has it may draw, and with a seed too.
+    assert drawing == ["mechanisms/randomness.py", "releases/density_mesh.py"]
 
 
 @pytest.mark.parametrize(

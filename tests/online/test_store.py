@@ -67,13 +67,13 @@ def test_an_answer_stands_in_the_file_before_it_leaves(tmp_path):
         (lambda path: opened(path, neighbours="add-or-remove-one"), "neighbours: "),
         (
             lambda path: open_online(sections_for(KERNEL), law_for(KERNEL, n=300), path, facts=facts()),
-            "law: .* there, .* here",
+            "sensitivity: .* there, .* here",
         ),
         (
             lambda path: open_online(
                 sections_for(Matern(1.5, rho=0.3)), law_for(Matern(1.5, rho=0.3)), path, facts=facts()
             ),
-            "law: .* there, .* here",
+            "kernel: .* there, .* here",
         ),
     ],
     ids=["dataset", "n", "neighbours", "scale", "kernel"],

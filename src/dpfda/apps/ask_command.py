@@ -79,8 +79,11 @@ def ask(
     Noise is a Gaussian process, drawn where it is asked for; all answers together are paid for once, when the store is
     made. The same point has the same answer for ever, and an answer is stored before it is printed. Answers are neither
     smoothed nor made positive. A store belongs to one set of records: say the same options each time, and never ask it
-    with records that have changed. With --serve outsiders ask over HTTP, as `dpfda serve` answers; `dpfda serve` itself
-    has no records, and shows what a store has answered.
+    with records that have changed. Never ask a copy of a store further, nor a backup that was put back: it would draw
+    another noise, for one payment. Make it where it shall stay, e.g. in the folder that is served.
+
+    With --serve outsiders ask over HTTP, as `dpfda serve` answers; `dpfda serve` itself has no records, and shows what
+    a store has answered.
 
     \b
     Examples:

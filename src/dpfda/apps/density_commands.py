@@ -15,7 +15,7 @@ from dpfda.apps.point_wishes import BOUGHT, DensityWishes, PointSource
 from dpfda.apps.releasing import output_parameters, ready, write
 from dpfda.apps.wishes import Output, grouped
 
-NOISE = "noise before smoothing, root mean square"
+ERROR = "root mean square error"
 
 
 @click.command("density")
@@ -56,9 +56,10 @@ def release_density(source: PointSource, wishes: DensityWishes, output: Output, 
 @options(PEOPLE, DENSITY, JSON)
 @grouped(DensityWishes)
 def plan_density(wishes: DensityWishes, *, n: int, as_json: bool) -> None:
-    """Say what a release of a density would do, and how large the noise of every mechanism would be.
+    """Say what a release of a density would do, and what error to expect of every mechanism.
 
-    Noise is in the units of the density, before what smoothing takes away of it. No data are read, nothing is charged.
+    Errors are in the units of the density, for a reference density that the plan names. No data are read, nothing is
+    charged.
 
     \b
     Examples:
@@ -67,8 +68,8 @@ def plan_density(wishes: DensityWishes, *, n: int, as_json: bool) -> None:
       dpfda plan density --n 1000 --domain 0,1 --epsilon 1 --delta 0.01 --mechanism gp --bandwidth 0.1
     """
     made = dpfda.DensityFunction(**wishes.parameters()).plan(n)
-    title = "Noise before smoothing; kernels of the papers smooth before it, and blur the density itself"
-    show_plan(made, made.table(), NOISE, as_json=as_json, title=title)
+    title = "Expected error for the reference density, with sampling, noise and smoothing"
+    show_plan(made, made.table(), ERROR, as_json=as_json, title=title)
 
 
 def about_density(

@@ -52,7 +52,7 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
     size : number of basis functions, None for the planner's choice.
     kernel, bandwidth : of the papers' kernel estimates: a kernel, or for theirs a number, one for each side, or for
         "gp" a matrix; None for `n^(-1/(4+d))` in the units of the points; "private-iqr" for Scott's rule of a private
-        interquartile range, charged with `bandwidth_epsilon` on top of epsilon.
+        interquartile range, which costs `bandwidth_epsilon` on top of epsilon; both are charged at once.
     eta : the power of the kernel in "iclp-qr".
     calibration : "exact", or "published" for the papers' own noise scales, which are larger.
     answers : how many points will ever be answered online with mechanism "gp"; None for as many as there is room for.
@@ -156,14 +156,20 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
         for every death.
         """
         plan, order = self._order(X, counts, units, self._bandwidth)
-        if isinstance(self.bandwidth, str):
-            cost = float(self.bandwidth_epsilon or 0.0)  # which has been checked
-            choice = private_bandwidth(order.curator, plan.cells, plan.n, epsilon=cost, counted=counts is not None)
+        bought = isinstance(self.bandwidth, str)
+        if bought:
+            # One charge for the bandwidth and the density that rests on it: nobody pays for the one and not the other.
+            order.charge()
+            cost = order.curator.before
+            choice = private_bandwidth(
+                order.curator, plan.cells, plan.n, epsilon=cost, counted=counts is not None, paid=True
+            )
             self.bandwidth_choice_ = choice
-            plan, order = self._order(X, counts, units, choice.widths, (("bandwidth", choice.because),), choice.epsilon)
+            plan, order = self._order(X, counts, units, choice.widths, (("bandwidth", choice.because),))
         by_points = self.mechanism == "gp" and self.neighbours == REPLACE
         prepared = prepare_density(plan, order, answers=self.answers) if by_points else None
-        order.charge()
+        if not bought:
+            order.charge()
         self._opened = False
         self._held, self._released = (None, order.draw()) if prepared is None else (prepared.read(), None)
         self.plan_ = plan
@@ -193,14 +199,13 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
         units: object,
         bandwidth: Bandwidth | None,
         reasons: tuple[tuple[str, str], ...] = (),
-        paid: float = 0.0,
     ) -> tuple[DensityPlan, Order]:
         """The plan for these points and what would be released of them; not charged yet."""
         reading = Reading(batch_rows=self.batch_rows, workers=self.workers, progress=self.progress)
         domain = self._domain()
         records = as_points(X, domain.dimension, units=units, counts=counts)
         counted = counts is not None
-        unit = Unit(records.unit or "row", self.neighbours)
+        unit = Unit(records.unit or ("person" if counted else "row"), self.neighbours)
         planned, n = self._sizes(records, unit, counted)
         plan = self._plan(planned, bandwidth, counted_rows=counted)
         public = Public.of_points(unit, n, planned, width=domain.dimension + counted)
@@ -221,9 +226,7 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
                 *reasons,
                 *plan.reasons,
             ),
-            warnings=()
-            if not paid
-            else (f"The bandwidth cost epsilon = {paid:g} on top: together they cost {paid + plan.spends.epsilon:g}.",),
+            before=float(self.bandwidth_epsilon) if isinstance(self.bandwidth, str) and self.bandwidth_epsilon else 0.0,
         )
         order = curator.order(
             plan.summary,

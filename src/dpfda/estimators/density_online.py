@@ -88,7 +88,7 @@ def prepare_density(plan: DensityPlan, order: Order, *, answers: int | None) -> 
             "which would be private."
         )
     # One mass for each unit if it has one point; else it is shared out among them.
-    whole = 1 if curves.units is None else MASS
+    whole = 1 if curves.unit is None else MASS
     if public.n * whole > MOST_MASS:
         raise UsageError(f"Point by point, a density takes at most {MOST_MASS // whole} units, got {public.n}.")
     used = window(request.domain, public.n, bandwidth=request.bandwidth, kernel=request.kernel, family="gaussian")
@@ -106,13 +106,14 @@ def prepare_density(plan: DensityPlan, order: Order, *, answers: int | None) -> 
         what="density",
         dataset=curator.dataset,
         unit=public.unit.name,
-        unit_was_assumed=curves.unit is None,
+        unit_was_assumed=curves.unit is None and not plan.summary.units_are_stated,
         neighbours=public.unit.neighbours,
         n=float(public.n),
         because="two sections of a kernel without negative values are at most the root of twice its peak apart",
         chosen=tuple((name, how) for name, how in curator.chosen if name != "basis"),
         missing=plan.summary.missing + curator.unknown,
         recorded=curator.recorded,
-        warnings=curator.warnings,
+        before=curator.before,
+        columns=curves.columns,
     )
     return Prepared(plan, order, used.kernel, each, whole, law, facts)

@@ -152,7 +152,11 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             ledger=self.ledger,
             randomness=self.randomness,
             reading=Reading(batch_rows=self.batch_rows),
-            chosen=plan.reasons,
+            chosen=(
+                *((("points", records.columns),) if records.columns else ()),
+                *((("classes", " and ".join(map(repr, facts["classes"]))),) if "classes" in facts else ()),
+                *plan.reasons,
+            ),
         )
         release: MachineRelease = curator.release(
             plan.summary(**facts),
@@ -165,7 +169,8 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         return release
 
     def _names(self, X: Any, units: object) -> None:
-        names = [str(name) for name in X.columns if name != units] if hasattr(X, "columns") else []
+        unit = units if isinstance(units, str) else None
+        names = [str(name) for name in X.columns if str(name) != unit] if hasattr(X, "columns") else []
         if names:
             self.feature_names_in_ = np.array(names, dtype=object)
 

@@ -8,6 +8,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
+from dpfda.curator import with_choice
 from dpfda.mechanisms import Randomness, SystemRandomness
 from dpfda.online.law import NUGGET, OnlineLaw
 from dpfda.online.noise import STEPS
@@ -29,6 +30,8 @@ class Facts:
     missing: str = "points outside the domain are moved to its edge, unreadable ones to its middle"
     recorded: str = "nothing was recorded: no ledger was given"
     warnings: tuple[str, ...] = ()
+    before: float = 0.0  # epsilon of a private choice that the function rests on
+    columns: str = ""  # which columns the records were read from, where they have names
 
 
 class OnlineCard(Certificate):
@@ -74,9 +77,9 @@ def card(law: OnlineLaw, facts: Facts, randomness: Randomness) -> OnlineCard:
         n_is_noisy=False,
         bound=law.sensitivity,
         centre="zero",
-        epsilon=law.budget.epsilon,
+        epsilon=law.budget.epsilon + facts.before,
         delta=law.budget.delta,
-        rho=law.profile.rho,
+        rho=law.profile.rho + facts.before**2 / 8,
         mechanism="gp",
         noise=f"a Gaussian process drawn at the points asked for, at most {law.answers} of them ever",
         noise_rms=deviation,
@@ -85,7 +88,7 @@ def card(law: OnlineLaw, facts: Facts, randomness: Randomness) -> OnlineCard:
         sensitivity=law.sensitivity * STEPS / law.scale,
         sensitivity_norm="L2",
         sensitivity_because=facts.because,
-        attacker_power=law.profile.power(0.05),
+        attacker_power=with_choice(law.profile.power(0.05), facts.before),
         basis=f"the whitened values of {law.kernel!r}",
         size=law.answers,
         chosen=facts.chosen,

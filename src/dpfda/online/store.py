@@ -223,6 +223,7 @@ def header_of(store: str | Path | Store | None) -> dict[str, Any] | None:
 
 def check_header(found: dict[str, Any], expected: dict[str, Any], name: str) -> None:
     """A store answers for one private function: whoever opens it must mean the same one."""
+    found, expected = _flat(found), _flat(expected)
     different = sorted(key for key in expected if found.get(key) != expected[key])
     if different:
         said = "; ".join(
@@ -231,6 +232,14 @@ def check_header(found: dict[str, Any], expected: dict[str, Any], name: str) -> 
         raise UsageError(
             f"The store {name!r} belongs to another release ({said}). Open it as it was made, or name a new store."
         )
+
+
+def _flat(header: dict[str, Any]) -> dict[str, Any]:
+    """A header with the parts of its law by their own names, so that a difference can be named."""
+    law = header.get("law")
+    if isinstance(law, dict):
+        law = {name: value for name, value in law.items() if name not in ("mu", "scale")} | {"noise": law.get("scale")}
+    return {key: value for key, value in header.items() if key != "law"} | (law if isinstance(law, dict) else {})
 
 
 def _short(value: object) -> str:

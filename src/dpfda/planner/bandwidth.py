@@ -96,7 +96,7 @@ class Quartiles(Selection):
 class Chooser(Protocol):
     """Who may make a charged private choice: a curator."""
 
-    def choose(self, selection: Selection, *, budget: Budget) -> tuple[int, ChoiceCard]: ...
+    def choose(self, selection: Selection, *, budget: Budget, paid: bool = False) -> tuple[int, ChoiceCard]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,9 @@ class BandwidthChoice:
         return f"{told}: Scott's rule of a private interquartile range, for epsilon = {self.epsilon:g} of its own"
 
 
-def private_bandwidth(curator: Chooser, cells: Cells, n: int, *, epsilon: float, counted: bool) -> BandwidthChoice:
+def private_bandwidth(
+    curator: Chooser, cells: Cells, n: int, *, epsilon: float, counted: bool, paid: bool = False
+) -> BandwidthChoice:
     """Hall et al., 4.1.2: a bandwidth for each side by a private interquartile range, charged to the ledger.
 
     Pure epsilon in equal parts for the sides, on top of what the density costs; the number of units is public. No width
@@ -125,7 +127,7 @@ def private_bandwidth(curator: Chooser, cells: Cells, n: int, *, epsilon: float,
     ranges, cards = [], []
     for axis in range(len(cells.shape)):
         selection = Quartiles(cells, axis, counted)
-        index, card = curator.choose(selection, budget=share)
+        index, card = curator.choose(selection, budget=share, paid=paid)
         ranges.append(selection.range_of(index))
         cards.append(card)
     # What came out may be narrower than any kernel estimate can be: that is mended afterwards, free.

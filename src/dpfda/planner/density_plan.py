@@ -138,6 +138,8 @@ class DensityPlan(Requested):
         rows: list[tuple[str, float | None, str]] = []
         for name in (*OWN, *PAPERS):
             chosen = name == self.design.name
+            if name == "k-norm" and not chosen:
+                continue  # in blocks of one it is Laplace noise
             try:
                 rows.append((name, (self if chosen else self._other(name)).error, "chosen" if chosen else ""))
             except DpfdaError as error:

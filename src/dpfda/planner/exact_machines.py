@@ -14,7 +14,7 @@ from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.machines import tolerance_of
 from dpfda.mechanisms import Gaussian
 from dpfda.norms import L2, Sensitivity
-from dpfda.planner.machines import LARGEST_PENALTY, NOISE_WANTED, MachineRequest, check_penalty
+from dpfda.planner.machines import LARGEST_PENALTY, NOISE_WANTED, MachineRequest, by, check_penalty
 from dpfda.privacy import Budget, calibrate
 from dpfda.summaries.machine import moved_by
 
@@ -147,7 +147,7 @@ def plan_exactly(request: MachineRequest) -> ExactPlan:
         penalty,
         (
             ("mechanism", "stated by the user"),
-            ("kernel", "stated by the user" if request.kernel is not None else "a rule of the domain"),
+            ("kernel", f"{kernel!r}, {by(request)}"),
             ("penalty", "stated by the user" if stated else "a rule of n, the budget, the kernel and the loss"),
         ),
     )

@@ -101,6 +101,11 @@ def check_penalty(penalty: float, loss: Loss, reach: float) -> None:
         )
 
 
+def by(request: MachineRequest) -> str:
+    """How the kernel came about."""
+    return "stated by the user" if request.kernel is not None else "a rule of the domain"
+
+
 def default_kernel(domain: Domain) -> Kernel:
     """A Gaussian kernel as wide as is often chosen, `exp(-sum_k u_k^2 / (d s^2))`, for points with deviation s.
 
@@ -273,7 +278,7 @@ def _planned(request: MachineRequest, mechanism: str | Mechanism, why: str) -> M
         (
             ("mechanism", why),
             ("features", why_features),
-            ("kernel", "stated by the user" if request.kernel is not None else "a rule of the domain"),
+            ("kernel", f"{request.known_kernel!r}, {by(request)}"),
             ("penalty", why_penalty),
             ("loss", f"{loss.name}, slopes at most {plain(loss.lipschitz)}"),
         ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ def as_points(data: Any, dimension: int, *, units: object = None, counts: object
             f"A point has {dimension} coordinate(s), one for each side of the domain, got {records.source.width} "
             "column(s). State the domain with one interval for each coordinate, or choose columns."
         )
-    return records if column is None else replace(join(column[:, None], records), unit="person")
+    return records if column is None else join(column[:, None], records)
 
 
 def _records(data: Any, dimension: int, units: object) -> Curves:

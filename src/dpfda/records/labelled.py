@@ -83,6 +83,12 @@ def signs(targets: Any, classes: tuple[int | float | str | bool, int | float | s
     Without classes labels are numbers, and those above zero are of the second class.
     """
     array = as_targets(targets)
+    text = classes is not None and isinstance(classes[0], str)
+    # By the type of the whole column, which is public; single labels say nothing.
+    if array.dtype.kind == "U" and not text:
+        raise UsageError("These labels are text: state both of them, e.g. classes=('healthy', 'ill').")
+    if array.dtype.kind in "fiub" and text:
+        raise UsageError(f"These labels are numbers, and classes={classes!r} are text. State them as numbers.")
     if classes is None or not isinstance(classes[0], str):
         values = as_numbers(array)
         if classes is None:

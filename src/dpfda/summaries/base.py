@@ -82,6 +82,11 @@ class Summary(ABC):
     @abstractmethod
     def name(self) -> str: ...
 
+    @property
+    def units_are_stated(self) -> bool:
+        """Whether records say by themselves how many units they stand for."""
+        return False
+
     @abstractmethod
     def encode(self, public: Public, basis: Basis) -> Encode:
         """The map from a batch of records to vectors, each a function of its own record alone."""

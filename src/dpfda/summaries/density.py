@@ -50,6 +50,10 @@ class Density(Summary):
     def name(self) -> str:
         return "density"
 
+    @property
+    def units_are_stated(self) -> bool:
+        return self.counted
+
     def encode(self, public: Public, basis: Basis) -> Encode:
         def cells_of(values: Array) -> tuple[Array, Array]:
             where = self.cells.index(values[:, 1:] if self.counted else values)
