@@ -156,25 +156,27 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
         for every death.
         """
         plan, order = self._order(X, counts, units, self._bandwidth)
-        bought = isinstance(self.bandwidth, str)
-        if bought:
-            # One charge for the bandwidth and the density that rests on it: nobody pays for the one and not the other.
-            order.charge()
-            cost = order.curator.before
+        by_points = self.mechanism == "gp" and self.neighbours == REPLACE
+        prepared = prepare_density(plan, order, answers=self.answers) if by_points else None
+        order.charge()
+        if self._price:
+            # Charged together: nobody pays for the bandwidth and not for the density that rests on it.
             choice = private_bandwidth(
-                order.curator, plan.cells, plan.n, epsilon=cost, counted=counts is not None, paid=True
+                order.curator, plan.cells, plan.n, epsilon=self._price, counted=counts is not None, paid=True
             )
             self.bandwidth_choice_ = choice
             plan, order = self._order(X, counts, units, choice.widths, (("bandwidth", choice.because),))
-        by_points = self.mechanism == "gp" and self.neighbours == REPLACE
-        prepared = prepare_density(plan, order, answers=self.answers) if by_points else None
-        if not bought:
-            order.charge()
+            prepared = prepare_density(plan, order, answers=self.answers) if by_points else None
         self._opened = False
         self._held, self._released = (None, order.draw()) if prepared is None else (prepared.read(), None)
         self.plan_ = plan
         self.n_features_in_ = plan.cells.domain.dimension
         return self
+
+    @property
+    def _price(self) -> float:
+        """What the bandwidth costs: nothing unless it is bought."""
+        return float(self.bandwidth_epsilon or 0.0) if isinstance(self.bandwidth, str) else 0.0
 
     @property
     def _bandwidth(self) -> Bandwidth | None:
@@ -226,7 +228,7 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
                 *reasons,
                 *plan.reasons,
             ),
-            before=float(self.bandwidth_epsilon) if isinstance(self.bandwidth, str) and self.bandwidth_epsilon else 0.0,
+            before=self._price,
         )
         order = curator.order(
             plan.summary,
