@@ -34,6 +34,13 @@ def _name(release: DensityRelease) -> str:
     return f"private density (smoothing: {release.smoothing.name}), {about}"
 
 
+def _names(release: DensityRelease) -> list[str]:
+    """The columns that the points came from, where the card knows them."""
+    told = dict(release.certificate.chosen).get("points", "").split(", ")
+    sides = release.basis.domain.dimension
+    return told if len(told) == sides and all(told) else ["x"] if sides == 1 else ["x1", "x2"]
+
+
 def _line(release: DensityRelease, ax: Any, level: float) -> None:
     points = release.points(LINE)
     band = release.band(level, points)
@@ -45,7 +52,7 @@ def _line(release: DensityRelease, ax: Any, level: float) -> None:
     ax.plot(points[:, 0], release(points), color=INK, lw=2, label=_name(release))
     ax.set_xlim(*release.basis.domain.sides[0])
     ax.set_ylim(bottom=0.0)
-    ax.set_xlabel("x")
+    ax.set_xlabel(*_names(release))
     ax.set_ylabel("density")
     ax.grid(alpha=0.25)
     ax.legend(frameon=False, fontsize=9)
@@ -55,6 +62,7 @@ def _map(release: DensityRelease, ax: Any, level: float) -> None:
     points = release.points(SIDE)
     grid, values = points.reshape(SIDE, SIDE, 2), release(points).reshape(SIDE, SIDE)
     image = ax.pcolormesh(grid[..., 0], grid[..., 1], values, shading="gouraud", cmap="viridis")
-    ax.figure.colorbar(image, ax=ax, label=_name(release))
-    ax.set_xlabel("x1")
-    ax.set_ylabel("x2")
+    ax.figure.colorbar(image, ax=ax, label=f"density, error about {release.estimated_error:.2g} root mean square")
+    one, other = _names(release)
+    ax.set_xlabel(one)
+    ax.set_ylabel(other)

@@ -141,7 +141,7 @@ def draw(name: str, grid: Array, plain: Array, curves: dict[str, Array], points:
         ax.plot(points[:, 0], np.full(len(points), -0.2), "|", color="0.5", ms=5)
         ax.set_title(method, fontsize=10)
         ax.set_xlabel("x")
-    panels[0].legend(frameon=False, fontsize=8)
+    panels[0].legend(frameon=False, fontsize=8, loc="upper center")
     figure.suptitle(f"{name} of Hall et al., simulated again", fontsize=10)
     return figure
 
