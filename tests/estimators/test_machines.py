@@ -530,3 +530,12 @@ def test_labels_of_another_kind_than_the_classes_are_refused():
         KernelClassifier(**GOOD, domain=SQUARE).fit(X, np.array(["a", "b"] * 5))
     with pytest.raises(UsageError, match="These labels are numbers, and classes"):
         KernelClassifier(**GOOD, domain=SQUARE, classes=("a", "b")).fit(X, np.arange(10) % 2)
+
+
+def test_a_domain_that_nobody_stated_stands_on_the_card_as_assumed():
+    X, y = rings(200, 1)
+    card = KernelClassifier(**GOOD, features=20).fit((X + 2) / 4, y).release_.certificate
+    assert card.domain == ((0.0, 1.0), (0.0, 1.0))
+    assert "none was stated, so [0, 1] for every coordinate" in dict(card.chosen)["domain"]
+    stated = KernelClassifier(**GOOD, features=20, domain=(0.0, 1.0)).fit((X + 2) / 4, y).release_.certificate
+    assert "domain" not in dict(stated.chosen)

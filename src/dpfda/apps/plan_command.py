@@ -218,7 +218,12 @@ def show_plan(made: Any, rows: Rows, measure: str, *, as_json: bool, title: str 
     can = tuple(row for row in rows if row[1] is not None)
     title = title or f"Predicted {measure}, for a reference population"
     print_table(Table(title, ("mechanism", measure, "note"), can))
-    print_notes(tuple(f"{name}: {note}" for name, error, note in rows if error is None))
+    # What holds for several is said once.
+    why: dict[str, list[str]] = {}
+    for name, error, note in rows:
+        if error is None:
+            why.setdefault(note, []).append(name)
+    print_notes(tuple(f"{', '.join(names)}: {note}" for note, names in why.items()))
 
 
 def print_ranking(ranking: Ranking) -> None:

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from dpfda.online import FiniteOracle, Oracle, Store
 
 
+UNIT = (0.0, 1.0)
+ASSUMED = "none was stated, so [0, 1] for every coordinate: points outside were moved to its edge"
+
+
 class KernelMachine(BaseEstimator):  # type: ignore[misc]
     """What both machines share: public facts, checks before anything is read, and the release."""
 
@@ -45,7 +49,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     kernel: Kernel | None
     penalty: float | None
     loss: str
-    domain: Domain | Sequence[float] | Sequence[Sequence[float]]
+    domain: Domain | Sequence[float] | Sequence[Sequence[float]] | None
     features: str | int | Basis | None
     eta: float | None
     mechanism: str | Mechanism
@@ -117,7 +121,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         self._loss()  # refuses what is wrong before records are looked at, as the next lines do
         self._facts()
         width = width_of(X)
-        if width is None and isinstance(X, list | tuple) and as_domain(self.domain).dimension == 1:
+        if width is None and isinstance(X, list | tuple) and self._domain(None).dimension == 1:
             raise UsageError(
                 "A list has no public width: each of its rows could have its own. State the domain with one interval "
                 "for each coordinate, e.g. [(0, 1), (0, 1)], or pass an array: numpy.asarray(X, dtype=float)."
@@ -155,6 +159,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             chosen=(
                 *((("points", records.columns),) if records.columns else ()),
                 *((("classes", " and ".join(map(repr, facts["classes"]))),) if "classes" in facts else ()),
+                *((("domain", ASSUMED),) if self.domain is None else ()),
                 *plan.reasons,
             ),
         )
@@ -233,7 +238,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     def _domain(self, columns: int | None) -> Domain:
         """The box of all coordinates; one interval stands for each of them."""
-        domain = as_domain(self.domain)
+        domain = as_domain(UNIT if self.domain is None else self.domain)
         if domain.dimension == 1 and columns is not None and columns > 1:
             return Domain(domain.sides * columns)
         return domain

@@ -46,7 +46,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     penalty : of the squared norm of the function; noise falls in proportion to it. None for a rule of n, the budget,
         the kernel and the loss, which reads no data.
     loss : "hinge" (support vector machine), "smoothed-hinge", or "logistic", with which `predict_proba` has meaning.
-    domain : public interval for every coordinate, or one interval for each; points outside are moved to its edge.
+    domain : public interval for every coordinate, or one interval for each; points outside are moved to its edge. None
+        for [0, 1], which the card says was assumed.
     classes : the two public labels, e.g. ("healthy", "ill"); a record with another label is left out. None: labels are
         numbers, those above zero are 1, all others 0.
     features : "auto" for public features by a rule of the budget and the kernel, their number, or a basis.
@@ -85,7 +86,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         kernel: Kernel | None = None,
         penalty: float | None = None,
         loss: str = "hinge",
-        domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0),
+        domain: Domain | Sequence[float] | Sequence[Sequence[float]] | None = None,
         classes: Sequence[Label] | None = None,
         features: str | int | Basis | None = "auto",
         mechanism: str | Mechanism = "auto",
@@ -193,7 +194,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         penalty: float | None = None,
         loss: str = "huber",
         threshold: float | None = None,
-        domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0),
+        domain: Domain | Sequence[float] | Sequence[Sequence[float]] | None = None,
         features: str | int | Basis | None = "auto",
         mechanism: str | Mechanism = "auto",
         eta: float | None = None,
