@@ -18,7 +18,7 @@ from dpfda.errors import CannotMeetBudget, DataError, DpfdaError, ReleaseFailed,
 from dpfda.mechanisms import Mechanism, Randomness, SystemRandomness
 from dpfda.mechanisms.choice import choose, rate_of
 from dpfda.norms import Sensitivity
-from dpfda.privacy import Budget, Charge, Ledger, Profile, RangeProfile, calibrate
+from dpfda.privacy import AnyLedger, Budget, Charge, Profile, RangeProfile, calibrate
 from dpfda.records import MOST_UNITS, Curves
 from dpfda.records.reading import Reading
 from dpfda.releases import NOT_PRIVATE, Certificate
@@ -47,7 +47,7 @@ class Curator:
     curves: Curves
     public: Public
     dataset: str
-    ledger: Ledger | None = None
+    ledger: AnyLedger | None = None
     randomness: Randomness | None = None  # None: the operating system's
     reading: Reading = field(default_factory=Reading)
     chosen: tuple[tuple[str, str], ...] = ()  # how each public parameter came about, for the card

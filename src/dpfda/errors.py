@@ -6,7 +6,10 @@ DpfdaError
 ├── PrivacyRefused        3  the request cannot be private as asked
 │   ├── CannotMeetBudget  3  no noise scale of this mechanism meets the budget
 │   └── IncompatibleNoise 3  no scale of this noise process is private for this summary
-├── BudgetExceeded        4  the ledger has less left than the release costs
+├── BudgetError           4  the ledger does not allow the release; nothing was charged
+│   ├── BudgetExceeded    4  it has less left than the release costs
+│   ├── NoBudget          4  it has no budget of this name, or a frozen one
+│   └── LedgerDamaged     4  its entries do not fit together, or are older than their anchor
 └── DataError             5  a file or its layout is not as stated
     └── ReleaseFailed     5  something failed after records were read: one constant text, the charge stays
 """
@@ -46,10 +49,22 @@ class IncompatibleNoise(PrivacyRefused):
     """No scale of this noise process is private for this summary in infinitely many coordinates."""
 
 
-class BudgetExceeded(DpfdaError):
-    """The ledger has less left than the release costs."""
+class BudgetError(DpfdaError):
+    """The ledger does not allow the release."""
 
     exit_code = 4
+
+
+class BudgetExceeded(BudgetError):
+    """The ledger has less left than the release costs."""
+
+
+class NoBudget(BudgetError):
+    """The ledger has no budget of this name, or a frozen one."""
+
+
+class LedgerDamaged(BudgetError):
+    """The entries of a ledger do not fit together, or are older than their anchor."""
 
 
 class DataError(DpfdaError, ValueError):

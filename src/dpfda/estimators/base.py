@@ -13,7 +13,7 @@ from dpfda.bases import Basis, Domain, as_domain
 from dpfda.curator import Curator
 from dpfda.errors import DataError, UsageError
 from dpfda.mechanisms import Mechanism, Randomness
-from dpfda.privacy import Budget, Ledger, Unit
+from dpfda.privacy import AnyLedger, Budget, Unit
 from dpfda.records import Curves, Lattice, smallest_cap
 from dpfda.records.reading import Reading
 from dpfda.releases import Release
@@ -57,7 +57,7 @@ class CurveEstimator(BaseEstimator):  # type: ignore[misc]
     size: int | None
     smoothing: str
     dataset: str
-    ledger: Ledger | None
+    ledger: AnyLedger | None
     randomness: Randomness | None
     batch_rows: int | None
     workers: int | None

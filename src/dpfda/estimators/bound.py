@@ -17,7 +17,7 @@ from dpfda.estimators.base import Centre
 from dpfda.estimators.mean import MeanFunction
 from dpfda.mechanisms import Randomness
 from dpfda.mechanisms.choice import MOST_CANDIDATES
-from dpfda.privacy import Budget, Ledger
+from dpfda.privacy import AnyLedger, Budget
 from dpfda.records import as_curves
 from dpfda.records.reading import Reading
 from dpfda.releases.choices import ChoiceCard
@@ -59,7 +59,7 @@ def private_bound(
     domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0),
     centre: Centre | None = None,
     dataset: str = "unnamed",
-    ledger: Ledger | None = None,
+    ledger: AnyLedger | None = None,
     randomness: Randomness | None = None,
     batch_rows: int | None = None,
     workers: int | None = None,

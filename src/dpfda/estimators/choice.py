@@ -16,7 +16,7 @@ from dpfda.errors import UsageError
 from dpfda.estimators.mean import MeanFunction
 from dpfda.mechanisms import Randomness
 from dpfda.planner import Plan
-from dpfda.privacy import REPLACE, Budget, Ledger
+from dpfda.privacy import REPLACE, AnyLedger, Budget
 from dpfda.records import Curves, as_curves
 from dpfda.records.reading import Reading
 from dpfda.releases.choices import ChoiceCard
@@ -49,7 +49,7 @@ def private_choice(
     grid: ArrayLike | str | None = None,
     units: object = None,
     dataset: str = "unnamed",
-    ledger: Ledger | None = None,
+    ledger: AnyLedger | None = None,
     randomness: Randomness | None = None,
     batch_rows: int | None = None,
     workers: int | None = None,

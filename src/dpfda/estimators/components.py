@@ -19,7 +19,7 @@ from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.norms import up
 from dpfda.planner.components import ComponentsPlan, FramesPlan, plan_components
 from dpfda.planner.moments import plan_moments
-from dpfda.privacy import Budget, Charge, Ledger, PureProfile, Unit
+from dpfda.privacy import AnyLedger, Budget, Charge, PureProfile, Unit
 from dpfda.records import Curves, as_curves
 from dpfda.releases.calculus import Function
 from dpfda.releases.components import ComponentsRelease, with_signs
@@ -32,7 +32,7 @@ from dpfda.summaries.spans import Spans
 class Together:
     """A ledger that charges two releases at once, before the first: neither is made if both cannot be paid."""
 
-    ledger: Ledger
+    ledger: AnyLedger
     budget: Budget
     paid: bool = False
 
@@ -106,7 +106,7 @@ class FPCA(MomentsEstimator):
         penalty: float | None = None,
         smoothing: str = "auto",
         dataset: str = "unnamed",
-        ledger: Ledger | None = None,
+        ledger: AnyLedger | None = None,
         randomness: Randomness | None = None,
         batch_rows: int | None = None,
         workers: int | None = None,

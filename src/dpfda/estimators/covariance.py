@@ -14,7 +14,7 @@ from dpfda.kernels import Kernel
 from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.planner.moments import MomentsPlan, plan_moments
 from dpfda.planner.request import Request
-from dpfda.privacy import Budget, Ledger, Unit
+from dpfda.privacy import AnyLedger, Budget, Unit
 from dpfda.records import Curves, as_curves
 from dpfda.releases.covariance import CovarianceRelease
 from dpfda.summaries.moments import Moments
@@ -139,7 +139,7 @@ class CovarianceFunction(MomentsEstimator):
         penalty: float | None = None,
         smoothing: str = "auto",
         dataset: str = "unnamed",
-        ledger: Ledger | None = None,
+        ledger: AnyLedger | None = None,
         randomness: Randomness | None = None,
         batch_rows: int | None = None,
         workers: int | None = None,

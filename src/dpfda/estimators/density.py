@@ -22,7 +22,7 @@ from dpfda.online import FiniteOracle, Oracle, Store, check_store, header_of, op
 from dpfda.planner.bandwidth import private_bandwidth
 from dpfda.planner.density_plan import DensityPlan, DensityRequest, plan_density
 from dpfda.planner.density_windows import Bandwidth
-from dpfda.privacy import REPLACE, Budget, Ledger, Unit
+from dpfda.privacy import REPLACE, AnyLedger, Budget, Unit
 from dpfda.records import Curves
 from dpfda.records.given_points import as_points
 from dpfda.records.points import cells_between, count_units
@@ -97,7 +97,7 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
         answers: int | None = None,
         smoothing: str = "auto",
         dataset: str = "unnamed",
-        ledger: Ledger | None = None,
+        ledger: AnyLedger | None = None,
         randomness: Randomness | None = None,
         batch_rows: int | None = None,
         workers: int | None = None,

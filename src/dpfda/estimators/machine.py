@@ -21,7 +21,7 @@ from dpfda.machines import Loss
 from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.planner.exact_machines import ExactPlan, plan_exactly
 from dpfda.planner.machines import EXACT, MachinePlan, MachineRequest, plan_machine
-from dpfda.privacy import Budget, Charge, Ledger, Unit
+from dpfda.privacy import AnyLedger, Budget, Charge, Unit
 from dpfda.records import Curves
 from dpfda.records.cells import as_numbers
 from dpfda.records.labelled import labelled, width_of
@@ -56,7 +56,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     neighbours: str
     planned_n: int | None
     dataset: str
-    ledger: Ledger | None
+    ledger: AnyLedger | None
     randomness: Randomness | None
     batch_rows: int | None
     release_: MachineRelease

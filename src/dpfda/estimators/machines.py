@@ -18,7 +18,7 @@ from dpfda.estimators.machine import KernelMachine
 from dpfda.kernels import Kernel
 from dpfda.machines import Loss, loss_of
 from dpfda.mechanisms import Mechanism, Randomness
-from dpfda.privacy import Ledger
+from dpfda.privacy import AnyLedger
 from dpfda.records.cells import as_numbers
 from dpfda.records.labelled import as_targets, signs
 from dpfda.releases.machine import Label, check_classes
@@ -94,7 +94,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         neighbours: str = "replace-one",
         planned_n: int | None = None,
         dataset: str = "unnamed",
-        ledger: Ledger | None = None,
+        ledger: AnyLedger | None = None,
         randomness: Randomness | None = None,
         batch_rows: int | None = None,
     ) -> None:
@@ -201,7 +201,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         neighbours: str = "replace-one",
         planned_n: int | None = None,
         dataset: str = "unnamed",
-        ledger: Ledger | None = None,
+        ledger: AnyLedger | None = None,
         randomness: Randomness | None = None,
         batch_rows: int | None = None,
     ) -> None:

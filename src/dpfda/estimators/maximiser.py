@@ -17,7 +17,7 @@ from dpfda.mechanisms.declared import check_declared
 from dpfda.mechanisms.objective import Curvature, Utility
 from dpfda.planner.objective import ObjectivePlan, plan_objective
 from dpfda.planner.request import Request
-from dpfda.privacy import Budget, Ledger, Unit
+from dpfda.privacy import AnyLedger, Budget, Unit
 from dpfda.records import Curves, as_curves
 from dpfda.releases import Release
 from dpfda.summaries.objective import Maximum
@@ -89,7 +89,7 @@ class Maximiser(CurveEstimator):
         spread: float | None = None,
         candidates: int = 2048,
         dataset: str = "unnamed",
-        ledger: Ledger | None = None,
+        ledger: AnyLedger | None = None,
         randomness: Randomness | None = None,
         batch_rows: int | None = None,
         workers: int | None = None,

@@ -14,7 +14,7 @@ from dpfda.estimators.base import Centre, CurveEstimator
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.planner import Plan, Request, make_plan
-from dpfda.privacy import Budget, Ledger, Unit
+from dpfda.privacy import AnyLedger, Budget, Unit
 from dpfda.records import Curves, as_curves
 from dpfda.releases import Release
 from dpfda.summaries import Mean
@@ -81,7 +81,7 @@ class MeanFunction(CurveEstimator):
         candidates: Sequence[Callable[[Array], ArrayLike]] | None = None,
         smoothing: str = "auto",
         dataset: str = "unnamed",
-        ledger: Ledger | None = None,
+        ledger: AnyLedger | None = None,
         randomness: Randomness | None = None,
         batch_rows: int | None = None,
         workers: int | None = None,

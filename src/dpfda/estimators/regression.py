@@ -16,7 +16,7 @@ from dpfda.estimators.base import Centre, CurveEstimator
 from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.planner.regression import OBSERVATION, RegressionPlan, plan_regression
 from dpfda.planner.request import Request
-from dpfda.privacy import Budget, Ledger, Unit
+from dpfda.privacy import AnyLedger, Budget, Unit
 from dpfda.records.joined import curves_in_order, join
 from dpfda.records.levels import check_levels, columns_for, covariate_table
 from dpfda.releases.calculus import Function
@@ -101,7 +101,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         smoothing: str = "auto",
         ridge: float | str = "auto",
         dataset: str = "unnamed",
-        ledger: Ledger | None = None,
+        ledger: AnyLedger | None = None,
         randomness: Randomness | None = None,
         batch_rows: int | None = None,
         workers: int | None = None,

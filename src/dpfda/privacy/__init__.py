@@ -2,7 +2,7 @@
 
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.calibration import calibrate
-from dpfda.privacy.ledger import Charge, Ledger, SessionLedger
+from dpfda.privacy.ledger import AnyLedger, Charge, Receipt, SessionLedger
 from dpfda.privacy.noise import Noise
 from dpfda.privacy.profiles import GaussianProfile, Profile, PureProfile, RangeProfile
 from dpfda.privacy.unit import ADD_REMOVE, RELATIONS, REPLACE, Unit
@@ -11,14 +11,15 @@ __all__ = [
     "ADD_REMOVE",
     "RELATIONS",
     "REPLACE",
+    "AnyLedger",
     "Budget",
     "Charge",
     "GaussianProfile",
-    "Ledger",
     "Noise",
     "Profile",
     "PureProfile",
     "RangeProfile",
+    "Receipt",
     "SessionLedger",
     "Unit",
     "calibrate",

@@ -1,34 +1,19 @@
-"""Come here for what has been spent: the contract of a ledger, and one that lives as long as the process."""
+"""Come here for a ledger that lives as long as the process."""
 
 from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
 
 from dpfda.errors import BudgetExceeded
 from dpfda.privacy.budget import Budget
-
-
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """One entry: nothing in it depends on the data."""
-
-    dataset: str
-    what: str
-    budget: Budget
+from dpfda.privacy.ledger.contract import Charge, Receipt
 
 
 def exactly(amount: float) -> Fraction:
     """An amount as it was typed: ten charges of 0.1 make 1, which doubles do not."""
     return Fraction(str(amount))
-
-
-class Ledger(Protocol):
-    """Whatever can refuse or record a charge before records are read."""
-
-    def charge(self, entry: Charge) -> None: ...
 
 
 @dataclass(slots=True)
@@ -55,7 +40,7 @@ class SessionLedger:
     def delta(self) -> float:
         return float(sum(exactly(entry.budget.delta) for entry in self.entries))
 
-    def charge(self, entry: Charge) -> None:
+    def charge(self, entry: Charge) -> Receipt:
         with self._lock:
             if self.cap is not None:
                 left = exactly(self.cap.epsilon) - sum(exactly(old.budget.epsilon) for old in self.entries)
@@ -67,6 +52,14 @@ class SessionLedger:
                         "Lower the request. Nothing was charged."
                     )
             self.entries.append(entry)
+            number = len(self.entries)
+        return Receipt(entry.dataset, entry.key, "", number, "", Budget(self.epsilon, self.delta), self.cap)
+
+    def store(self, receipt: Receipt, output: bytes) -> bytes:
+        return output
+
+    def burn(self, receipt: Receipt) -> None:
+        """Nothing to do: what a session has charged stays charged."""
 
     def __getstate__(self) -> object:
         raise TypeError("A SessionLedger cannot be copied or pickled: a copy would forget what is spent afterwards.")

@@ -1,0 +1,56 @@
+"""Come here for what a ledger is: charges go in before records are read, and the noise that was paid for is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+from uuid import uuid4
+
+from dpfda.privacy.budget import Budget
+from dpfda.privacy.profiles import Profile
+from dpfda.privacy.unit import REPLACE, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What a release asks of a ledger: nothing in it depends on the data.
+
+    `losses` are the privacy curves of all that is drawn, for composition; empty means that only the budget is known.
+    `key` names the request: the same key and the same request get the same output again, free. `request` is a hash of
+    all that was ordered.
+    """
+
+    dataset: str
+    what: str
+    budget: Budget
+    losses: tuple[Profile, ...] = ()
+    unit: Unit = field(default_factory=lambda: Unit("row", REPLACE))
+    key: str = field(default_factory=lambda: uuid4().hex)
+    request: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A charge that was entered: where it stands, and what it left; for the card."""
+
+    dataset: str
+    key: str
+    ledger: str  # the ledger's own identifier, a random word; empty where none is kept
+    number: int  # of the entry
+    digest: str  # of the entry, in hexadecimal, as the chain has it
+    spent: Budget | None  # of the data set up to here, at its own delta; None where nobody composes
+    cap: Budget | None
+    output: bytes | None = None  # what an earlier call under the same key stored
+
+
+class AnyLedger(Protocol):
+    """Whatever can refuse or record a charge before records are read."""
+
+    def charge(self, entry: Charge) -> Receipt:
+        """Enter a charge, durably, or raise; the same key and request again give the same receipt, free."""
+
+    def store(self, receipt: Receipt, output: bytes) -> bytes:
+        """Keep what was drawn, before it is handed out; returns what stands: another process may have been first."""
+
+    def burn(self, receipt: Receipt) -> None:
+        """Say that the draw failed: the charge stays, and its key gives nothing ever again."""
