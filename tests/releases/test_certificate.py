@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+from dpfda.privacy import Budget, Receipt
 from dpfda.releases import NOT_PRIVATE, Certificate
+from dpfda.releases.entry import Entry
 
 Card = Callable[..., Certificate]
 
@@ -152,3 +155,63 @@ def test_a_card_of_a_choice_speaks_of_no_noise_and_no_band(card: Card) -> None:
     one = card(noise="none added: a choice among public candidates", noise_rms=0.0, scale=0.0)
     assert dict(one.entries)["noise"] == "none"
     assert one.text().endswith("There is no noise band: the release was drawn as a whole, not disturbed by noise.")
+
+
+ENTRY = Entry("f3a9", 7, "ab" * 32, "k1", (2.5, 1e-6), (4.0, 1e-6))
+
+
+def test_a_card_with_losses_and_an_entry_survives_json(card: Card) -> None:
+    losses = ({"kind": "gaussian", "mu": 0.25}, {"kind": "range", "epsilon": 0.1})
+    one = card(losses=losses, noise_scale=134217728.0, entry=ENTRY, curves_per_unit="one")
+    other = Certificate.from_dict(json.loads(json.dumps(one.to_dict(), allow_nan=False)))
+    assert other == one
+    assert hash(other) == hash(one)
+    assert other.losses == losses
+    assert other.entry == ENTRY
+    assert card(losses=losses[:1]) != card(losses=losses)
+
+
+def test_a_card_from_before_there_were_losses_still_loads(card: Card) -> None:
+    data = card().to_dict()
+    for name in ("losses", "noise_scale", "curves_per_unit", "entry", "schema"):
+        del data[name]
+    assert Certificate.from_dict(data) == card()
+    assert (card().losses, card().entry, card().noise_scale, card().schema) == ((), None, 0.0, "dpfda-card-1")
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        (
+            {},
+            "charged before reading as entry 7 of ledger f3a9; the data set has spent epsilon 2.5 at delta 1e-06 of "
+            "epsilon 4 at delta 1e-06 up to and including it",
+        ),
+        (
+            {"cap": None, "spent": (0.75, 0.0)},
+            "charged before reading as entry 7 of ledger f3a9; the data set has spent epsilon 0.75 up to and "
+            "including it",
+        ),
+        ({"spent": None}, "charged before reading as entry 7 of ledger f3a9"),
+        ({"ledger": "", "spent": None}, "charged before reading as entry 7 of a ledger that ended with its process"),
+    ],
+    ids=["whole", "no cap", "nobody composes", "session"],
+)
+def test_an_entry_says_in_words_where_it_stands(changes: dict[str, object], text: str) -> None:
+    assert replace(ENTRY, **changes).text == text  # type: ignore[arg-type]
+
+
+def test_an_entry_keeps_all_of_a_receipt_but_what_was_drawn() -> None:
+    receipt = Receipt("scans", "k1", "f3a9", 7, "ab" * 32, Budget(2.5, 1e-6), Budget(4.0, 1e-6), b"noisy")
+    assert Entry.of(receipt) == ENTRY
+    assert Entry.of(replace(receipt, spent=None, cap=None)).cap is None
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("ledger", 5), ("number", "7"), ("number", -1), ("number", True), ("spent", ["2.5", 0.0]), ("spent", 5)],
+    ids=str,
+)
+def test_an_entry_of_other_types_is_none(field: str, value: object) -> None:
+    with pytest.raises(TypeError):
+        Entry.from_dict(ENTRY.to_dict() | {field: value})

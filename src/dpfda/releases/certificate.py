@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dpfda.privacy import REPLACE
+from dpfda.releases.entry import Entry
 from dpfda.releases.wording import entry, plain, up, wrapped
 
+SCHEMA = "dpfda-card-1"
 NOT_PRIVATE = "NOT PRIVATE: the noise came from a seeded source and can be predicted. For tests and studies only."
 
 
@@ -52,6 +54,15 @@ class Certificate:
     power: int = 1  # of the bound, in whose units the noise is measured: 2 for second moments
     shrunk_by: str = ""  # what shrank the mean before the noise, and so is in no band; empty: nothing did
     bounded: str = ""  # what bounds a record, in words; empty: the bound, on the root mean square of a curve
+    # The privacy curves of all that was drawn, as `describe()` wrote them: of the release itself first, then of private
+    # choices that it rests on. Dictionaries have no hash; cards that differ in nothing else may share theirs.
+    losses: tuple[dict[str, Any], ...] = field(default=(), hash=False)
+    # In the units of the sensitivity: their ratio is the parameter of the first loss, so many deviations of normal
+    # noise, or so much epsilon. 0 in files from before it was kept.
+    noise_scale: float = 0.0
+    curves_per_unit: str = ""  # how many curves one unit may have, and what becomes of them, in words; empty: one
+    entry: Entry | None = None  # of the ledger; None where nothing was recorded
+    schema: str = SCHEMA
 
     def to_dict(self) -> dict[str, Any]:
         """The card as plain data."""
@@ -61,6 +72,8 @@ class Certificate:
             "chosen": dict(self.chosen),
             "software": dict(self.software),
             "warnings": list(self.warnings),
+            "losses": [dict(loss) for loss in self.losses],
+            "entry": None if self.entry is None else self.entry.to_dict(),
         }
 
     @staticmethod
@@ -72,6 +85,8 @@ class Certificate:
                 "chosen": tuple(data["chosen"].items()),
                 "software": tuple(data["software"].items()),
                 "warnings": tuple(data["warnings"]),
+                "losses": tuple(dict(loss) for loss in data.get("losses", ())),
+                "entry": None if data.get("entry") is None else Entry.from_dict(data["entry"]),
             }
         )
 

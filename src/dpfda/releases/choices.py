@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dpfda.privacy import REPLACE
-from dpfda.releases.certificate import NOT_PRIVATE
+from dpfda.releases.certificate import NOT_PRIVATE, SCHEMA
+from dpfda.releases.entry import Entry
 from dpfda.releases.wording import plain, up, wrapped
 
 
@@ -29,6 +30,13 @@ class ChoiceCard:
     recorded: str
     software: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
+    # As on every card: the privacy curve of the choice, how far one unit moves a score and the scale it is measured by,
+    # both in lattice steps (0 where they were not kept), and the entry of the ledger.
+    losses: tuple[dict[str, Any], ...] = field(default=(), hash=False)
+    sensitivity: float = 0.0
+    noise_scale: float = 0.0
+    entry: Entry | None = None
+    schema: str = SCHEMA
 
     @property
     def private(self) -> bool:
@@ -46,7 +54,23 @@ class ChoiceCard:
             "chosen": dict(self.chosen),
             "software": dict(self.software),
             "warnings": list(self.warnings),
+            "losses": [dict(loss) for loss in self.losses],
+            "entry": None if self.entry is None else self.entry.to_dict(),
         }
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> ChoiceCard:
+        told = {name: value for name, value in data.items() if name != "neighbours"}
+        return ChoiceCard(
+            **told
+            | {
+                "chosen": tuple(data["chosen"].items()),
+                "software": tuple(data["software"].items()),
+                "warnings": tuple(data["warnings"]),
+                "losses": tuple(dict(loss) for loss in data.get("losses", ())),
+                "entry": None if data.get("entry") is None else Entry.from_dict(data["entry"]),
+            }
+        )
 
     @property
     def sentence(self) -> str:

@@ -1,0 +1,83 @@
+"""Come here for where a release stands in a ledger: what links a card to the book that was charged."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dpfda.privacy import Budget, Receipt
+from dpfda.releases.wording import plain
+
+NOTHING = "nothing was recorded: no ledger was given"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The entry of a ledger under which a release was charged, and what the data set had spent after it.
+
+    Amounts are (epsilon, delta), composed at the delta of the data set; None where nobody composes or caps. A ledger
+    that lives as long as its process has no name, and its entries no digest.
+    """
+
+    ledger: str
+    number: int
+    digest: str
+    key: str
+    spent: tuple[float, float] | None
+    cap: tuple[float, float] | None
+
+    def __post_init__(self) -> None:
+        # A file may hold anything: texts that are texts, and amounts that are two numbers.
+        if not all(isinstance(text, str) for text in (self.ledger, self.digest, self.key)):
+            raise TypeError
+        if not isinstance(self.number, int) or isinstance(self.number, bool) or self.number < 0:
+            raise TypeError
+
+    @staticmethod
+    def of(receipt: Receipt) -> Entry:
+        """What a card keeps of a receipt: everything but what was drawn."""
+        return Entry(
+            receipt.ledger, receipt.number, receipt.digest, receipt.key, _pair(receipt.spent), _pair(receipt.cap)
+        )
+
+    @property
+    def text(self) -> str:
+        """The entry in words, for the card."""
+        where = (
+            f"charged before reading as entry {self.number} of ledger {self.ledger}"
+            if self.ledger
+            else f"charged before reading as entry {self.number} of a ledger that ended with its process"
+        )
+        if self.spent is None:
+            return where
+        of = "" if self.cap is None else f" of {_amount(self.cap)}"
+        return f"{where}; the data set has spent {_amount(self.spent)}{of} up to and including it"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entry as plain data."""
+        return asdict(self) | {
+            "spent": None if self.spent is None else list(self.spent),
+            "cap": None if self.cap is None else list(self.cap),
+        }
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> Entry:
+        return Entry(**data | {"spent": _amounts(data["spent"]), "cap": _amounts(data["cap"])})
+
+
+def _pair(budget: Budget | None) -> tuple[float, float] | None:
+    return None if budget is None else (budget.epsilon, budget.delta)
+
+
+def _amounts(data: Any) -> tuple[float, float] | None:
+    if data is None:
+        return None
+    epsilon, delta = data
+    if isinstance(epsilon, str) or isinstance(delta, str):
+        raise TypeError
+    return float(epsilon), float(delta)
+
+
+def _amount(pair: tuple[float, float]) -> str:
+    epsilon, delta = pair
+    return f"epsilon {plain(epsilon)}" + (f" at delta {plain(delta)}" if delta else "")
