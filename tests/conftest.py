@@ -1,8 +1,19 @@
-"""What all tests share: a floor on their number, so that none is lost unseen."""
+"""What all tests share: a floor on their number, so that none is lost unseen, and a word on those that did not run."""
 
 from __future__ import annotations
 
+import os
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from uuid import uuid4
+
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "ledger"))
+
+import postgres_server
 
 FLOOR = 10200
 
@@ -13,3 +24,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     whole = set(config.args) <= {str(path) for path in config.getini("testpaths")} | set(config.getini("testpaths"))
     if whole and config.option.markexpr == "not audit" and len(items) < FLOOR:
         raise pytest.UsageError(f"only {len(items)} tests were collected; there should be at least {FLOOR}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Say where this run's PostgreSQL server will be found; workers hear of it through the environment."""
+    if not hasattr(config, "workerinput"):
+        place = Path(tempfile.gettempdir()) / f"dpfda-tests-{uuid4().hex}"
+        os.environ[postgres_server.NOTE] = f"{place}|{os.getpid()}"
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop the server, if a test has started it."""
+    if not hasattr(config, "workerinput"):
+        postgres_server.stop(Path(os.environ[postgres_server.NOTE].rsplit("|", 1)[0]))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line for the tests that were skipped because there is no PostgreSQL."""
+    reasons: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", ()):
+        reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+        if postgres_server.DID_NOT_RUN in reason:
+            reasons[reason.partition(postgres_server.DID_NOT_RUN)[2]] += 1
+    for reason, count in sorted(reasons.items()):
+        terminalreporter.write_line(f"{count} ledger tests on PostgreSQL did not run: {reason}")
