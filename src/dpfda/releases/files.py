@@ -20,6 +20,7 @@ from dpfda.releases.machine import MachineRelease
 from dpfda.releases.plain import ADDED, finite, finite_number, noise_law, read_count, write_count
 from dpfda.releases.regression import RegressionRelease
 from dpfda.releases.release import Release
+from dpfda.releases.seal import sealed
 from dpfda.releases.smoothing import Smoothing
 
 FORMAT = "dpfda-release-1"
@@ -111,13 +112,18 @@ def from_dict(data: dict[str, Any]) -> Any:
     return FORMS[data.get("kind", "mean")].read(data, basis, certificate)
 
 
+def text_of(release: Any) -> str:
+    """The file of a release: its plain data as JSON, ended by the digest of all bytes before it."""
+    return sealed(to_dict(release))
+
+
 def save(release: Any, path: str | Path) -> Path:
     """Write a release of any kind as JSON, whole or not at all."""
     target = Path(path)
-    text = json.dumps(to_dict(release), indent=1, allow_nan=False)
+    text = text_of(release)
     draft = Path(f"{target}.part")
     try:
-        draft.write_text(text + "\n", encoding="utf-8")
+        draft.write_text(text, encoding="utf-8", newline="\n")
         draft.replace(target)
     except OSError as error:
         with suppress(OSError):
@@ -127,7 +133,10 @@ def save(release: Any, path: str | Path) -> Path:
 
 
 def load(path: str | Path) -> Any:
-    """Read a release that was saved as JSON: a `Release`, or of the kind that the file says."""
+    """Read a release that was saved as JSON: a `Release`, or of the kind that the file says.
+
+    The digest is not checked here, and older files have none: `dpfda verify` checks it, and the guarantee too.
+    """
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import PurePath
 from shlex import quote
 from typing import Any
 
 from dpfda.apps.report.content import Content
 from dpfda.apps.report.markup import download, text
-from dpfda.releases.files import to_dict
+from dpfda.releases.files import text_of
 
 
 def downloads(release: Any, content: Content, file: str) -> str:
     """Links that hold the release itself, as it was saved, and its table of values."""
-    stored = json.dumps(to_dict(release), indent=1, allow_nan=False) + "\n"
     links = [
-        download("The release as JSON", file, "application/json", stored),
+        download("The release as JSON", file, "application/json", text_of(release)),
         download("Values as CSV", f"{PurePath(file).stem}.csv", "text/csv", content.csv()),
     ]
     listed = "\n".join(f"<li>{link}</li>" for link in links)

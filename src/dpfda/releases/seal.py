@@ -1,0 +1,63 @@
+"""Come here for the digest at the end of a file: whichever byte was changed, the file no longer fits it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Any
+
+# All of the end of a file, so that no byte of it is free either.
+END = re.compile(rb',\n "digest": "([0-9a-f]{64})"\n\}\n\Z')
+
+
+def sealed(data: dict[str, Any]) -> str:
+    """Plain data as JSON, ended by the SHA-256 digest of every byte before it; anybody can compute it.
+
+    It finds accidents and edits, not forgers: who edits a file can make its digest anew. Against those stand the
+    recomputed guarantee and the ledger.
+    """
+    text = json.dumps(data, indent=1, allow_nan=False).removesuffix("\n}")
+    return f'{text},\n "digest": "{digest_of(text.encode("utf-8"))}"\n}}\n'
+
+
+def digest_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def stated_digest(content: bytes) -> str | None:
+    """The digest that a file ends with; None where it ends otherwise."""
+    found = END.search(content)
+    return None if found is None else found.group(1).decode("ascii")
+
+
+def broken(content: bytes) -> tuple[str, str] | None:
+    """What a file says of its bytes and what is true of them, where the two differ; None for a whole file."""
+    found = END.search(content)
+    if found is None:
+        return "a digest at the very end", f"none is there{_where(content)}"
+    stated, true = found.group(1).decode("ascii"), digest_of(content[: found.start()])
+    return None if stated == true else (stated, f"{true}{_where(content)}")
+
+
+def _where(content: bytes) -> str:
+    """Where a file stops being what is written by us, if that can be told: a changed value looks like any other."""
+    try:
+        data = json.loads(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        return f"; byte {error.start + 1} is no text"
+    except json.JSONDecodeError as error:
+        return f"; no JSON from line {error.lineno}, column {error.colno} on"
+    except (RecursionError, ValueError):
+        return ""
+    if not isinstance(data, dict):
+        return ""
+    try:
+        lines = json.dumps(data, indent=1, allow_nan=False).split("\n")
+    except ValueError:
+        return "; it holds a number that is none"
+    for number, (one, other) in enumerate(zip(content.decode("utf-8").split("\n"), [*lines, ""], strict=False), 1):
+        if one != other:
+            column = next((place for place, (a, b) in enumerate(zip(one, other, strict=False), 1) if a != b), 0)
+            return f"; line {number}{f', column {column}' if column else ''} is not written as dpfda writes it"
+    return ""
