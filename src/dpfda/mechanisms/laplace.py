@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,7 +11,8 @@ from dpfda.mechanisms.base import check_coordinates
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.mechanisms.shape import check_shape, draw_shaped, inverse
 from dpfda.norms import L1, Norm, Sensitivity, WeightedL1, up
-from dpfda.privacy import Noise, PureProfile
+from dpfda.privacy import Noise
+from dpfda.privacy.profiles import LaplaceProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,11 @@ class Laplace:
     def norm(self) -> Norm:
         return L1() if self.shape is None else WeightedL1(inverse(self.shape))
 
-    def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> PureProfile:
-        return PureProfile(up(sensitivity.to(self.norm, size or len(self.shape or ())).value / scale))
+    def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> LaplaceProfile:
+        moved = sensitivity.to(self.norm, size or len(self.shape or ())).value
+        # The scales of the integer sampler; size 0 states the continuous law.
+        scales = (scale,) if self.shape is None else tuple(scale * factor for factor in self.shape)
+        return LaplaceProfile(up(moved / scale), LaplaceProfile.steps_of(scales) if size else math.inf)
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
         vector = check_coordinates(coordinates)

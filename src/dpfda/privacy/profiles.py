@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
+from dpfda.errors import UsageError
 from dpfda.norms import up
 from dpfda.privacy.budget import Budget
+from dpfda.privacy.parts import Parts, log_cosh
 
 
 class Profile(Protocol):
     """A privacy curve; every number it returns is on the safe side."""
 
     def delta(self, epsilon: float) -> float:
-        """The delta that holds at this epsilon."""
+        """The delta that holds at this epsilon, which may be negative: composition asks there too."""
 
     def meets(self, budget: Budget) -> bool: ...
 
@@ -25,6 +27,39 @@ class Profile(Protocol):
     def rho(self) -> float:
         """The zero-concentrated statement of the same guarantee, for composition; inf where there is none."""
 
+    @property
+    def pure(self) -> float:
+        """The epsilon that holds with delta = 0; inf where there is none."""
+
+    def grouped(self, people: int) -> Profile:
+        """The curve for neighbours that differ in this many units."""
+
+    def describe(self) -> dict[str, Any]:
+        """Plain numbers, from which `losses.loss_from` makes the same curve again."""
+
+    def parts(self) -> Parts:
+        """What the curve is made of, for sums and composition."""
+
+
+def mirrored(epsilon: float, delta: float) -> float:
+    """The delta at `-epsilon` from the one at `epsilon`, where neighbours may change places, as they always may here.
+
+    `[p - q/r]_+ = p - q/r + [q - r p]_+ / r` with `r = e^epsilon`, summed over all outcomes.
+    """
+    return min(1.0, (-math.expm1(-epsilon) + math.exp(-epsilon) * delta) * (1 + 1e-12))
+
+
+def check_people(people: int) -> int:
+    """A group has at least one unit."""
+    if isinstance(people, bool) or not isinstance(people, int) or people < 1:
+        raise UsageError(f"A group has a whole number of people, at least 1, got {people!r}.")
+    return people
+
+
+def several(epsilon: float, people: int) -> float:
+    """`people * epsilon`, rounded up; epsilon itself for one."""
+    return epsilon if check_people(people) == 1 else up(people * epsilon)
+
 
 @dataclass(frozen=True, slots=True)
 class PureProfile:
@@ -33,6 +68,8 @@ class PureProfile:
     epsilon: float
 
     def delta(self, epsilon: float) -> float:
+        if epsilon < 0:
+            return mirrored(-epsilon, self.delta(-epsilon))
         if epsilon >= self.epsilon:
             return 0.0
         # No epsilon-private mechanism does worse than randomised response; the last factor outweighs the rounding.
@@ -53,6 +90,105 @@ class PureProfile:
     def rho(self) -> float:
         return up(self.epsilon * self.epsilon / 2)
 
+    @property
+    def pure(self) -> float:
+        return self.epsilon
+
+    def grouped(self, people: int) -> PureProfile:
+        return PureProfile(several(self.epsilon, people))
+
+    def describe(self) -> dict[str, Any]:
+        return {"law": "pure", "epsilon": self.epsilon}
+
+    def parts(self) -> Parts:
+        return Parts.randomised_response(self.epsilon, self.rho)
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceProfile:
+    """Independent Laplace noise on the integers whose mean moves by at most `epsilon` scales, all coordinates together.
+
+    For one coordinate of scale s steps and a shift of c of them, `a = e^(-1/s)`: the best test asks whether the noisy
+    number is at most k, so `delta(eps) = 1 - (a^(k+1) + e^eps a^(c-k)) / (1+a) <= 1 - e^((eps - c/s)/2) / cosh(1/2s)`,
+    the inequality of means. From `epsilon - 1/s` on, the tangent to this curve that meets 0 at epsilon is lower still.
+
+    Many coordinates of one scale do no more harm than one that takes the whole shift. Cut to [0, c], a coordinate's log
+    ratio is `(2y - c)/s`, so of two with shifts b <= d the sum y_1 + y_2 says everything, by the same ratio as one with
+    shift b + d. Sum from above: `D(k) = (1+a)^2 a^-(k+1) P(y_1 + y_2 > k)` is `2 + a + k(1-a)` for k < b, then
+    `2 + (b-1)(1-a)` for k < d, then `1 + (b+d-1-k)(1-a)` for k < b + d; for the one coordinate it is 1 + a everywhere.
+    So the two distribution functions cross once; the mean of the ratio is 1 in both; hence the ratio of the sum is
+    smaller in convex order, which is to say in every delta. The rest is induction: products keep dominance.
+
+    Other scales in other coordinates: `steps_of`.
+    """
+
+    epsilon: float
+    steps: float = math.inf  # the scale in lattice steps
+
+    def delta(self, epsilon: float) -> float:
+        if epsilon < 0:
+            return mirrored(-epsilon, self.delta(-epsilon))
+        if epsilon >= self.epsilon:
+            return 0.0
+        step = 1 / self.steps
+        if epsilon <= self.epsilon - step:
+            curve = -math.expm1((epsilon - self.epsilon) / 2 - self._lattice)
+        else:
+            # A shift of one step is randomised response: with larger steps this is the pure curve.
+            curve = -math.expm1(epsilon - self.epsilon) / (1 + math.exp(-min(step, self.epsilon)))
+        return curve * (1 + 1e-12)
+
+    @property
+    def _lattice(self) -> float:
+        """`log cosh(1/2s)`: what the lattice costs."""
+        return log_cosh(0.5 / self.steps)
+
+    def meets(self, budget: Budget) -> bool:
+        return self.epsilon <= budget.epsilon or (not budget.pure and self.delta(budget.epsilon) <= budget.delta)
+
+    def power(self, false_positives: float) -> float:
+        # The least of e^eps g + delta(eps): at the ends it is the pure bound, inside the derivative vanishes where
+        # e^(eps/2) = flat / (2g).
+        detected = PureProfile(self.epsilon).power(false_positives)
+        flat = math.exp(-self.epsilon / 2 - self._lattice)
+        if flat > 0 and math.exp(-self.epsilon / 2) <= flat / (2 * false_positives or 1.0) <= math.exp(
+            self.epsilon / 2
+        ):
+            detected = min(detected, (1 - flat * flat / (4 * false_positives)) * (1 + 1e-12))
+        return min(1.0, detected)
+
+    @property
+    def rho(self) -> float:
+        return up(self.epsilon * self.epsilon / 2)
+
+    @property
+    def pure(self) -> float:
+        return self.epsilon
+
+    def grouped(self, people: int) -> LaplaceProfile:
+        return LaplaceProfile(several(self.epsilon, people), self.steps)
+
+    def describe(self) -> dict[str, Any]:
+        return {"law": "laplace", "epsilon": self.epsilon, "steps": finite(self.steps)}
+
+    def parts(self) -> Parts:
+        return Parts.laplace(self.epsilon, self.rho, 1 / self.steps)
+
+    @staticmethod
+    def steps_of(scales: tuple[float, ...]) -> float:
+        """The one scale whose curve holds for independent integer noise of these scales, in lattice steps.
+
+        A coordinate's curve is below that of continuous noise whose shift is larger by `2 log cosh(1/2s)`, and for
+        continuous noise scales are units: only the sum of the shifts counts.
+        """
+        if len(set(scales)) == 1:
+            return scales[0]
+        excess = math.fsum(log_cosh(0.5 / scale) for scale in scales)
+        if excess > 700:
+            return 0.5 / (excess + 1)  # the same, since cosh x >= e^x / 2
+        # cosh(1/2s) = e^excess, solved without a difference of close numbers.
+        return 0.25 / math.asinh(math.sqrt(math.expm1(excess) / 2)) * (1 - 1e-12)
+
 
 @dataclass(frozen=True, slots=True)
 class RangeProfile:
@@ -66,6 +202,8 @@ class RangeProfile:
     epsilon: float
 
     def delta(self, epsilon: float) -> float:
+        if epsilon < 0:
+            return mirrored(-epsilon, self.delta(-epsilon))
         if epsilon >= self.epsilon:
             return 0.0
         # At t half-way between the two epsilons; the last factor outweighs the rounding.
@@ -85,6 +223,69 @@ class RangeProfile:
         # s = -1 the left side is 1, so E L <= epsilon^2/8, and at s = a - 1 the divergence of order a is at most
         # a epsilon^2/8 (Cesar and Rogers 2021).
         return up(up(self.epsilon * self.epsilon) / 8)
+
+    @property
+    def pure(self) -> float:
+        return self.epsilon
+
+    def grouped(self, people: int) -> RangeProfile:
+        # Log ratios of successive neighbours add, and so do the lengths of their intervals.
+        return RangeProfile(several(self.epsilon, people))
+
+    def describe(self) -> dict[str, Any]:
+        return {"law": "range", "epsilon": self.epsilon}
+
+    def parts(self) -> Parts:
+        return Parts.bounded_range(self.epsilon, self.rho)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedProfile:
+    """What is known of a release by its (epsilon, delta) alone: with chance delta all, else randomised response.
+
+    No release that keeps the statement does worse at any other epsilon (Kairouz, Oh and Viswanath 2015).
+    """
+
+    epsilon: float
+    stated: float  # delta
+
+    def delta(self, epsilon: float) -> float:
+        if epsilon < 0:
+            return mirrored(-epsilon, self.delta(-epsilon))
+        rest = PureProfile(self.epsilon).delta(epsilon)
+        return self.stated if rest == 0 else up(self.stated + (1 - self.stated) * rest, 2)
+
+    def meets(self, budget: Budget) -> bool:
+        return self.delta(budget.epsilon) <= budget.delta
+
+    def power(self, false_positives: float) -> float:
+        return min(
+            1.0, (self.stated + (1 - self.stated) * PureProfile(self.epsilon).power(false_positives)) * (1 + 1e-12)
+        )
+
+    @property
+    def rho(self) -> float:
+        return math.inf if self.stated else PureProfile(self.epsilon).rho
+
+    @property
+    def pure(self) -> float:
+        return math.inf if self.stated else self.epsilon
+
+    def grouped(self, people: int) -> StatedProfile:
+        if check_people(people) == 1:
+            return self
+        # Along a chain of neighbours the deltas add, each e^epsilon times the one before.
+        total = 1.0 if self.epsilon * people > 700 else math.fsum(math.exp(i * self.epsilon) for i in range(people))
+        delta = min(1.0, up(self.stated * total * (1 + 1e-12)) if self.stated else 0.0)
+        return StatedProfile(
+            several(self.epsilon, people), 1.0 if self.stated and self.epsilon * people > 700 else delta
+        )
+
+    def describe(self) -> dict[str, Any]:
+        return {"law": "stated", "epsilon": self.epsilon, "delta": self.stated}
+
+    def parts(self) -> Parts:
+        return Parts.outright(self.epsilon, self.stated, PureProfile(self.epsilon).rho)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +313,7 @@ class GaussianProfile:
         `p <= r e^(1/8s^2)`, and where `|z| <= c s` also `r <= p e^(c^2/8s^2)`. A step from p to r, the continuous
         curve, and a step back outside a tail of probability `size e^(-(c - 1/2s)^2 / 2)` give the result.
         """
-        if self.steps < 16:
+        if self.steps < 16 or epsilon <= 0:
             return math.inf
         reach = math.sqrt(2 * epsilon + 200)
         there = self.size / (8 * self.steps**2)
@@ -149,3 +350,28 @@ class GaussianProfile:
     def rho(self) -> float:
         # The discrete Gaussian has the continuous one's rho exactly (Canonne, Kamath and Steinke 2020, Theorem 4).
         return up(self.mu * self.mu / 2)
+
+    @property
+    def pure(self) -> float:
+        return math.inf
+
+    def grouped(self, people: int) -> GaussianProfile:
+        # The sampler is the same wherever it is centred: neither its distance nor its weights see the group.
+        return GaussianProfile(several(self.mu, people), self.distance, self.size, self.steps)
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "law": "gaussian",
+            "mu": self.mu,
+            "distance": self.distance,
+            "size": self.size,
+            "steps": finite(self.steps),
+        }
+
+    def parts(self) -> Parts:
+        return Parts.gaussian(self.mu, self.distance, self.size, self.steps)
+
+
+def finite(number: float) -> float | None:
+    """A number as JSON has it: None stands for infinity."""
+    return None if math.isinf(number) else number

@@ -1,0 +1,123 @@
+"""Come here for what privacy curves are made of: a law of losses, a Gaussian shift, a chance that all is lost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpfda.arrays import Array, Integers
+
+
+@dataclass(frozen=True, slots=True)
+class LossLaw:
+    """The law of the log likelihood ratio for a worst pair: two ends and an exponential density between them.
+
+    Mass `end` at `epsilon` and `end e^-epsilon` at `-epsilon`; density `inner e^((l - epsilon)/2)` for `|l| < reach`.
+    A privacy curve that falls and is convex in `e^eps` has exactly one such law, `delta(eps) = E (1 - e^(eps - L))_+`,
+    and laws of curves may be composed in place of the releases, also when these are chosen one after the other (Zhu,
+    Dong and Wang 2022).
+    """
+
+    epsilon: float
+    end: float
+    inner: float = 0.0
+    reach: float = 0.0
+
+    def log_moment(self, order: float) -> float:
+        """`log E e^(order L)`, for order >= -1/2; by symmetry of the pair the one at `-1 - order` is the same."""
+        terms = []
+        if self.end > 0:
+            terms += [math.log(self.end) + order * self.epsilon, math.log(self.end) - (1 + order) * self.epsilon]
+        if self.inner > 0 and self.reach > 0:
+            terms.append(
+                math.log(2 * self.inner * self.reach) - self.epsilon / 2 + _log_sinc((order + 0.5) * self.reach)
+            )
+        most = max(terms)
+        return most + math.log(math.fsum(math.exp(term - most) for term in terms))
+
+    def on_grid(self, step: float) -> tuple[int, Array]:
+        """Masses on whole multiples of a step, and the first multiple: a law that dominates this one.
+
+        Each mass is divided between its two neighbours on the grid so that its shares under both laws of the pair stay
+        what they are: a spread of the ratio that keeps its mean ("connect the dots", Doroshenko et al. 2022).
+        """
+        first, last = math.floor(-self.epsilon / step), math.ceil(self.epsilon / step) + 1
+        masses = np.zeros(last - first + 1)
+        for place, mass in ((self.epsilon, self.end), (-self.epsilon, self.end * math.exp(-self.epsilon))):
+            left = math.floor(place / step)
+            # A rounded difference may leave the cell by an ulp.
+            beyond = min(max(place - left * step, 0.0), step)
+            share = math.expm1(step - beyond) / math.expm1(step)
+            masses[left - first] += mass * share
+            masses[left + 1 - first] += mass * (math.expm1(-beyond) / math.expm1(-step))
+        if self.inner > 0 and self.reach > 0:
+            self._spread(masses, first, step)
+        return first, masses
+
+    def _spread(self, masses: Array, first: int, step: float) -> None:
+        cells: Integers = np.arange(math.floor(-self.reach / step), math.ceil(self.reach / step))
+        start = np.clip(-self.reach - cells * step, 0.0, step)
+        stop = np.clip(self.reach - cells * step, 0.0, step)
+        # The integrals of e^(u/2) (e^(step - u) - 1) / (e^step - 1) and of the rest, as products: nothing cancels.
+        common = 4 * self.inner * np.exp((cells * step - self.epsilon) / 2) * np.sinh((stop - start) / 4)
+        common /= math.sinh(step / 2)
+        left = common * np.sinh((2 * step - start - stop) / 4)
+        right = common * np.sinh((start + stop) / 4) * math.exp(step / 2)
+        here = cells[0] - first
+        masses[here : here + len(cells)] += left
+        masses[here + 1 : here + 1 + len(cells)] += right
+
+
+def log_cosh(x: float) -> float:
+    """`log cosh x` for x >= 0, without a difference of close numbers or an overflow."""
+    return math.log1p(2 * math.sinh(x / 2) ** 2) if x < 1 else x + math.log1p(math.exp(-2 * x)) - math.log(2)
+
+
+def _log_sinc(x: float) -> float:
+    """`log(sinh(x)/x)`."""
+    x = abs(x)
+    if x < 1e-4:
+        return x * x / 6
+    return x + math.log(-math.expm1(-2 * x) / (2 * x))
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """One loss, taken apart: what of it is bounded, what is lost outright, what is Gaussian."""
+
+    epsilon: float = 0.0  # of the bounded part
+    rho: float = 0.0  # of the bounded part
+    law: LossLaw | None = None
+    delta: float = 0.0  # the chance that all is lost
+    mu: float = 0.0
+    distance: float = 0.0  # of the Gaussian sampler from the rounded normal law
+    size: int = 0  # its integer coordinates
+    steps: float = math.inf  # its deviation in lattice steps
+
+    @staticmethod
+    def randomised_response(epsilon: float, rho: float) -> Parts:
+        return Parts(epsilon, rho, LossLaw(epsilon, 1 / (1 + math.exp(-epsilon))))
+
+    @staticmethod
+    def bounded_range(epsilon: float, rho: float) -> Parts:
+        if epsilon < 1e-12:
+            return Parts.randomised_response(epsilon, rho)  # no lower, and nothing divides by what is almost zero
+        return Parts(epsilon, rho, LossLaw(epsilon, 0.0, -0.5 / math.expm1(-epsilon), epsilon))
+
+    @staticmethod
+    def laplace(epsilon: float, rho: float, step: float) -> Parts:
+        """`step` is one lattice step over the scale; a shift of no more than that is randomised response."""
+        if step >= epsilon:
+            return Parts.randomised_response(epsilon, rho)
+        end = 1 / (1 + math.exp(-step))
+        return Parts(epsilon, rho, LossLaw(epsilon, end, 0.25 * math.exp(-log_cosh(step / 2)), epsilon - step))
+
+    @staticmethod
+    def outright(epsilon: float, delta: float, rho: float) -> Parts:
+        return Parts(epsilon, rho, LossLaw(epsilon, 1 / (1 + math.exp(-epsilon))), delta)
+
+    @staticmethod
+    def gaussian(mu: float, distance: float, size: int, steps: float) -> Parts:
+        return Parts(mu=mu, distance=distance, size=size, steps=steps)

@@ -1,0 +1,69 @@
+"""Come here for epsilon from delta in closed form: normal noise, and zero-concentrated privacy."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from dpfda.norms import up
+from dpfda.privacy.profiles import GaussianProfile
+from dpfda.privacy.units import amount_of
+
+
+def root_up(square: Fraction) -> float:
+    """A square root, rounded up."""
+    return up(math.sqrt(up(amount_of(square))))
+
+
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """The least epsilon >= 0 for a shift of normal noise by mu deviations, rounded up to 12 digits."""
+    curve = GaussianProfile(mu).delta
+    if delta <= 0 or not math.isfinite(mu):
+        return math.inf
+    if mu == 0 or curve(0.0) <= delta:
+        return 0.0
+    low, high = 0.0, mu * (mu / 2 + 1)
+    while curve(high) > delta:
+        low, high = high, 2 * high
+        if high > 1e9:
+            return math.inf
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if curve(middle) > delta else (low, middle)
+    return high
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """An epsilon that rho-zero-concentrated privacy has with this delta, by the best order found.
+
+    For every order a > 1: `a rho + (log(1/delta) + (a - 1) log(1 - 1/a) - log a) / (a - 1)` (Canonne, Kamath and
+    Steinke 2020, Corollary 13).
+    """
+    if delta <= 0 or not math.isfinite(rho):
+        return math.inf
+    if rho == 0:
+        return 0.0
+
+    def bound(log_order: float) -> float:
+        less = math.exp(log_order)  # the order less one
+        # log(1 - 1/a) = -log(1 + 1/less)
+        return (1 + less) * rho - math.log1p(1 / less) + (-math.log(delta) - math.log1p(less)) / less
+
+    # Golden section on the logarithm of the order; whatever it finds is a proof.
+    low, high = -12.0, 25.0
+    share = (math.sqrt(5) - 1) / 2
+    best = math.inf
+    first, second = high - share * (high - low), low + share * (high - low)
+    value, other = bound(first), bound(second)
+    for _ in range(50):
+        best = min(best, value, other)
+        if value < other:
+            high, second, other = second, first, value
+            first = high - share * (high - low)
+            value = bound(first)
+        else:
+            low, first, value = first, second, other
+            second = low + share * (high - low)
+            other = bound(second)
+    # The last terms outweigh the roundings of a sum of a few terms.
+    return max(0.0, best) * (1 + 1e-12) + 1e-12 * rho + 1e-14
