@@ -13,8 +13,7 @@ import pytest
 from evidence import TooQuiet, proven_epsilon, proven_mu
 
 import dpfda
-from dpfda.curator import Curator
-from dpfda.estimators.density_online import prepare_density
+from dpfda.curator import Curator, Payment, Tape
 from dpfda.kernels import Matern
 from dpfda.mechanisms import Gaussian
 from dpfda.norms import L2, Sensitivity
@@ -49,10 +48,10 @@ def attack(est, statistic, draws, threshold, *, units=UNITS):
 
     Checked and planned once; each draw reads the records and adds its own noise.
     """
-    one, other = (est._order(points, None, units, est.bandwidth)[1] for points in neighbours())
+    one, other = (est._order(points, None, units, est.bandwidth).order for points in neighbours())
     return (
-        sum(statistic(replace(other).draw()) > threshold for _ in range(draws)),
-        sum(statistic(replace(one).draw()) > threshold for _ in range(draws)),
+        sum(statistic(other.draw(Tape(), None)) > threshold for _ in range(draws)),
+        sum(statistic(one.draw(Tape(), None)) > threshold for _ in range(draws)),
     )
 
 
@@ -120,7 +119,7 @@ def test_answers_online_keep_their_guarantee_and_use_it(order):
     est = estimator(APPROXIMATE, mechanism="gp", kernel=kernel, edges=None, domain=(0.0, 1.0))
 
     def answered(prepared):
-        with prepared.read().online(None) as oracle:
+        with prepared.read(Payment(None, None)).online(None) as oracle:
             low, high = oracle([0.25, 0.75])
         return float(high - low)
 
@@ -128,7 +127,7 @@ def test_answers_online_keep_their_guarantee_and_use_it(order):
     mass = float(kernel([[0.0]], np.linspace(-30, 30, 600_001)[:, None]).sum() * 1e-4)  # its integral
     middle = float(np.mean([(1 - gap) * (2 * share - 1) / mass for share in (0, 1 / PEOPLE)]))
     # Checked and planned once; each draw reads the records and has its own noise.
-    one, other = (prepare_density(*est._order(points, None, UNITS, None), answers=None) for points in neighbours())
+    one, other = (est._prepared(est._order(points, None, UNITS, None)) for points in neighbours())
     hits = (
         sum(answered(other) > middle for _ in range(draws)),
         sum(answered(one) > middle for _ in range(draws)),
@@ -161,11 +160,14 @@ def test_a_sensitivity_of_half_the_diameter_is_caught(monkeypatch):
     honest = dpfda.DensityFunction._order
 
     def halved(self, *arguments, **keywords):
-        plan, order = honest(self, *arguments, **keywords)
+        ordered = honest(self, *arguments, **keywords)
+        terms = ordered.order.terms
         terms = replace(
-            order.terms, sensitivity=replace(order.terms.sensitivity, value=order.terms.sensitivity.value / 2)
+            terms,
+            sensitivity=replace(terms.sensitivity, value=terms.sensitivity.value / 2),
+            scale=terms.scale / 2,
         )
-        return plan, replace(order, terms=terms, scale=order.scale / 2)
+        return replace(ordered, order=replace(ordered.order, terms=terms))
 
     monkeypatch.setattr(dpfda.DensityFunction, "_order", halved)
     assert proven_mu(attack(estimator(APPROXIMATE, mechanism="gaussian"), moved, draws, MIDDLE), draws) > MU

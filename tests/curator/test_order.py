@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,8 @@ import pytest
 
 import dpfda
 from dpfda.bases import Basis, as_domain, cosine
-from dpfda.curator import Curator, _least_noise
+from dpfda.curator import GIVEN, Curator
+from dpfda.curator.order import least_noise
 from dpfda.errors import BudgetExceeded, CannotMeetBudget, DataError, ReleaseFailed, UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, SeededRandomness
 from dpfda.norms import L1, L2, Sensitivity
@@ -51,16 +53,18 @@ class Watched:
             yield np.full((min(rows, self.n - start), WIDTH), SECRET)
 
 
-class Clerk:
+class Clerk(SessionLedger):
     """A ledger that notes charges among the other events, and may refuse."""
 
     def __init__(self, events, refuse=False):
+        super().__init__()
         self.events, self.refuse = events, refuse
 
     def charge(self, entry):
         self.events.append(f"charge {entry.dataset} {entry.what} {entry.budget.epsilon}")
         if self.refuse:
             raise BudgetExceeded("nothing left")
+        return super().charge(entry)
 
 
 def estimator(events, *, neighbours=REPLACE, **kwargs):
@@ -279,16 +283,16 @@ def test_reading_takes_whole_numbers_in_range(wrong):
 
 def test_the_bound_with_the_least_noise_is_taken():
     bounds = tuple(Sensitivity(value, norm, "") for value, norm in ((9.0, L2()), (4.0, L1()), (5.0, L2())))
-    sensitivity, scale = _least_noise(bounds, Laplace(), Budget(1.0, 0.0), 4)
+    sensitivity, scale = least_noise(bounds, Laplace(), Budget(1.0, 0.0), 4)
     assert (sensitivity.value, sensitivity.norm) == (4.0, L1())
     assert scale == pytest.approx(4.0)
 
 
 def test_bounds_in_no_norm_of_use_are_refused_and_so_are_none_at_all():
     with pytest.raises(UsageError, match=r"A sensitivity in L1\(\) cannot be converted to L2\(\)"):
-        _least_noise((Sensitivity(1.0, L1(), ""),), Gaussian(), Budget(1.0, 1e-6), 4)
+        least_noise((Sensitivity(1.0, L1(), ""),), Gaussian(), Budget(1.0, 1e-6), 4)
     with pytest.raises(UsageError, match=r"The summary states no sensitivity at all\."):
-        _least_noise((), Gaussian(), Budget(1.0, 1e-6), 4)
+        least_noise((), Gaussian(), Budget(1.0, 1e-6), 4)
 
 
 # The card.
@@ -300,8 +304,11 @@ def test_the_card_says_what_was_done():
     assert (card.n, card.n_is_noisy, card.neighbours) == (5.0, False, REPLACE)
     assert (card.epsilon, card.delta, card.mechanism) == (1.0, 1e-6, "gaussian")
     assert (card.sensitivity, card.sensitivity_norm) == (2.0**25, "L2")
-    assert card.recorded == "charged before reading"
+    assert card.recorded.startswith("charged before reading as entry 1")
+    assert card.entry.number == 1
     assert card.randomness.startswith("NOT PRIVATE")
+    assert card.noise_scale > 0
+    assert [loss["law"] for loss in card.losses] == ["gaussian"]
     alone = replace(curator(), ledger=None).release(Mean(), **RELEASE).certificate
     assert alone.recorded == "nothing was recorded: no ledger was given"
     assert alone.randomness == "system, exact integer samplers"
@@ -372,7 +379,7 @@ def test_a_source_that_calls_itself_private_is_stamped_all_the_same():
     assert not est.fit(np.zeros((5, 4))).release_.certificate.private
 
 
-def test_an_order_is_charged_once_and_drawn_once():
+def test_what_one_charge_pays_for_is_drawn_once():
     events = []
     est = dpfda.MeanFunction(epsilon=1.0, delta=1e-6, bound=1.0, ledger=Clerk(events))
     curves = dpfda.records.as_curves(np.zeros((5, WIDTH)), grid=None, units=None)
@@ -380,9 +387,9 @@ def test_an_order_is_charged_once_and_drawn_once():
     order = est._curator(curves, public, Reading(), plan.reasons).order(
         Mean(), basis=plan.basis, mechanism=plan.mechanism, budget=plan.spends
     )
-    order.charge()
-    order.draw()
-    for again in (order.charge, order.draw):
-        with pytest.raises(UsageError, match="charged once and drawn once"):
+    payment = order.pay()
+    payment.spend(lambda tape: order.draw(tape, payment.receipt))
+    for again in (payment.hand_over, lambda: payment.spend(lambda tape: order.draw(tape, payment.receipt))):
+        with pytest.raises(UsageError, match=re.escape(GIVEN)):
             again()
     assert len(events) == 1

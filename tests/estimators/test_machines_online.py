@@ -164,7 +164,7 @@ def test_no_neighbour_moves_the_function_further_than_stated():
         for label in (0.0, 1.0):
             y[-1] = label
             records = labelled(x, est._targets(y), 1)
-            sections = prepared(plan, records, unit="row", bound=None, dataset="d", recorded="").solved()
+            sections = prepared(plan, records, unit="row", bound=None, dataset="d").solved()
             found.append((sections.points, sections.masses * sections.weight))
         points = np.concatenate([found[0][0], found[1][0]])
         weights = np.concatenate([found[0][1], -found[1][1]])

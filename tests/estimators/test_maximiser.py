@@ -460,8 +460,9 @@ def test_utilities_are_tried_on_made_up_units_alone(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(maximiser, "check_declared", lambda *args: (order.append("tried"), honest(*args))[1])
 
     class Watching(SessionLedger):
-        def charge(self, entry: Any) -> None:
+        def charge(self, entry: Any) -> Any:
             order.append("charged")
+            return super().charge(entry)
 
     fitted(curves(20), ledger=Watching())
     assert order == ["tried", "charged"]

@@ -13,7 +13,7 @@ from dpfda.bases import Basis, Domain, as_domain
 from dpfda.curator import Curator
 from dpfda.errors import DataError, UsageError
 from dpfda.mechanisms import Mechanism, Randomness
-from dpfda.privacy import AnyLedger, Budget, Unit
+from dpfda.privacy import AnyLedger, Budget, OwnSpend, Unit
 from dpfda.records import Curves, Lattice, smallest_cap
 from dpfda.records.reading import Reading
 from dpfda.releases import Release
@@ -40,7 +40,26 @@ def sizes(unit: Unit, count: Callable[[], int], planned_n: int | None, nothing: 
     return planned_n, None
 
 
-class CurveEstimator(BaseEstimator):  # type: ignore[misc]
+class Spender(BaseEstimator):  # type: ignore[misc]
+    """An estimator that charges a ledger, or counts for itself what it spends."""
+
+    ledger: AnyLedger | None
+
+    @property
+    def spent_(self) -> Budget | None:
+        """What fits of this estimator without a ledger add up to; None if there were none."""
+        own: OwnSpend | None = self.__dict__.get("_own")
+        return None if own is None else own.total
+
+    def _payer(self) -> AnyLedger:
+        """Who is charged: the ledger, or nobody, and then it is at least counted."""
+        if self.ledger is not None:
+            return self.ledger
+        own: OwnSpend = self.__dict__.setdefault("_own", OwnSpend())
+        return own
+
+
+class CurveEstimator(Spender):
     """An estimator of clipped curves on a public grid; a subclass stores these parameters and adds its own."""
 
     what: ClassVar[str] = "A mean curve"  # begins a message
@@ -88,7 +107,7 @@ class CurveEstimator(BaseEstimator):  # type: ignore[misc]
             curves,
             public,
             dataset=self.dataset,
-            ledger=self.ledger,
+            ledger=self._payer(),
             randomness=self.randomness,
             reading=reading,
             chosen=(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis, Domain, as_domain, combined
+from dpfda.curator import Tape, described
 from dpfda.errors import UsageError
 from dpfda.estimators.base import Centre
 from dpfda.estimators.covariance import MomentsEstimator
@@ -19,27 +20,14 @@ from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.norms import up
 from dpfda.planner.components import ComponentsPlan, FramesPlan, plan_components
 from dpfda.planner.moments import plan_moments
-from dpfda.privacy import AnyLedger, Budget, Charge, PureProfile, Unit
+from dpfda.privacy import AnyLedger, Budget, PureProfile, Unit
+from dpfda.privacy.profiles import StatedProfile
 from dpfda.records import Curves, as_curves
 from dpfda.releases.calculus import Function
 from dpfda.releases.components import ComponentsRelease, with_signs
 from dpfda.releases.covariance import CovarianceRelease
 from dpfda.summaries.moments import Moments
 from dpfda.summaries.spans import Spans
-
-
-@dataclass
-class Together:
-    """A ledger that charges two releases at once, before the first: neither is made if both cannot be paid."""
-
-    ledger: AnyLedger
-    budget: Budget
-    paid: bool = False
-
-    def charge(self, entry: Charge) -> None:
-        if not self.paid:
-            self.ledger.charge(replace(entry, budget=self.budget))
-            self.paid = True
 
 
 class FPCA(MomentsEstimator):
@@ -219,21 +207,29 @@ class FPCA(MomentsEstimator):
         reading = self._public_arguments()
         public = self.facts(curves)
         curator = self._curator(curves, public, reading, (*plan.reasons, self._mean_reason()))
-        if plan.rest is not None and self.ledger is not None:
-            curator = replace(curator, ledger=Together(self.ledger, plan.price))
-        drawn: ComponentsRelease = curator.release(
+        first = curator.order(
             Spans(lead=0, k=plan.k), basis=plan.basis, mechanism=plan.mechanism, budget=plan.spends, name=plan.name
         )
         if plan.rest is None:
+            drawn: ComponentsRelease = first.release()
             return drawn
-        within = combined(plan.basis, drawn.frame.T)
-        moments = plan_moments(
-            replace(plan.request, mechanism="auto", basis=within, size=None, kernel=None, budget=plan.rest), lead=False
-        )
-        second: CovarianceRelease = curator.release(
-            Moments(0), basis=within, mechanism=moments.design.mechanism, budget=moments.spends, smoothing="none"
-        )
-        return _turned(drawn, second, plan.price)
+        # Both are charged at once, before the first: neither is made if both cannot be paid.
+        rest = plan.rest
+        losses = (*first.price.losses, StatedProfile(rest.epsilon, rest.delta))
+        payment = curator.pay(replace(first.price, budget=plan.price, losses=losses))
+
+        def both(tape: Tape) -> ComponentsRelease:
+            drawn = first.draw(tape, payment.receipt)
+            within = combined(plan.basis, drawn.frame.T)
+            moments = plan_moments(
+                replace(plan.request, mechanism="auto", basis=within, size=None, kernel=None, budget=rest), lead=False
+            )
+            second = curator.order(
+                Moments(0), basis=within, mechanism=moments.design.mechanism, budget=moments.spends, smoothing="none"
+            )
+            return _turned(drawn, second.draw(tape, payment.receipt), plan.price, described(losses))
+
+        return payment.spend(both)
 
     @property
     def _share(self) -> float:
@@ -259,7 +255,9 @@ class FPCA(MomentsEstimator):
         return int(k)
 
 
-def _turned(drawn: ComponentsRelease, second: CovarianceRelease, paid: Budget) -> ComponentsRelease:
+def _turned(
+    drawn: ComponentsRelease, second: CovarianceRelease, paid: Budget, losses: tuple[dict[str, Any], ...]
+) -> ComponentsRelease:
     """Components turned to the principal axes within their span, with the variances along them."""
     values, vectors = np.linalg.eigh(second.coordinates)
     card, more = drawn.certificate, second.certificate
@@ -275,6 +273,7 @@ def _turned(drawn: ComponentsRelease, second: CovarianceRelease, paid: Budget) -
             epsilon=paid.epsilon,
             rho=up(card.rho + more.rho),
             attacker_power=PureProfile(paid.epsilon).power(0.05),
+            losses=losses,
             chosen=(
                 *card.chosen,
                 (

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Domain, as_domain
-from dpfda.curator import Curator, Order
+from dpfda.curator import GIVEN, Curator, Order, Payment, Tape
 from dpfda.errors import UsageError
-from dpfda.estimators.base import sizes
-from dpfda.estimators.density_online import prepare_density
-from dpfda.estimators.held import GIVEN, Held, reopened
+from dpfda.estimators.base import Spender, sizes
+from dpfda.estimators.density_online import Prepared, prepare_density
+from dpfda.estimators.held import Held, reopened
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import Randomness
 from dpfda.online import FiniteOracle, Oracle, Store, check_store, header_of, open_finite, open_online
-from dpfda.planner.bandwidth import private_bandwidth
+from dpfda.planner.bandwidth import BandwidthChoice, private_bandwidth
 from dpfda.planner.density_plan import DensityPlan, DensityRequest, plan_density
 from dpfda.planner.density_windows import Bandwidth
 from dpfda.privacy import REPLACE, AnyLedger, Budget, Unit
@@ -37,7 +37,16 @@ if TYPE_CHECKING:
 PRIVATE = "private-iqr"
 
 
-class DensityFunction(BaseEstimator):  # type: ignore[misc]
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """A density that is checked and not paid for yet."""
+
+    plan: DensityPlan
+    curator: Curator
+    order: Order
+
+
+class DensityFunction(Spender):
     """The density of points on an interval or a box, private: features of points, noise once, smoothing afterwards.
 
     Parameters
@@ -155,20 +164,44 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
         with all of them. `counts` says how many people each row stands for, one point each: deaths by age need no row
         for every death.
         """
-        plan, order = self._order(X, counts, units, self._bandwidth)
+        first = self._order(X, counts, units, self._bandwidth)
         by_points = self.mechanism == "gp" and self.neighbours == REPLACE
-        prepared = prepare_density(plan, order, answers=self.answers) if by_points else None
-        order.charge()
-        if self._price:
+        prepared = self._prepared(first) if by_points else None
+        payment = first.order.pay()
+        receipt = payment.receipt
+
+        def bought(tape: Tape) -> tuple[BandwidthChoice | None, Ordered]:
             # Charged together: nobody pays for the bandwidth and not for the density that rests on it.
+            if not self._price:
+                return None, first
             choice = private_bandwidth(
-                order.curator, plan.cells, plan.n, epsilon=self._price, counted=counts is not None, paid=True
+                lambda selection, share: first.curator.choose(selection, budget=share, tape=tape, receipt=receipt),
+                first.plan.cells,
+                first.plan.n,
+                epsilon=self._price,
+                counted=counts is not None,
             )
+            return choice, self._order(X, counts, units, choice.widths, (("bandwidth", choice.because),))
+
+        def whole(tape: Tape) -> tuple[BandwidthChoice | None, Ordered, DensityRelease]:
+            choice, found = bought(tape)
+            return choice, found, found.order.draw(tape, receipt)
+
+        released = held = choice = None
+        if prepared is None:
+            choice, first, released = payment.spend(whole)
+        elif self._price:
+            # The bandwidth is kept and shown now, the noise is drawn later: nobody gets it under the same key again.
+            if payment.given:
+                raise UsageError(GIVEN)
+            choice, first = payment.spend(bought)
+            held = self._prepared(first).read(Payment(None, receipt))
+        else:
+            held = prepared.read(payment)
+        if choice is not None:
             self.bandwidth_choice_ = choice
-            plan, order = self._order(X, counts, units, choice.widths, (("bandwidth", choice.because),))
-            prepared = prepare_density(plan, order, answers=self.answers) if by_points else None
-        self._opened = False
-        self._held, self._released = (None, order.draw()) if prepared is None else (prepared.read(), None)
+        self._opened, self._held, self._released = False, held, released
+        plan = first.plan
         self.plan_ = plan
         self.n_features_in_ = plan.cells.domain.dimension
         return self
@@ -201,7 +234,7 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
         units: object,
         bandwidth: Bandwidth | None,
         reasons: tuple[tuple[str, str], ...] = (),
-    ) -> tuple[DensityPlan, Order]:
+    ) -> Ordered:
         """The plan for these points and what would be released of them; not charged yet."""
         reading = Reading(batch_rows=self.batch_rows, workers=self.workers, progress=self.progress)
         domain = self._domain()
@@ -215,7 +248,7 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
             records,
             public,
             dataset=self.dataset,
-            ledger=self.ledger,
+            ledger=self._payer(),
             randomness=self.randomness,
             reading=reading,
             chosen=(
@@ -238,7 +271,10 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
             smoothing="none" if self.smoothing == "auto" and not plan.design.smoothing else self.smoothing,
             name=plan.design.name,
         )
-        return plan, order
+        return Ordered(plan, curator, order)
+
+    def _prepared(self, ordered: Ordered) -> Prepared:
+        return prepare_density(ordered.plan, ordered.curator, ordered.order, answers=self.answers)
 
     @property
     def release_(self) -> DensityRelease:
@@ -279,13 +315,12 @@ class DensityFunction(BaseEstimator):  # type: ignore[misc]
             raise UsageError(
                 "A bandwidth that is bought would be another one each time: fit first, then open the store."
             )
-        plan, order = self._order(X, counts, units, self.bandwidth)
-        prepared = prepare_density(plan, order, answers=self.answers)
+        ordered = self._order(X, counts, units, self.bandwidth)
+        prepared = self._prepared(ordered)
         if found is None:
-            order.charge()
-            return prepared.read().online(store)
+            return prepared.read(ordered.order.pay()).online(store)
         check_store(store, prepared.law, prepared.facts, randomness=self.randomness)
-        held = prepared.read()
+        held = prepared.read(Payment(None, None))  # the store was paid for when it was made
         return open_online(
             held.sections, held.law, store, facts=held.facts, randomness=self.randomness, must_exist=True
         )

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from dpfda.arrays import Array, Integers
-from dpfda.curator import Order
-from dpfda.errors import ReleaseFailed, UsageError
+from dpfda.curator import Curator, Order, Payment
+from dpfda.errors import UsageError
 from dpfda.estimators.held import Held
 from dpfda.kernels import Kernel
+from dpfda.mechanisms import Randomness
 from dpfda.norms import up
 from dpfda.online import Facts, OnlineLaw, Sections, calibrated
 from dpfda.online.law import peak_of
@@ -31,35 +32,29 @@ class Prepared:
     whole: int  # its mass
     law: OnlineLaw
     facts: Facts
+    randomness: Randomness | None
 
-    def read(self) -> Held:
+    def read(self, payment: Payment) -> Held:
         """What the records add up to, after the charge: from here on they are not needed."""
-        masses = self._masses()
-        if masses is None:
-            # Raised out here, with one constant text: a chained exception would carry private values in its frames.
-            raise ReleaseFailed
+        masses = payment.attempt(self._masses)
         # Rows without units weigh whole units, so that nothing is cut off here; and empty cells stay, so that the time
         # an answer takes does not tell which they are.
         sections = Sections.counted(
             self.plan.cells.centres, self.each / self.whole, self.kernel, masses=masses // (MASS // self.whole)
         )
-        curator = self.order.curator
-        nothing = replace(curator.curves, source=NoRecords(curator.curves.source.width))
-        order = replace(self.order, curator=replace(curator, curves=nothing))
-        return Held(order, self.plan.summary.features_of(masses), sections, self.law, self.facts, curator.randomness)
+        curves = self.order.curves
+        order = replace(self.order, curves=replace(curves, source=NoRecords(curves.source.width)))
+        features = self.plan.summary.features_of(masses)
+        return Held(order, features, sections, self.law, self.facts, self.randomness, payment)
 
-    def _masses(self) -> Integers | None:
-        curator = self.order.curator
-        try:
-            return cell_masses(
-                curator.curves,
-                self.plan.cells,
-                counted=self.plan.summary.counted,
-                replaced=True,
-                reading=curator.reading,
-            )
-        except Exception:
-            return None
+    def _masses(self) -> Integers:
+        return cell_masses(
+            self.order.curves,
+            self.plan.cells,
+            counted=self.plan.summary.counted,
+            replaced=True,
+            reading=self.order.reading,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +73,9 @@ class NoRecords:
         return iter(())
 
 
-def prepare_density(plan: DensityPlan, order: Order, *, answers: int | None) -> Prepared:
+def prepare_density(plan: DensityPlan, curator: Curator, order: Order, *, answers: int | None) -> Prepared:
     """A kernel estimate with Gaussian-process noise, as a whole or point by point; all that is public is checked."""
-    curator, request = order.curator, plan.request
+    request = plan.request
     public, curves = curator.public, curator.curves
     if public.n is None:
         raise UsageError(
@@ -112,8 +107,7 @@ def prepare_density(plan: DensityPlan, order: Order, *, answers: int | None) -> 
         because="two sections of a kernel without negative values are at most the root of twice its peak apart",
         chosen=tuple((name, how) for name, how in curator.chosen if name != "basis"),
         missing=plan.summary.missing + curator.unknown,
-        recorded=curator.recorded,
         before=curator.before,
         columns=curves.columns,
     )
-    return Prepared(plan, order, used.kernel, each, whole, law, facts)
+    return Prepared(plan, order, used.kernel, each, whole, law, facts, curator.randomness)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from dpfda.arrays import Integers
 from dpfda.bases import Domain
-from dpfda.curator import Order
+from dpfda.curator import Order, Payment, entry_of, recorded
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Randomness
 from dpfda.online import (
@@ -27,27 +25,6 @@ from dpfda.online import (
 )
 from dpfda.privacy import Budget
 
-GIVEN = (
-    "This fit was given out already, and one charge pays for one noise: another version of the same function would be "
-    "a second release. To go on with a store, open it with the points, est.open(store, points), which is free; to get "
-    "a new release, fit again, which is charged."
-)
-
-
-class Claim:
-    """The right to give out what one charge has paid for: taken once, by one thread of the process that paid."""
-
-    def __init__(self) -> None:
-        self._lock, self._process = Lock(), os.getpid()
-
-    def take(self) -> None:
-        # A lock that is never let go.
-        if self._process != os.getpid() or not self._lock.acquire(blocking=False):
-            raise UsageError(GIVEN)
-
-    def __getstate__(self) -> object:
-        raise TypeError("What waits for its release cannot be copied or pickled: it would be given out twice.")
-
 
 @dataclass(eq=False, repr=False)
 class Held:
@@ -63,19 +40,26 @@ class Held:
     law: OnlineLaw
     facts: Facts
     randomness: Randomness | None
-    claim: Claim = field(default_factory=Claim)
+    payment: Payment
 
     def whole(self) -> Any:
         """The release in its basis."""
-        self.claim.take()
-        return self.order.draw(self.gathered)
+        receipt = self.payment.receipt
+        return self.payment.spend(lambda tape: self.order.draw(tape, receipt, self.gathered))
 
     def online(self, store: str | Path | Store | None) -> Oracle:
         """Answers point by point, kept in a store."""
         check_store(store, self.law, self.facts, randomness=self.randomness)  # refuses a store of another release
         # Before anything is bound: whatever interrupts the rest, nobody can come back for another noise.
-        self.claim.take()
-        return open_online(self.sections, self.law, store, facts=self.facts, randomness=self.randomness)
+        self.payment.hand_over()
+        return open_online(
+            self.sections, self.law, store, facts=paid_facts(self.facts, self.payment), randomness=self.randomness
+        )
+
+
+def paid_facts(facts: Facts, payment: Payment) -> Facts:
+    """The facts with the entry of the ledger, which is known once it has been charged."""
+    return replace(facts, recorded=recorded(payment.receipt), entry=entry_of(payment.receipt))
 
 
 def reopened(

@@ -8,20 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis, Domain, as_domain
-from dpfda.curator import Curator
+from dpfda.curator import Curator, Payment
 from dpfda.errors import UsageError
-from dpfda.estimators.base import sizes
+from dpfda.estimators.base import Spender, sizes
 from dpfda.kernels import Kernel
 from dpfda.machines import Loss
 from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.planner.exact_machines import ExactPlan, plan_exactly
 from dpfda.planner.machines import EXACT, MachinePlan, MachineRequest, plan_machine
-from dpfda.privacy import AnyLedger, Budget, Charge, Unit
+from dpfda.privacy import AnyLedger, Budget, Unit
 from dpfda.records import Curves
 from dpfda.records.cells import as_numbers
 from dpfda.records.labelled import labelled, width_of
@@ -40,7 +39,7 @@ UNIT = (0.0, 1.0)
 ASSUMED = "none was stated, so [0, 1] for every coordinate: points outside were moved to its edge"
 
 
-class KernelMachine(BaseEstimator):  # type: ignore[misc]
+class KernelMachine(Spender):
     """What both machines share: public facts, checks before anything is read, and the release."""
 
     task: ClassVar[str]
@@ -107,8 +106,10 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
             machine = self._prepared(plan, records, unit)
             self.__dict__.pop("release_", None)  # of an earlier fit with another mechanism
-            self._charge(machine)
-            self._held = HeldMachine(machine.solved(), machine.law, machine.facts, self.randomness)
+            payer = self._payer()
+            payment = Payment(payer, payer.charge(machine.price))
+            sections = payment.attempt(machine.solved)
+            self._held = HeldMachine(sections, machine.law, machine.facts, self.randomness, payment)
         else:
             self.release_ = self._released(plan, records, unit, n)
         self._names(X, units)
@@ -136,13 +137,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     def _prepared(self, plan: ExactPlan, records: Curves, unit: Unit) -> Machine:
         from dpfda.estimators.machine_online import prepared
 
-        recorded = "nothing was recorded: no ledger was given" if self.ledger is None else "charged before reading"
-        bound = self._facts().get("bound")
-        return prepared(plan, records, unit=unit.name, bound=bound, dataset=self.dataset, recorded=recorded)
-
-    def _charge(self, machine: Machine) -> None:
-        if self.ledger is not None:
-            self.ledger.charge(Charge(self.dataset, f"{machine.facts.what}, gp", machine.plan.spends))
+        return prepared(plan, records, unit=unit.name, bound=self._facts().get("bound"), dataset=self.dataset)
 
     def _released(self, plan: MachinePlan, records: Curves, unit: Unit, n: int | None) -> MachineRelease:
         domain, facts = plan.request.domain, self._facts()
@@ -153,7 +148,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             records,
             public,
             dataset=self.dataset,
-            ledger=self.ledger,
+            ledger=self._payer(),
             randomness=self.randomness,
             reading=Reading(batch_rows=self.batch_rows),
             chosen=(

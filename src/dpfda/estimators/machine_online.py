@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from dpfda.arrays import Integers
+from dpfda.curator import Payment, request_hash
 from dpfda.errors import ReleaseFailed
-from dpfda.estimators.held import Claim
+from dpfda.estimators.held import paid_facts
 from dpfda.machines.exact import minimise_exactly
 from dpfda.mechanisms import Randomness
 from dpfda.online import Facts, OnlineLaw, Oracle, Sections, Store, calibrated, check_store, open_online, weight_step
 from dpfda.planner.exact_machines import MOST_RECORDS, ExactPlan
-from dpfda.privacy import REPLACE
+from dpfda.privacy import REPLACE, Charge, Unit
 from dpfda.records import Curves
 from dpfda.releases.machine import into
 from dpfda.summaries.machine import MISSING
@@ -32,6 +33,20 @@ class Machine:
     bound: float | None
     facts: Facts
     law: OnlineLaw
+
+    @property
+    def price(self) -> Charge:
+        """What a ledger is asked for."""
+        what, facts = f"{self.facts.what}, gp", self.facts
+        request = request_hash(what, facts, self.law.describe(), self.plan.request, self.bound)
+        return Charge(
+            facts.dataset,
+            what,
+            self.plan.spends,
+            (self.law.profile,),
+            Unit(facts.unit, facts.neighbours),
+            request=request,
+        )
 
     def solved(self) -> Sections:
         """The private function: here records are read."""
@@ -50,7 +65,7 @@ class HeldMachine:
     law: OnlineLaw
     facts: Facts
     randomness: Randomness | None
-    claim: Claim = field(default_factory=Claim)
+    payment: Payment
     oracle: Oracle | None = None
 
     def open(self, store: str | Path | Store | None) -> Oracle:
@@ -59,14 +74,13 @@ class HeldMachine:
             return self.oracle
         check_store(store, self.law, self.facts, randomness=self.randomness)  # refuses a store of another release
         # Before anything is bound: whatever interrupts the rest, nobody can come back for another noise.
-        self.claim.take()
-        self.oracle = open_online(self.sections, self.law, store, facts=self.facts, randomness=self.randomness)
+        self.payment.hand_over()
+        facts = paid_facts(self.facts, self.payment)
+        self.oracle = open_online(self.sections, self.law, store, facts=facts, randomness=self.randomness)
         return self.oracle
 
 
-def prepared(
-    plan: ExactPlan, records: Curves, *, unit: str, bound: float | None, dataset: str, recorded: str
-) -> Machine:
+def prepared(plan: ExactPlan, records: Curves, *, unit: str, bound: float | None, dataset: str) -> Machine:
     """A machine that is neither charged nor solved yet."""
     facts = Facts(
         what=f"kernel {plan.request.task}",
@@ -82,7 +96,6 @@ def prepared(
         ),
         chosen=plan.reasons,
         missing=MISSING,
-        recorded=recorded,
     )
     law = calibrated(
         plan.request.known_kernel,

@@ -8,11 +8,13 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
-from dpfda.curator import with_choice
+from dpfda.curator import described, with_choice
 from dpfda.mechanisms import Randomness, SystemRandomness
 from dpfda.online.law import NUGGET, OnlineLaw
 from dpfda.online.noise import STEPS
+from dpfda.privacy import RangeProfile
 from dpfda.releases import NOT_PRIVATE, Certificate
+from dpfda.releases.entry import NOTHING, Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,8 @@ class Facts:
     because: str  # why one unit moves the function by so much at most
     chosen: tuple[tuple[str, str], ...] = ()
     missing: str = "points outside the domain are moved to its edge, unreadable ones to its middle"
-    recorded: str = "nothing was recorded: no ledger was given"
+    recorded: str = NOTHING
+    entry: Entry | None = None  # of the ledger
     warnings: tuple[str, ...] = ()
     before: float = 0.0  # epsilon of a private choice that the function rests on
     columns: str = ""  # which columns the records were read from, where they have names
@@ -95,6 +98,9 @@ def card(law: OnlineLaw, facts: Facts, randomness: Randomness) -> OnlineCard:
         missing=facts.missing,
         randomness="system, exact normal numbers" if private else NOT_PRIVATE,
         recorded=facts.recorded,
+        entry=facts.entry,
+        losses=described((law.profile, *((RangeProfile(facts.before),) if facts.before else ()))),
+        noise_scale=float(STEPS),
         software=_software(),
         warnings=(*facts.warnings, *stamps),
         moves=f"moves the function by at most {law.sensitivity:.4g} in the norm of the kernel's space",

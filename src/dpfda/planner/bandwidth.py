@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -93,10 +94,7 @@ class Quartiles(Selection):
         return max(float(middles[other] - middles[one]), float(self.edges[one + 1] - self.edges[one]) / 2)
 
 
-class Chooser(Protocol):
-    """Who may make a charged private choice: a curator."""
-
-    def choose(self, selection: Selection, *, budget: Budget, paid: bool = False) -> tuple[int, ChoiceCard]: ...
+Choose = Callable[[Selection, Budget], tuple[int, ChoiceCard]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +113,8 @@ class BandwidthChoice:
         return f"{told}: Scott's rule of a private interquartile range, for epsilon = {self.epsilon:g} of its own"
 
 
-def private_bandwidth(
-    curator: Chooser, cells: Cells, n: int, *, epsilon: float, counted: bool, paid: bool = False
-) -> BandwidthChoice:
-    """Hall et al., 4.1.2: a bandwidth for each side by a private interquartile range, charged to the ledger.
+def private_bandwidth(choose: Choose, cells: Cells, n: int, *, epsilon: float, counted: bool) -> BandwidthChoice:
+    """Hall et al., 4.1.2: a bandwidth for each side by a private interquartile range.
 
     Pure epsilon in equal parts for the sides, on top of what the density costs; the number of units is public. No width
     is below a 200th of its side.
@@ -127,7 +123,7 @@ def private_bandwidth(
     ranges, cards = [], []
     for axis in range(len(cells.shape)):
         selection = Quartiles(cells, axis, counted)
-        index, card = curator.choose(selection, budget=share, paid=paid)
+        index, card = choose(selection, share)
         ranges.append(selection.range_of(index))
         cards.append(card)
     # What came out may be narrower than any kernel estimate can be: that is mended afterwards, free.

@@ -2,7 +2,7 @@
 
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.calibration import calibrate
-from dpfda.privacy.ledger import AnyLedger, Charge, Receipt, SessionLedger
+from dpfda.privacy.ledger import AnyLedger, Charge, OwnSpend, Receipt, SessionLedger
 from dpfda.privacy.noise import Noise
 from dpfda.privacy.profiles import GaussianProfile, Profile, PureProfile, RangeProfile
 from dpfda.privacy.unit import ADD_REMOVE, RELATIONS, REPLACE, Unit
@@ -16,6 +16,7 @@ __all__ = [
     "Charge",
     "GaussianProfile",
     "Noise",
+    "OwnSpend",
     "Profile",
     "PureProfile",
     "RangeProfile",

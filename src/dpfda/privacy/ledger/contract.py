@@ -41,6 +41,7 @@ class Receipt:
     spent: Budget | None  # of the data set up to here, at its own delta; None where nobody composes
     cap: Budget | None
     output: bytes | None = None  # what an earlier call under the same key stored
+    recorded: bool = True  # False where an estimator only counts for itself
 
 
 class AnyLedger(Protocol):

@@ -1,0 +1,166 @@
+"""Come here for how a release card is filled in: everything on it is public, or was paid for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpfda.arrays import Array
+from dpfda.mechanisms import Randomness, SystemRandomness
+from dpfda.privacy import Budget, Profile, RangeProfile, Receipt
+from dpfda.releases import NOT_PRIVATE, Certificate
+from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.entry import NOTHING, Entry
+from dpfda.summaries import Decoded, Public
+from dpfda.summaries.selection import Selection
+
+if TYPE_CHECKING:
+    from dpfda.curator.order import Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """What a card says that belongs neither to the release nor to its noise."""
+
+    public: Public
+    dataset: str
+    unit_was_assumed: bool
+    chosen: tuple[tuple[str, str], ...]
+    unknown: str  # what becomes of rows of nobody
+    before: float  # epsilon of a private choice that the release rests on
+    randomness: Randomness
+
+    def of_release(self, terms: Terms, decoded: Decoded, receipt: Receipt | None) -> Certificate:
+        """The card of a release."""
+        public, basis, law, sensitivity = self.public, terms.basis, decoded.noise, terms.sensitivity
+        # What a mechanism that is not exact has to say for itself, whichever door it came through.
+        stamp = tuple(filter(None, (getattr(terms.mechanism, "warning", ""),)))
+        known = public.n if public.n is not None else public.planned
+        units = float(known) if decoded.count is None else decoded.count.value
+        return Certificate(
+            what=terms.summary.name,
+            dataset=self.dataset,
+            domain=basis.domain.sides,
+            unit=public.unit.name,
+            unit_was_assumed=self.unit_was_assumed and not terms.summary.units_are_stated,
+            neighbours=public.unit.neighbours,
+            n=units,
+            n_is_noisy=decoded.count is not None,
+            n_is_planned=public.n is None and decoded.count is None,
+            bound=public.lattice.bound,
+            centre=_name_of(public.centre),
+            epsilon=terms.budget.epsilon + self.before,
+            delta=terms.budget.delta,
+            rho=terms.profile.rho + self.before**2 / 8,
+            mechanism=terms.name,
+            noise=law.text,
+            noise_rms=terms.summary.noise_rms(decoded, basis),
+            scale=float(np.sqrt(law.variances.max())),
+            lattice_step=terms.summary.lattice_step(public),
+            sensitivity=sensitivity.value,
+            sensitivity_norm=type(sensitivity.norm).__name__,
+            sensitivity_because=sensitivity.because,
+            moves=terms.summary.moves(public, units),
+            power=terms.summary.power,
+            attacker_power=with_choice(terms.profile.power(0.05), self.before),
+            basis=str(basis.describe()["family"]),
+            size=basis.size,
+            chosen=self.chosen,
+            missing=terms.summary.missing + self.unknown,
+            randomness="system, exact integer samplers" if is_private(self.randomness) else NOT_PRIVATE,
+            recorded=recorded(receipt),
+            entry=entry_of(receipt),
+            software=_software(),
+            warnings=(*stamp, *self._warnings(terms.budget)),
+            nominal=bool(stamp),
+            shrunk_by=_shrunk_by(terms),
+            bounded=terms.summary.bounded,
+            losses=described(terms.losses),
+            noise_scale=terms.scale,
+        )
+
+    def of_choice(
+        self, selection: Selection, budget: Budget, profile: RangeProfile, candidates: int, receipt: Receipt | None
+    ) -> ChoiceCard:
+        """The card of a choice among candidates."""
+        assert self.public.n is not None
+        return ChoiceCard(
+            what=selection.name,
+            dataset=self.dataset,
+            unit=self.public.unit.name,
+            unit_was_assumed=self.unit_was_assumed,
+            n=self.public.n,
+            candidates=candidates,
+            epsilon=budget.epsilon,
+            rho=profile.rho,
+            attacker_power=profile.power(0.05),
+            chosen=self.chosen,
+            randomness="system, exact sampler" if is_private(self.randomness) else NOT_PRIVATE,
+            recorded=recorded(receipt),
+            entry=entry_of(receipt),
+            software=_software(),
+            warnings=self._warnings(budget),
+            losses=described((profile,)),
+            sensitivity=selection.spread,
+            noise_scale=selection.spread / profile.epsilon,
+        )
+
+    def _warnings(self, budget: Budget) -> tuple[str, ...]:
+        stamps = () if is_private(self.randomness) else (NOT_PRIVATE,)
+        return (*stamps, *budget.warnings(self.public.planned))
+
+
+def recorded(receipt: Receipt | None) -> str:
+    """For the card, in words: where the charge stands, or that nobody has it."""
+    if receipt is None or not receipt.recorded:
+        more = ""
+        if receipt is not None and receipt.spent is not None and receipt.number > 1:
+            more = f"; {receipt.number} fits of this estimator add up to {receipt.spent}"
+        return NOTHING + more
+    return Entry.of(receipt).text
+
+
+def entry_of(receipt: Receipt | None) -> Entry | None:
+    """For the card, as data: the entry of the ledger."""
+    return None if receipt is None or not receipt.recorded else Entry.of(receipt)
+
+
+def described(losses: tuple[Profile, ...]) -> tuple[dict[str, Any], ...]:
+    """Privacy curves as data, for the card."""
+    return tuple(loss.describe() for loss in losses)
+
+
+def with_choice(power: float, epsilon: float) -> float:
+    """What an attacker may detect of a release and of a choice for pure epsilon that was made before.
+
+    Under either data set the chance of a choice differs by at most the factor `e^epsilon`, and the power of the rest is
+    concave in its false alarms: the average over choices is at most that factor times the power at the average.
+    """
+    return min(1.0, math.exp(epsilon) * power)
+
+
+def is_private(randomness: Randomness) -> bool:
+    # By what it is, not by what it says of itself.
+    return type(randomness) is SystemRandomness
+
+
+def _shrunk_by(terms: Terms) -> str:
+    """What made the mean smaller before the noise, in words; empty for a summary and a mechanism that say nothing."""
+    return " and ".join(filter(None, (getattr(part, "shrinks", "") for part in (terms.summary, terms.mechanism))))
+
+
+@cache
+def _software() -> tuple[tuple[str, str], ...]:
+    """Versions for the card; looking them up takes longer than a small release."""
+    return tuple((name, version(name)) for name in ("dpfda", "opendp", "numpy"))
+
+
+def _name_of(centre: Array) -> str:
+    if not centre.any():
+        return "zero"
+    return f"the constant {centre[0]:g}" if (centre == centre[0]).all() else "a public curve"

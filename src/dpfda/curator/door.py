@@ -1,0 +1,168 @@
+"""Come here for the curator: it holds private curves, and hands out releases of them and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dpfda.arrays import Integers
+from dpfda.bases import Basis
+from dpfda.curator.card import Paper
+from dpfda.curator.order import Order, Terms, least_noise
+from dpfda.curator.payment import Payment, Tape
+from dpfda.curator.request import request_hash
+from dpfda.errors import DataError, UsageError
+from dpfda.mechanisms import Mechanism, Randomness, SystemRandomness
+from dpfda.mechanisms.choice import choose, rate_of
+from dpfda.privacy import AnyLedger, Budget, Charge, Profile, RangeProfile, Receipt
+from dpfda.privacy.profiles import StatedProfile
+from dpfda.records import MOST_UNITS, Curves
+from dpfda.records.reading import Reading
+from dpfda.releases.choices import ChoiceCard
+from dpfda.summaries import Public, Summary
+from dpfda.summaries.selection import Selection
+
+
+@dataclass(frozen=True, eq=False)
+class Curator:
+    """Holds private curves and the public facts about them; the only thing it hands out is releases."""
+
+    curves: Curves
+    public: Public
+    dataset: str
+    ledger: AnyLedger | None = None
+    randomness: Randomness | None = None  # None: the operating system's
+    reading: Reading = field(default_factory=Reading)
+    chosen: tuple[tuple[str, str], ...] = ()  # how each public parameter came about, for the card
+    before: float = 0.0  # epsilon of a private choice that releases rest on: charged with them, and on their card
+
+    def __post_init__(self) -> None:
+        if self.randomness is not None and not isinstance(getattr(self.randomness, "private", None), bool):
+            raise UsageError(
+                f"randomness must be None or a source such as dpfda.mechanisms.SeededRandomness(1), got "
+                f"{self.randomness!r}. Seeds make a release not private."
+            )
+        if self.public.width != self.curves.source.width:
+            raise UsageError(
+                f"The public grid has {len(self.public.grid)} points and a curve "
+                f"{self.curves.source.width - self.public.covariates} values: they must agree."
+            )
+
+    def release(self, summary: Summary, **wishes: Any) -> Any:
+        """A private summary, with the wishes of `order`: checked, charged, then read, drawn and kept."""
+        return self.order(summary, **wishes).release()
+
+    def order(
+        self,
+        summary: Summary,
+        *,
+        basis: Basis,
+        mechanism: Mechanism,
+        budget: Budget,
+        smoothing: str = "auto",
+        least_scale: float = 0.0,
+        name: str | None = None,
+    ) -> Order:
+        """A release that is neither charged nor drawn yet; whatever can be refused is refused here.
+
+        `least_scale` asks for more noise than the budget needs, in lattice steps; it can never ask for less. `name` is
+        what the card calls the mechanism.
+        """
+        self._check_size("release")
+        size = summary.size(self.public, basis)
+        sensitivity, scale = least_noise(summary.bounds(self.public, basis), mechanism, budget, size)
+        scale = max(scale, least_scale)
+        noise = mechanism.noise(scale, size)
+        profile = mechanism.profile(sensitivity, scale, size=size)
+        # Of a curve that cannot be written down only the guarantee is known.
+        known = profile if hasattr(profile, "describe") else StatedProfile(budget.epsilon, budget.delta)
+        losses = (known, *((RangeProfile(self.before),) if self.before else ()))
+        terms = Terms(summary, basis, mechanism, name or mechanism.name, budget, sensitivity, profile, scale, losses)
+        paper = self.paper
+
+        def finish(noisy: Integers, receipt: Receipt | None) -> Any:
+            decoded = summary.decode(noisy, noise, self.public, basis)
+            card = paper.of_release(terms, decoded, receipt)
+            return summary.publish(decoded, self.public, basis, card, smoothing=smoothing)
+
+        # The whole way once, on an empty curve and on noise alone: a wrong name, a missing library or a basis that
+        # cannot be written on a card fails here, before the charge.
+        summary.encode(self.public, basis)(np.full((1, self.public.width), np.nan))
+        finish(mechanism.draw(np.zeros(size, dtype=np.int64), scale, randomness=SystemRandomness()), None)
+        price = self.price(
+            f"{summary.name}, {terms.name}",
+            Budget(budget.epsilon + self.before, budget.delta),
+            losses,
+            (summary, basis.describe(), terms.name, budget, sensitivity.value, scale, smoothing),
+        )
+        return Order(
+            self.curves, self.public, self.reading, terms, price, lambda: self.pay(price), paper.randomness, finish
+        )
+
+    def price(self, what: str, budget: Budget, losses: tuple[Profile, ...], ordered: object) -> Charge:
+        """What a ledger is asked for; `ordered` is all that is public about the request beyond the public facts."""
+        request = request_hash(self.dataset, what, budget, self.public, self.chosen, self.before, ordered)
+        return Charge(self.dataset, what, budget, losses, self.public.unit, request=request)
+
+    def pay(self, price: Charge) -> Payment:
+        """Enter a charge into the ledger, if there is one; from here on nothing is given back."""
+        receipt = None if self.ledger is None else self.ledger.charge(price)
+        return Payment(self.ledger, receipt)
+
+    def choose(
+        self, selection: Selection, *, budget: Budget, tape: Tape | None = None, receipt: Receipt | None = None
+    ) -> tuple[int, ChoiceCard]:
+        """One of finitely many candidates by the exponential mechanism, and its card; checked, charged, then read.
+
+        With a tape it is drawn on that, for it has been charged with a release that rests on it.
+        """
+        if not budget.pure or self.public.n is None:
+            raise UsageError("A choice is made for pure epsilon and a public number of units: delta=0, 'replace-one'.")
+        self._check_size("choice")
+        rate = rate_of(budget.epsilon, selection.spread)
+        # The whole way once, on an empty curve and on no curve at all: what fails, fails before the charge.
+        selection.encode(self.public)(np.full((1, self.public.width), np.nan))
+        nothing = selection.scores(np.zeros(selection.sums, dtype=np.int64), self.public)
+        choose(nothing, rate, randomness=SystemRandomness())
+        profile, paper = RangeProfile(budget.epsilon), self.paper
+
+        def drawn() -> Integers:
+            total = selection.gather(self.curves, self.public, self.reading)
+            return np.array([choose(selection.scores(total, self.public), rate, randomness=paper.randomness)])
+
+        def chosen(tape: Tape, receipt: Receipt | None) -> tuple[int, ChoiceCard]:
+            index = int(tape.take(drawn)[0])
+            return index, paper.of_choice(selection, budget, profile, len(nothing.squares), receipt)
+
+        if tape is not None:
+            return chosen(tape, receipt)
+        payment = self.pay(self.price(selection.name, budget, (profile,), selection))
+        return payment.spend(lambda tape: chosen(tape, payment.receipt))
+
+    def _check_size(self, what: str) -> None:
+        if self.public.n is not None and not 1 <= self.public.n <= MOST_UNITS:
+            raise DataError(f"A {what} needs between 1 and 2^38 {self.public.unit.name}s, got {self.public.n}.")
+
+    @property
+    def paper(self) -> Paper:
+        """What its cards say beyond the release and its noise."""
+        return Paper(
+            public=self.public,
+            dataset=self.dataset,
+            unit_was_assumed=self.curves.unit is None,
+            chosen=self.chosen,
+            unknown=self.unknown,
+            before=self.before,
+            randomness=SystemRandomness() if self.randomness is None else self.randomness,
+        )
+
+    @property
+    def unknown(self) -> str:
+        """For the card: what becomes of rows of nobody."""
+        if self.curves.unit is None:
+            return ""
+        return "; rows that do not say whose they are are left out" + (
+            "" if self.public.n is None else " and count as one empty unit"
+        )

@@ -1,0 +1,81 @@
+"""Come here for a release that is ordered: checked, priced, and drawn once it has been paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dpfda.arrays import Integers
+from dpfda.bases import Basis
+from dpfda.curator.payment import Payment, Tape
+from dpfda.errors import CannotMeetBudget, DpfdaError, UsageError
+from dpfda.mechanisms import Mechanism, Randomness
+from dpfda.norms import Sensitivity
+from dpfda.privacy import Budget, Charge, Profile, Receipt, calibrate
+from dpfda.records import Curves
+from dpfda.records.reading import Reading
+from dpfda.summaries import Public, Summary
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What is released, how, and at what price."""
+
+    summary: Summary
+    basis: Basis
+    mechanism: Mechanism
+    name: str  # of the mechanism, as the card shows it
+    budget: Budget
+    sensitivity: Sensitivity
+    profile: Profile
+    scale: float  # of the noise, in lattice steps
+    losses: tuple[Profile, ...]  # what it costs: its own curve, and that of a choice that it rests on
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """A release that can be paid for, and drawn on the tape of that payment."""
+
+    curves: Curves
+    public: Public
+    reading: Reading
+    terms: Terms
+    price: Charge
+    pay: Callable[[], Payment]
+    randomness: Randomness
+    finish: Callable[[Integers, Receipt | None], Any]
+
+    def release(self) -> Any:
+        """Charged, drawn, kept, and only then handed out."""
+        payment = self.pay()
+        return payment.spend(lambda tape: self.draw(tape, payment.receipt))
+
+    def draw(self, tape: Tape, receipt: Receipt | None, gathered: Integers | None = None) -> Any:
+        """The release; here records are read, unless it is on the tape, or what they add up to is at hand already."""
+        return self.finish(tape.take(lambda: self._noisy(gathered)), receipt)
+
+    def _noisy(self, gathered: Integers | None) -> Integers:
+        terms = self.terms
+        if gathered is None:
+            gathered = terms.summary.gather(self.curves, self.public, terms.basis, self.reading)
+        return terms.mechanism.draw(gathered, terms.scale, randomness=self.randomness)
+
+
+def least_noise(
+    bounds: tuple[Sensitivity, ...], mechanism: Mechanism, budget: Budget, size: int
+) -> tuple[Sensitivity, float]:
+    """The bound under which this mechanism needs the smallest scale, and that scale."""
+    found: list[tuple[float, Sensitivity]] = []
+    problem: DpfdaError | None = None
+    for bound in bounds:
+        try:
+            found.append((calibrate(mechanism, bound, budget, size=size), bound.to(mechanism.norm, size)))
+        except CannotMeetBudget:
+            raise
+        except UsageError as error:
+            problem = error
+    if not found:
+        raise problem if problem is not None else UsageError("The summary states no sensitivity at all.")
+    scale, sensitivity = min(found, key=lambda pair: pair[0])
+    return sensitivity, scale

@@ -1,0 +1,131 @@
+"""Come here for one charge and all that is drawn on it: kept before it is handed out, and the same ever after."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, TypeVar
+
+import numpy as np
+
+from dpfda.arrays import Integers
+from dpfda.errors import ReleaseFailed, UsageError
+from dpfda.privacy import AnyLedger, Receipt
+
+T = TypeVar("T")
+STORE = b"answers point by point, kept in a store"  # the output of a charge whose noise is drawn as it is asked for
+GIVEN = (
+    "This fit was given out already, and one charge pays for one noise: another version of the same function would be "
+    "a second release. To go on with a store, open it with the points, est.open(store, points), which is free; to get "
+    "a new release, fit again, which is charged."
+)
+
+
+@dataclass(eq=False)
+class Tape:
+    """What was drawn on one charge, in order: it records what is drawn, or plays what an earlier call has stored."""
+
+    played: list[Integers] | None = None
+    drawn: list[Integers] = field(default_factory=list)
+
+    def take(self, draw: Callable[[], Integers]) -> Integers:
+        """The next vector of integers; it is drawn only if nothing was stored."""
+        if self.played is not None:
+            if not self.played:
+                raise ReleaseFailed  # a charge that was given out half, by a process that is gone
+            return self.played.pop(0)
+        self.drawn.append(np.asarray(draw(), dtype=np.int64))
+        return self.drawn[-1]
+
+    def to_bytes(self) -> bytes:
+        """Lengths and integers, compressed: high bytes of integers are mostly alike, so equal places stand together."""
+        sizes = np.array([len(self.drawn), *map(len, self.drawn)], dtype="<i8")
+        integers = np.concatenate([sizes, *self.drawn]).astype("<i8")
+        return zlib.compress(integers.view(np.uint8).reshape(-1, 8).T.tobytes(), 9)
+
+    @staticmethod
+    def of(stored: bytes) -> Tape:
+        """The tape that `to_bytes` wrote."""
+        if stored == STORE:
+            raise UsageError(GIVEN)
+        try:
+            columns = np.frombuffer(zlib.decompress(stored), dtype=np.uint8).reshape(8, -1)
+            integers = np.ascontiguousarray(columns.T).view("<i8")[:, 0].astype(np.int64)
+            count = int(integers[0])
+            ends = np.cumsum(integers[1 : 1 + count])[:-1]
+            return Tape(np.split(integers[1 + count :], ends)[:count])
+        except (zlib.error, ValueError, IndexError):
+            # Nothing that was drawn here, or of a version that is to come.
+            raise UsageError("What the ledger keeps under this key is no such release. Take a new key.") from None
+
+
+@dataclass(eq=False)
+class Payment:
+    """A charge that was entered; what it pays for is drawn once, by one thread of the process that paid."""
+
+    ledger: AnyLedger | None
+    receipt: Receipt | None
+    _lock: Any = field(default_factory=Lock, init=False, repr=False)
+    _process: int = field(default_factory=os.getpid, init=False, repr=False)
+
+    def spend(self, body: Callable[[Tape], T]) -> T:
+        """What `body` makes of all that it draws; stored before it is handed out, and played where it was before.
+
+        Whatever goes wrong in it is one constant error: the charge stays, and its key gives nothing ever again.
+        """
+        self.claim()
+        stored = None if self.receipt is None else self.receipt.output
+        if stored is not None:
+            return body(Tape.of(stored))
+        tape = Tape()
+        made = self.attempt(lambda: body(tape))
+        kept = self._keep(tape.to_bytes())
+        # Another process under the same key may have been first: then its noise is the one that is handed out.
+        return made if kept is None else body(Tape.of(kept))
+
+    def attempt(self, read: Callable[[], T]) -> T:
+        """What comes of reading records; if anything at all goes wrong, the charge is burnt and the error constant."""
+        made = _attempt(read)
+        if made is None:
+            if self.ledger is not None and self.receipt is not None:
+                self.ledger.burn(self.receipt)
+            # Raised out here, with one constant text: a chained exception would carry private values in its frames.
+            raise ReleaseFailed
+        return made[0]
+
+    def _keep(self, drawn: bytes) -> bytes | None:
+        """Store what was drawn; what stands instead of it, if anything does."""
+        if self.ledger is None or self.receipt is None:
+            return None
+        kept = self.ledger.store(self.receipt, drawn)
+        return None if kept == drawn else kept
+
+    def hand_over(self) -> None:
+        """Note that the noise is drawn point by point into a store from here on, and nowhere else."""
+        self.claim()
+        if self.given or self._keep(STORE) is not None:
+            raise UsageError(GIVEN)
+
+    @property
+    def given(self) -> bool:
+        """Whether something was drawn on this charge before, perhaps by another process."""
+        return self.receipt is not None and self.receipt.output is not None
+
+    def claim(self) -> None:
+        """Refuse whoever comes second, from whichever thread, and processes that were forked after the charge."""
+        if self._process != os.getpid() or not self._lock.acquire(blocking=False):
+            raise UsageError(GIVEN)
+
+    def __getstate__(self) -> object:
+        raise TypeError("What was paid for and not yet drawn cannot be copied or pickled: it would be given out twice.")
+
+
+def _attempt(read: Callable[[], T]) -> tuple[T] | None:
+    """What comes of it, in brackets; None if anything at all goes wrong."""
+    try:
+        return (read(),)
+    except Exception:
+        return None
