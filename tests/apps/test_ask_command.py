@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import dpfda
+from dpfda.apps.budget_words import unrecorded
 
 Run = Callable[..., Any]
 USAGE, PRIVACY, DATA = 2, 3, 5
@@ -41,7 +42,8 @@ def test_the_same_point_has_the_same_answer_and_the_card_comes_with_the_store(ru
     assert first.out.splitlines()[0] == "x\tvalue"
     with dpfda.open_store(tmp_path / "oracle.db") as oracle:
         card, kept = oracle.certificate, oracle([20.0, 40.0])
-    assert sorted(first.err.split("\n")) == sorted(f"{card.text()}\n\n".split("\n"))  # a store keeps no order
+    told = f"{card.text()}\n\n\n{unrecorded('people')}\n"
+    assert sorted(first.err.split("\n")) == sorted(told.split("\n"))  # a store keeps no order
     assert (card.dataset, card.unit, card.n) == ("people", "person", 1000.0)
     np.testing.assert_allclose([float(value) for value in values(first.out).values()], kept, rtol=1e-9)
     again = run("ask", *ASKED, "--at", "40,60,20")
@@ -92,8 +94,8 @@ MISTAKES: dict[str, tuple[tuple[object, ...], int, str]] = {
     "pure": (
         ("--at", "20", "--new", "--delta", 0),
         PRIVACY,
-        "gaussian noise cannot meet (epsilon = 1, delta = 0) at any scale: it needs delta > 0. For delta = 0 use "
-        "--mechanism k-norm or laplace.",
+        "Answers are drawn with Gaussian noise, which needs delta > 0, e.g. --delta 1e-6. For delta = 0 release the "
+        "whole density once, with dpfda release density, and evaluate it wherever you like, free. Nothing was charged.",
     ),
     "more columns than sides": (
         ("--at", "20", "--new", "--points", "deaths"),
@@ -117,7 +119,7 @@ def test_a_store_is_made_once_and_asked_as_it_was_made(run: Run) -> None:
     assert run("ask", *ASKED, "--at", "20", "--new").code == 0
     again = run("ask", *ASKED, "--at", "20", "--new")
     text = "'oracle.db' exists. Leave --new out to ask it again, free, or name another store. Nothing was charged."
-    assert (again.code, again.out, again.err) == (USAGE, "", f"Error: {text}\n")
+    assert (again.code, again.out, again.err) == (DATA, "", f"Error: {text}\n")
     other = run("ask", *ASKED, "--at", "20", "--epsilon", 2)
     assert (other.code, other.out) == (USAGE, "")
     assert other.err.startswith(

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import dpfda
+from dpfda.apps.budget_words import unrecorded
 from dpfda.apps.point_options import CLASSIFIER_LOSSES, OF_MACHINES, REGRESSOR_LOSSES
 from dpfda.releases.machine import MachineRelease
 
@@ -69,7 +70,7 @@ def test_a_release_writes_its_file_and_prints_its_card(kind: str, run: Run, peop
     assert (done.code, done.err) == (0, "")
     made = dpfda.load(tmp_path / f"people-{kind}.json")
     assert (type(made), made.task) == (MachineRelease, kind)
-    assert done.out == f"{made.certificate.text()}\n\nWritten: people-{kind}.json\n"
+    assert done.out == f"{made.certificate.text()}\n\nWritten: people-{kind}.json\n{unrecorded('people')}\n"
     assert (made.certificate.unit, made.certificate.n, made.certificate.dataset) == ("person", 2000.0, "people")
     assert made.certificate.private
     assert run("show", f"people-{kind}.json").out == made.certificate.text() + "\n"

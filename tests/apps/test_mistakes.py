@@ -52,7 +52,8 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
         {"--bound": None},
         USAGE,
         "A mean curve needs a bound known in advance, e.g. --bound 6, or the range of values, e.g. --limits 0,12. "
-        "It may not be read from the data.",
+        "It may not be read from the data. Unknown? Spend a little: dpfda bounds scans.csv --unit ID --values 't*' "
+        "--epsilon 0.1 --candidates LOW,HIGH.",
     ),
     "bound and limits": (
         {"--limits": "0,12"},

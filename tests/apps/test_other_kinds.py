@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import dpfda
+from dpfda.apps.budget_words import unrecorded
 from dpfda.releases.components import ComponentsRelease
 from dpfda.releases.covariance import CovarianceRelease
 from dpfda.releases.regression import RegressionRelease
@@ -39,7 +40,7 @@ def test_a_release_writes_its_file_and_prints_its_card(kind: str, run: Run, pati
     assert (done.code, done.err) == (0, "")
     made = dpfda.load(tmp_path / f"patients-{kind}.json")
     assert type(made) is MADE[kind]
-    assert done.out == f"{made.certificate.text()}\n\nWritten: patients-{kind}.json\n"
+    assert done.out == f"{made.certificate.text()}\n\nWritten: patients-{kind}.json\n{unrecorded('patients')}\n"
     assert (made.certificate.unit, made.certificate.n, made.certificate.dataset) == ("person", 2000.0, "patients")
     assert made.certificate.private
     shown = run("show", f"patients-{kind}.json").out
@@ -290,6 +291,10 @@ def test_a_mistake_in_evaluate_gives_one_line(
     assert (done.code, done.out, done.err) == (2, "", f"Error: {message}\n")
 
 
+BUY = (
+    "Unknown? Spend a little: dpfda bounds patients.csv --unit person --values 't[0-9]*' --epsilon 0.1 --candidates "
+    "LOW,HIGH."
+)
 NEEDS = "needs a bound known in advance, e.g. --bound 6, or the range of values, e.g. --limits 0,12. It may not be read"
 RANGES = (
     "Covariates need public ranges known in advance, e.g. --covariate-limits 18:90,0:1, or else --covariate-bound 3, "
@@ -355,7 +360,7 @@ def regress(**changes: object) -> tuple[object, ...]:
         ({"covariates": "age,treated=0|1", "covariate_limits": None}, 2, RANGES),
         ({"covariates": "age,person"}, 2, BOTH.format("person")),
         ({"values": "t*"}, 2, BOTH.format("treated")),
-        ({"bound": None}, 2, f"A regression of curves {NEEDS} from the data."),
+        ({"bound": None}, 2, f"A regression of curves {NEEDS} from the data. {BUY}"),
     ],
     ids=lambda value: str(value)[:30] if isinstance(value, dict) else "",
 )
@@ -373,8 +378,8 @@ def test_a_mistake_with_covariates_gives_one_line(
 def test_a_missing_bound_is_named(kind: str, what: str, run: Run, patients: Path) -> None:
     budget = ("--epsilon", 1, "--delta", 0)
     done = run("release", kind, patients.name, "--unit", "person", "--values", "t[0-9]*", *budget)
-    assert (done.code, done.out, done.err) == (2, "", f"Error: {what} {NEEDS} from the data.\n")
-    assert run("plan", kind, "--n", 100, *budget).err == done.err
+    assert (done.code, done.out, done.err) == (2, "", f"Error: {what} {NEEDS} from the data. {BUY}\n")
+    assert run("plan", kind, "--n", 100, *budget).err == f"Error: {what} {NEEDS} from the data.\n"
 
 
 @pytest.mark.parametrize("kind", EXTRA)

@@ -10,17 +10,22 @@ import click
 
 import dpfda
 from dpfda.apps.asking import places
+from dpfda.apps.charging import LEDGER, Account, quoted, till_of
 from dpfda.apps.density_commands import about_density
-from dpfda.apps.options import SPENT, kernel_option, options
+from dpfda.apps.options import DATASET, SPENT, kernel_option, options
 from dpfda.apps.point_checks import Counts, check_sides, number_of_units, protected_points
 from dpfda.apps.point_options import DOMAIN, POINT_FILE, UNIT_OR_COUNTS
 from dpfda.apps.point_wishes import DensityWishes, PointSource
-from dpfda.apps.releasing import NOTHING
+from dpfda.apps.releasing import NOTHING, show_dry_run, told_line
 from dpfda.apps.targets import check_targets
 from dpfda.apps.wishes import grouped
-from dpfda.errors import DataError, UsageError
+from dpfda.errors import DataError, PrivacyRefused, UsageError
 from dpfda.releases import Certificate
 
+PURE = (
+    "Answers are drawn with Gaussian noise, which needs delta > 0, e.g. --delta 1e-6. For delta = 0 release the whole "
+    "density once, with dpfda release density, and evaluate it wherever you like, free."
+)
 ASKED = [
     DOMAIN,
     *SPENT,
@@ -46,7 +51,8 @@ ASKED = [
         help="Answer new points over HTTP as well, at this port, until stopped; 0 takes one that is free.",
     ),
     click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at, with --serve."),
-    click.option("--dataset", help="Name of the data set on the card.  [default: the file's name]"),
+    DATASET,
+    *LEDGER,
     click.option("--dry-run", is_flag=True, help="Say what would be done: no values are read, nothing is charged."),
     click.option("--json", "as_json", is_flag=True, help="Print JSON."),
 ]
@@ -54,9 +60,10 @@ ASKED = [
 
 @click.command()
 @options(POINT_FILE, UNIT_OR_COUNTS, ASKED)
-@grouped(PointSource)
+@grouped(PointSource, Account)
 def ask(
     source: PointSource,
+    account: Account,
     *,
     counts: str | None,
     domain: tuple[str, ...],
@@ -71,7 +78,6 @@ def ask(
     port: int | None,
     host: str,
     dataset: str | None,
-    dry_run: bool,
     as_json: bool,
 ) -> None:
     """Ask the private density of the points in FILE at points, one by one, for ever: Hall et al., Section 5.
@@ -96,24 +102,39 @@ def ask(
     """
     if at is None and port is None:
         raise UsageError("Say where to ask, --at 20,40, or --serve 8000 to answer over HTTP." + NOTHING)
+    if delta == 0:
+        raise PrivacyRefused(PURE + NOTHING)
+    if account.ledger is not None and not new:
+        raise UsageError(
+            "--ledger goes with --new: a store was paid for when it was made, and asking it again is free." + NOTHING
+        )
+    till = till_of(account)
     wishes = DensityWishes(
         domain, (), epsilon, delta, "replace-one", "gp", "exact", kernel, bandwidth, None, None, None
     )
-    est = dpfda.DensityFunction(**wishes.parameters(), answers=answers, dataset=dataset or source.file.stem)
+    est = dpfda.DensityFunction(
+        **wishes.parameters(), answers=answers, dataset=dataset or source.file.stem, ledger=till
+    )
     points = protected_points(source, {} if counts is None else {counts: "the counts"})
     many = None if counts is None else Counts(points, counts)
     made = est.plan(number_of_units(est, points, many, "There are no points: a density needs at least one."))
     check_sides(points, made.cells.domain.dimension)
     rows, columns = (None, {}) if at is None else places(made.cells.domain, at)
     _check_store(store, new=new)
-    if dry_run:
-        lines = [made.text(), *(f"  {name:<11} {what}" for name, what in about_density(est, points, counts, wishes))]
-        click.echo(json.dumps(made.to_dict(), indent=1) if as_json else "\n".join(lines))
+
+    def opened() -> Any:
+        return est.open(store, points, counts=None if many is None else many.numbers)
+
+    if account.dry_run:
+        about = about_density(est, points, counts, wishes)
+        show_dry_run(made, about, None if till is None else quoted(opened), as_json=as_json)
         return
-    with est.open(store, points, counts=None if many is None else many.numbers) as oracle:
+    with opened() as oracle:
         if rows is not None:
             columns["value"] = oracle(rows).tolist()
         _print(columns, oracle.certificate, new=new, as_json=as_json)
+        if new and not as_json:
+            click.echo(f"\n{told_line(till, est.dataset)}", err=True)
         if port is not None:
             _answer(oracle, store, host, port)
 
@@ -140,7 +161,7 @@ def _answer(oracle: Any, store: Path, host: str, port: int) -> None:
 def _check_store(store: Path, *, new: bool) -> None:
     """A store is made only when that is said: a mistyped name would be a second release."""
     if new and store.exists():
-        raise UsageError(
+        raise DataError(
             f"{str(store)!r} exists. Leave --new out to ask it again, free, or name another store." + NOTHING
         )
     if not new and not store.is_file():

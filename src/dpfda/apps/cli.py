@@ -12,6 +12,8 @@ import click
 
 import dpfda
 from dpfda.apps.ask_command import ask
+from dpfda.apps.bounds_command import bounds
+from dpfda.apps.check_command import check
 from dpfda.apps.compare_command import compare
 from dpfda.apps.demo import run_demo
 from dpfda.apps.density_commands import plan_density, release_density
@@ -48,7 +50,9 @@ def cli() -> None:
     \b
     Start here:
       dpfda demo
+      dpfda check scans.csv
       dpfda plan mean --n 142 --epsilon 1 --delta 1e-6 --bound 1
+      dpfda bounds scans.csv --unit ID --values 't*' --epsilon 0.1 --candidates 0.01,1000
       dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
       dpfda release covariance scans.csv --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
       dpfda release components scans.csv --k 2 --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1
@@ -89,7 +93,7 @@ for command in (release_density, release_classifier, release_regressor):
     release.add_command(command)
 for command in (plan_density, plan_classifier, plan_regressor):
     plan.add_command(command)
-for command in (ask, compare, evaluate, plan, predict, release, report, reproduce, sample, serve, show):
+for command in (ask, bounds, check, compare, evaluate, plan, predict, release, report, reproduce, sample, serve, show):
     cli.add_command(command)
 
 

@@ -134,6 +134,15 @@ def read_covariates(source: Source, named: Named) -> Any:
     return table
 
 
+def empty_covariates(curves: Any, named: Named) -> Any:
+    """A table of missing covariates, as many as there are rows, where only the charge is asked about."""
+    import numpy as np
+    import pyarrow as pa
+
+    texts, missing = pa.array(np.full(curves.rows, "")), pa.array(np.full(curves.rows, np.nan))
+    return pa.table({name: texts if name in named.levels else missing for name in named.columns})
+
+
 def _read(source: Source, named: Named) -> Any:
     import numpy as np
     import pyarrow as pa

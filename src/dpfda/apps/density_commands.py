@@ -47,9 +47,12 @@ def release_density(source: PointSource, wishes: DensityWishes, output: Output, 
     check_sides(points, made.cells.domain.dimension)
     check_drawn(made.cells.domain.dimension, output, what="densities")
     about = about_density(est, points, counts, wishes)
-    if ready(est, made, about, source.file, output, kind="density", hidden=hidden_in(made)):
-        numbers = None if many is None else many.numbers
-        write(est.fit(points, counts=numbers).release_, source.file, output, kind="density")
+
+    def fitted() -> Any:
+        return est.fit(points, counts=None if many is None else many.numbers)
+
+    if ready(est, made, about, source.file, output, kind="density", hidden=hidden_in(made), charged=fitted):
+        write(est, fitted().release_, source.file, output, kind="density")
 
 
 @click.command("density")
@@ -87,10 +90,6 @@ def about_density(
 
 
 def hidden_in(made: Any) -> str:
-    """Why nothing could be seen of a density, or nothing.
-
-    A smooth function of mean square one averages to at most about the root of two over people; noise beyond that in
-    every leading coordinate leaves nothing to see, however it is smoothed.
-    """
-    leading = float(made.noise.variances[:2].min())
-    return "the noise would be larger than any density could be" if leading > 2 and made.basis.orthonormal else ""
+    """Why nothing could be seen of a density, or nothing: an error beyond what guessing a uniform one makes."""
+    share = made.error * made.volume
+    return f"the error would be {share:.0%} of a uniform density" if share > 1 else ""

@@ -144,8 +144,20 @@ def _release_machine(
     n = number_of_units(est, points, None, "There are no records: a machine needs at least one.")
     made = est.plan(n, dimension=columns)
     about = (("protects", f"one {points.unit or 'row'}, {est.neighbours}"), ("points", points.columns))
-    if ready(est, made, about, source.file, output, kind=kind, hidden=drowned_in(made)):
-        write(est.fit(points, targets()).release_, source.file, output, kind=kind)
+
+    def charged() -> object:
+        return est.fit(points, empty_targets(est, points.rows))
+
+    if ready(est, made, about, source.file, output, kind=kind, hidden=drowned_in(made), charged=charged):
+        write(est, est.fit(points, targets()).release_, source.file, output, kind=kind)
+
+
+def empty_targets(est: Any, rows: int) -> Any:
+    """A label or response for each row that says nothing, where only the charge is asked about."""
+    import numpy as np
+
+    classes = getattr(est, "classes", None)
+    return np.zeros(rows) if classes is None else np.full(rows, classes[0])
 
 
 def drowned_in(made: Any) -> str:

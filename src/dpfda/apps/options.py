@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from dpfda.apps.charging import LEDGER
 from dpfda.apps.wishes import KERNELS
 
 # Written out, since looking them up would load the numeric libraries for --help; a test compares them.
@@ -165,6 +166,11 @@ COMPONENTS = [
 REGRESSION = [*STATED, mechanism_option(OF_REGRESSION), basis_option(ORTHONORMAL), PARTS]
 
 
+DATASET = click.option(
+    "--dataset", help="Name of the data set, on the card and in the ledger.  [default: the file's name]"
+)
+
+
 def output_options(kind: str) -> list[Any]:
     """The options that say how a release is made and where it goes; its name ends in its kind."""
     smoothing = click.option(
@@ -184,7 +190,8 @@ def output_options(kind: str) -> list[Any]:
             help="Public guess of the number of units, for add-or-remove-one.",
         ),
         *([smoothing] if kind in SMOOTHED else []),
-        click.option("--dataset", help="Name of the data set on the card.  [default: the file's name]"),
+        DATASET,
+        *LEDGER,
         click.option(
             "--out",
             type=click.Path(path_type=Path),
@@ -195,7 +202,7 @@ def output_options(kind: str) -> list[Any]:
         ),
         click.option("--overwrite", is_flag=True, help="Replace files that exist."),
         click.option("--dry-run", is_flag=True, help="Say what would be done: no values are read, nothing is charged."),
-        click.option("--force", is_flag=True, help=f"Go on although the noise is larger than {HIDDEN.get(kind)}."),
+        click.option("--force", is_flag=True, help=f"Go on although the {HIDDEN.get(kind)}."),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         *([workers] if kind in SMOOTHED else []),
     ]
@@ -208,10 +215,10 @@ SMOOTHED = {
     "regression": "coefficients are",
     "density": "density is",
 }
-HIDDEN = dict.fromkeys(("mean", "covariance", "components", "regression"), "the bound") | {
-    "density": "any density could be",
-    "classifier": "the margin",
-    "regressor": "the bound on responses",
+HIDDEN = dict.fromkeys(("mean", "covariance", "components", "regression"), "noise is larger than the bound") | {
+    "density": "error is larger than a uniform density",
+    "classifier": "noise is larger than the margin",
+    "regressor": "noise is larger than the bound on responses",
 }
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import suppress
 from pathlib import Path
 from textwrap import fill
+from typing import Any
 
 import click
 
 import dpfda
 from dpfda.apps.targets import check_targets, same_file, write_text
 from dpfda.errors import UsageError
+
+DATABASE = b"SQLite format 3\x00"
 
 
 @click.command()
@@ -28,7 +32,7 @@ def show(file: Path, as_json: bool) -> None:
     """
     from dpfda.apps.evaluation import told_of
 
-    result = dpfda.load(file)
+    result = loaded(file)
     card = result.certificate
     facts, text = told_of(result)
     if as_json:
@@ -100,7 +104,7 @@ def evaluate(
     from dpfda.apps.asking import Asked
     from dpfda.apps.evaluation import facts_of, notes_of, table_of
 
-    result, asked = dpfda.load(file), Asked(at or "", derivative, level, covariates, cdf, quantiles)
+    result, asked = loaded(file), Asked(at or "", derivative, level, covariates, cdf, quantiles)
     table = table_of(result, asked)
     for note in notes_of(result, asked, table):
         click.echo(f"Note: {note}", err=True)
@@ -112,6 +116,17 @@ def evaluate(
     click.echo("\t".join(table))
     for row in zip(*table.values(), strict=True):
         click.echo("\t".join(cell if isinstance(cell, str) else f"{cell:.10g}" for cell in row))
+
+
+def loaded(file: Path) -> Any:
+    """The release in a file; what is kept for other commands says for which."""
+    with suppress(OSError), file.open("rb") as stream:
+        if stream.read(len(DATABASE)) == DATABASE:
+            raise UsageError(
+                f"{file.name!r} is a database, not a release: a store of answers is asked by `dpfda ask FILE ... "
+                f"--store {file.name} --at 0.5`, a ledger is shown by `dpfda budget show sqlite:///{file.name}`."
+            )
+    return dpfda.load(file)
 
 
 def _finite(cell: float | str) -> float | str | None:
@@ -134,7 +149,7 @@ def report(file: Path, out: Path | None, level: float, overwrite: bool, as_json:
     """
     from dpfda.apps.report import page
 
-    result = dpfda.load(file)
+    result = loaded(file)
     target = out or Path(f"{file.stem}.html")
     if same_file(file, target):
         raise UsageError("The release and the page must be different files. Name another with --out.")

@@ -8,7 +8,16 @@ from typing import Any
 import click
 
 import dpfda
-from dpfda.apps.covariates import LIMITS, NAMES, RIDGE, check_columns, limits_of, names_of, read_covariates
+from dpfda.apps.covariates import (
+    LIMITS,
+    NAMES,
+    RIDGE,
+    check_columns,
+    empty_covariates,
+    limits_of,
+    names_of,
+    read_covariates,
+)
 from dpfda.apps.options import CENTRE, COMPONENTS, COVARIANCE, FILE, MEAN, REGRESSION, options, output_options
 from dpfda.apps.releasing import check_row, output_parameters, ready, write
 from dpfda.apps.wishes import Output, Process, Source, Wishes, check_bound, grouped
@@ -48,7 +57,7 @@ def release_mean(source: Source, wishes: Wishes, process: Process, output: Outpu
           --epsilon 1 --delta 0 --limits 60,210 --out growth.json --plot growth.png
       dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1 --dry-run
     """
-    check_bound(wishes.bound, wishes.limits)
+    check_bound(wishes.bound, wishes.limits, source=source)
     parameters = _parameters(source, wishes, output) | process.parameters()
     _release(dpfda.MeanFunction(**parameters, calibration=calibration), source, output, kind="mean")
 
@@ -71,9 +80,9 @@ def release_covariance(
       dpfda release covariance scans.csv --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1 \\
           --centre scans-mean.json --mean centre
     """
-    check_bound(wishes.bound, wishes.limits, what="A covariance function")
+    check_bound(wishes.bound, wishes.limits, what="A covariance function", source=source)
     parameters = _parameters(source, wishes, output) | process.parameters()
-    est = dpfda.CovarianceFunction(**parameters, mean=mean, centre=_centre(centre))
+    est = dpfda.CovarianceFunction(**parameters, mean=mean, centre=centre_of(centre))
     with said_of_moments():
         _release(est, source, output, kind="covariance")
 
@@ -103,7 +112,7 @@ def release_components(
       dpfda release components scans.csv --k 1 --unit ID --values 't*' --epsilon 1 --delta 0 \\
           --bound 1 --mechanism exponential --explained-variance 0.2 --centre scans-mean.json
     """
-    check_bound(wishes.bound, wishes.limits, what="A principal component")
+    check_bound(wishes.bound, wishes.limits, what="A principal component", source=source)
     est = dpfda.FPCA(
         k,
         **_parameters(source, wishes, output),
@@ -111,7 +120,7 @@ def release_components(
         mean=mean,
         base=base,
         explained_variance=explained_variance,
-        centre=_centre(centre),
+        centre=centre_of(centre),
     )
     with said_of_moments():
         _release(est, source, output, kind="components")
@@ -144,7 +153,7 @@ def release_regression(
       dpfda release regression scans.csv --covariates age --covariate-limits 18:90 --unit ID \\
           --values 't*' --epsilon 1 --delta 0 --limits 0,1 --plot age.png --dry-run
     """
-    check_bound(wishes.bound, wishes.limits, what="A regression of curves")
+    check_bound(wishes.bound, wishes.limits, what="A regression of curves", source=source)
     named = names_of(covariates)
     est = dpfda.FunctionOnScalarRegression(
         **_parameters(source, wishes, output),
@@ -152,16 +161,21 @@ def release_regression(
         covariate_bound=covariate_bound,
         covariate_levels=named.levels or None,
         intercept=not no_intercept,
-        centre=_centre(centre),
+        centre=centre_of(centre),
         ridge="auto" if ridge is None else ridge,
     )
     check_columns(source, named)
-    curves = _curves(source)
+    curves = curves_of(source)
     facts = est.facts(curves)
     plan = est.plan(facts.planned, covariates=named.columns, grid_size=len(facts.grid))
-    if ready(est, plan, _about(est, curves, source), source.file, output, kind="regression"):
+    about = _about(est, curves, source)
+
+    def charged() -> object:
+        return est.fit(empty_covariates(curves, named), curves)
+
+    if ready(est, plan, about, source.file, output, kind="regression", charged=charged):
         result = est.fit(read_covariates(source, named), curves).release_
-        write(result, source.file, output, kind="regression", panels=len(result.names))
+        write(est, result, source.file, output, kind="regression", panels=len(result.names))
 
 
 def _parameters(source: Source, wishes: Wishes, output: Output) -> dict[str, Any]:
@@ -170,7 +184,7 @@ def _parameters(source: Source, wishes: Wishes, output: Output) -> dict[str, Any
     return wishes.parameters() | made | {"smoothing": output.smoothing, "workers": output.workers}
 
 
-def _centre(path: Path | None) -> Any:
+def centre_of(path: Path | None) -> Any:
     """A mean release that is subtracted first: it has been paid for, so it is public."""
     if path is None:
         return None
@@ -182,9 +196,10 @@ def _centre(path: Path | None) -> Any:
 
 def _release(est: Any, source: Source, output: Output, *, kind: str) -> None:
     """Check everything, read, release, write and print: the same for every summary of curves alone."""
-    curves = _curves(source)
-    if ready(est, est.plan_for(curves), _about(est, curves, source), source.file, output, kind=kind):
-        write(est.fit(curves).release_, source.file, output, kind=kind)
+    curves = curves_of(source)
+    about = _about(est, curves, source)
+    if ready(est, est.plan_for(curves), about, source.file, output, kind=kind, charged=lambda: est.fit(curves)):
+        write(est, est.fit(curves).release_, source.file, output, kind=kind)
 
 
 def _about(est: Any, curves: dpfda.Curves, source: Source) -> tuple[tuple[str, str], ...]:
@@ -193,7 +208,8 @@ def _about(est: Any, curves: dpfda.Curves, source: Source) -> tuple[tuple[str, s
     return (protects, ("values", curves.columns), *_uneven(source, curves))
 
 
-def _curves(source: Source) -> dpfda.Curves:
+def curves_of(source: Source) -> dpfda.Curves:
+    """The curves of a file, read when they are needed."""
     curves = dpfda.read_curves(
         source.file,
         values=source.values,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
+from dpfda.apps.charging import Till, quoted, till_of
 from dpfda.apps.targets import check_picture, check_targets, same_file, save_picture
 from dpfda.apps.wishes import Output
 from dpfda.errors import UsageError
@@ -25,7 +27,7 @@ def output_parameters(file: Path, neighbours: str, output: Output) -> dict[str, 
         )
     if output.planned_n is not None and not counted:
         raise UsageError("--planned-n is for --neighbours add-or-remove-one; under replace-one the number is public.")
-    return {"planned_n": output.planned_n, "dataset": output.dataset or file.stem}
+    return {"planned_n": output.planned_n, "dataset": output.dataset or file.stem, "ledger": till_of(output)}
 
 
 def check_row(file: Path, unit: str | None) -> None:
@@ -47,10 +49,12 @@ def ready(
     *,
     kind: str,
     hidden: str | None = None,
+    charged: Callable[[], object],
 ) -> bool:
     """Whether to go on: everything has been checked, and this is no dry run, whose plan is printed.
 
-    `about` are lines about what the plan would be applied to, `hidden` says why nothing could be seen, if that is so.
+    `about` are lines about what the plan would be applied to, `hidden` says why nothing could be seen, if that is so,
+    `charged` goes as far as the charge, where a dry run is stopped and told what the ledger would say.
     """
     _check_outputs(file, output, kind=kind)
     if hidden is None:
@@ -61,12 +65,23 @@ def ready(
             "--force to go on. Nothing was charged."
         )
     if output.dry_run:
-        lines = [plan.text(), *(f"  {name:<11} {what}" for name, what in about)]
-        click.echo(json.dumps(plan.to_dict(), indent=1) if output.as_json else "\n".join(lines))
+        show_dry_run(plan, about, None if est.ledger is None else quoted(charged), as_json=output.as_json)
     return not output.dry_run
 
 
-def write(result: Any, file: Path, output: Output, *, kind: str, panels: int = 1) -> None:
+def show_dry_run(plan: Any, about: tuple[tuple[str, str], ...], quote: Any, *, as_json: bool) -> None:
+    """Print what would be done and what the ledger would say to it; a refusal ends the command as it would later."""
+    from dpfda.apps.budget_words import quote_facts, quote_lines, refuse
+
+    told = () if quote is None else quote_lines(quote)
+    lines = [plan.text(), *(f"  {name:<11} {what}" for name, what in (*about, *told))]
+    facts = plan.to_dict() | ({} if quote is None else {"ledger": quote_facts(quote)})
+    click.echo(json.dumps(facts, indent=1) if as_json else "\n".join(lines))
+    if quote is not None:
+        refuse(quote)
+
+
+def write(est: Any, result: Any, file: Path, output: Output, *, kind: str, panels: int = 1) -> None:
     """Write a release and its picture, and print its card."""
     target = _target(file, output, kind)
     result.save(target)
@@ -77,6 +92,14 @@ def write(result: Any, file: Path, output: Output, *, kind: str, panels: int = 1
     else:
         click.echo(result.certificate.text())
         click.echo(f"\nWritten: {target}" + (f", {output.picture}" if output.picture else ""))
+        click.echo(told_line(est.ledger, est.dataset))
+
+
+def told_line(till: Till | None, dataset: str) -> str:
+    """One line: what the ledger has left, or how to keep one."""
+    from dpfda.apps.budget_words import left_after, unrecorded
+
+    return unrecorded(dataset) if till is None or till.receipt is None else left_after(till.receipt)
 
 
 def _target(file: Path, output: Output, kind: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -82,6 +83,9 @@ class Output:
     as_json: bool
     smoothing: str = "auto"  # not every kind of release is smoothed,
     workers: int | None = None  # nor encoded in threads
+    ledger: str | None = None
+    anchor: Path | None = None
+    key: str | None = None
 
 
 def grouped(*groups: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -135,12 +139,22 @@ def numbers(text: str, option: str, *, count: int | None) -> tuple[float, ...]:
     return values
 
 
-def check_bound(bound: float | None, limits: str | None, *, what: str = "A mean curve") -> None:
-    """What the estimator would refuse too, here in the words of the command line."""
+def bounds_command(source: Source) -> str:
+    """The command that buys a bound for the curves of a file."""
+    words = ["dpfda", "bounds", str(source.file), "--unit", source.unit]
+    words += ["--values", source.values] if source.values is not None else []
+    return f"{shlex.join(words)} --epsilon 0.1 --candidates LOW,HIGH"
+
+
+def check_bound(
+    bound: float | None, limits: str | None, *, what: str = "A mean curve", source: Source | None = None
+) -> None:
+    """What the estimator would refuse too, here in the words of the command line; with a file, how to buy a bound."""
     if bound is None and limits is None:
+        unknown = "" if source is None else f" Unknown? Spend a little: {bounds_command(source)}."
         raise UsageError(
             f"{what} needs a bound known in advance, e.g. --bound 6, or the range of values, e.g. --limits 0,12. "
-            "It may not be read from the data."
+            f"It may not be read from the data.{unknown}"
         )
     if bound is not None and limits is not None:
         raise UsageError(f"--bound {bound:g} and --limits {limits} both bound the curves. Leave one of them out.")

@@ -27,6 +27,8 @@ OPTIONS = {
         name: f"--{name}"
         for name in ("domain", "edges", "bandwidth", "counts", "classes", "loss", "features", "threshold")
     },
+    **{name: f"--{name}" for name in ("epsilon", "dataset", "unit", "neighbours", "copies", "anchor", "key")},
+    **{name: f"--{name}" for name in ("candidates", "quantile", "people", "ledger", "name")},
 }
 PURE_OF_MEANS = "mechanism='k-norm' or 'laplace'"
 PURE_OF_MOMENTS = "mechanism='wishart' or 'k-norm'"
@@ -37,7 +39,7 @@ STATED = re.compile(rf"(?<![\w.'-])({'|'.join(OPTIONS)})=({VALUE})?")
 # Names that are no words, wherever they stand; words only where a message begins with them.
 NAMED = re.compile(rf"(?<![\w.'-])({'|'.join(name for name in OPTIONS if '_' in name)})(?![\w=])")
 LEADING = re.compile(
-    r"^(kernel|eta|penalty|calibration|limits|size|bandwidth|edges|features|threshold|classes|loss)"
+    r"^(kernel|eta|penalty|calibration|limits|size|bandwidth|edges|features|threshold|classes|loss|candidates|quantile)"
     r"(?= (?:is for|is the base|imply|must|are))"
 )
 CHOSEN = re.compile(r"\bmechanism '([\w-]+)'")

@@ -1,0 +1,117 @@
+"""Come here for the ledger of a command: its options, the key of a request, and what a dry run asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+from uuid import uuid4
+
+import click
+
+from dpfda.errors import UsageError
+
+if TYPE_CHECKING:
+    from dpfda.privacy.ledger import Charge, Receipt
+
+LEDGER = [
+    click.option(
+        "--ledger",
+        metavar="URL",
+        help="Where the budget of --dataset is kept, e.g. sqlite:///budget.db; made by dpfda budget create.",
+    ),
+    click.option(
+        "--anchor",
+        type=click.Path(path_type=Path),
+        help="File outside of the ledger that remembers its newest entry: an old copy put back is noticed.",
+    ),
+    click.option(
+        "--key",
+        help="Name of this request: with the same key the same command gives the same output again, free.  [default: "
+        "a random one, which is printed]",
+    ),
+]
+
+
+class Ordered(Protocol):
+    """Where the options of a ledger stand."""
+
+    @property
+    def ledger(self) -> str | None: ...
+    @property
+    def anchor(self) -> Path | None: ...
+    @property
+    def key(self) -> str | None: ...
+    @property
+    def dry_run(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The options of a ledger, for commands that have no other output."""
+
+    ledger: str | None
+    anchor: Path | None
+    key: str | None
+    dry_run: bool
+
+
+class Stopped(Exception):
+    """A dry run has come to the charge: everything public was checked, and nothing is read."""
+
+    def __init__(self, quote: Any) -> None:
+        super().__init__()
+        self.quote = quote
+
+
+@dataclass(slots=True)
+class Till:
+    """A ledger as one command sees it: all under one key, and in a dry run it is only asked what would become of it."""
+
+    ledger: Any  # None: a dry run without one, which stops before the charge all the same
+    key: str
+    dry: bool
+    receipt: Receipt | None = None
+    told: bool = field(default=False)  # whether the user chose the key
+
+    def charge(self, entry: Charge) -> Receipt:
+        if self.dry:
+            raise Stopped(None if self.ledger is None else self.ledger.quote(replace(entry, key=self.key)))
+        if not self.told:
+            # Before the charge: whoever loses the output, even to a power cut, can have it again.
+            click.echo(f"Key of this request: --key {self.key} gives the same output again, free.", err=True)
+        self.receipt = self.ledger.under(self.key).charge(entry)
+        return self.receipt
+
+    def store(self, receipt: Receipt, output: bytes) -> bytes:
+        return bytes(self.ledger.store(receipt, output))
+
+    def burn(self, receipt: Receipt) -> None:
+        self.ledger.burn(receipt)
+
+    def __deepcopy__(self, memo: object) -> Till:
+        return self  # a clone of an estimator charges the same ledger
+
+
+def till_of(order: Ordered) -> Till | None:
+    """The till of a command; None where nothing is to be charged and nothing asked."""
+    for name in ("anchor", "key"):
+        if getattr(order, name) is not None and order.ledger is None:
+            raise UsageError(f"--{name} goes with --ledger, e.g. --ledger sqlite:///budget.db. Nothing was charged.")
+    if order.key is not None and not order.key.strip():
+        raise UsageError("--key is a word of your own for this request, e.g. --key mean-2026. Nothing was charged.")
+    if order.ledger is None:
+        return None
+    from dpfda.apps.budget_words import opened
+
+    return Till(opened(order.ledger, order.anchor), order.key or uuid4().hex, order.dry_run, told=order.key is not None)
+
+
+def quoted(fit: Callable[[], object]) -> Any:
+    """What a ledger would say to the charge of this fit, which goes no further than that; None without a ledger."""
+    try:
+        fit()
+    except Stopped as stopped:
+        return stopped.quote
+    return None

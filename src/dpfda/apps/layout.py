@@ -1,0 +1,168 @@
+"""Come here for the layout of a file: names, declared types and groups of columns, and nothing from any row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from glob import escape
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from dpfda.errors import DataError
+
+NUMBERS, TRUTHS = "numbers", "true or false"  # what values may be
+PARQUET = (".parquet", ".pq")
+FEWEST_ALIKE = 3
+WIDEST_LONG = 8  # columns of a table with one row a reading
+PERSONS = re.compile(
+    r"(^|[_ .-])(p?id|uid|person|people|subject|patient|household|customer|user|meter|client|participant|respondent|"
+    r"individual|child|member|donor)s?([_ .-]|$)",
+    re.IGNORECASE,
+)
+# One pattern for names that run together, as in PatientID, which ends in a capital ID.
+ENDS_IN_ID = re.compile(r"[a-z](ID|Id)$")
+TIMES = re.compile(
+    r"^(t|x|time|times|timestamp|date|datetime|hour|minute|day|week|month|year|age|visit|position)$", re.I
+)
+READINGS = re.compile(
+    r"^(y|value|values|reading|readings|measurement|result|load|kwh|usage|level|height|weight)$", re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Columns that look alike: one stem, and a number that may be the place of a grid point."""
+
+    stem: str
+    names: tuple[str, ...]
+    places: tuple[float, ...]
+
+    @property
+    def even(self) -> bool:
+        """Whether the numbers increase by equal steps, as an even grid takes them to do."""
+        steps = [high - low for low, high in pairwise(self.places)]
+        return min(steps) > 0 and max(steps) - min(steps) < 1e-6 * max(steps)
+
+    @property
+    def increasing(self) -> bool:
+        return all(low < high for low, high in pairwise(self.places))
+
+    def pattern(self, names: Iterable[str]) -> str | None:
+        """The shell pattern that names these columns and no other; None if there is none so simple."""
+        others = set(names) - set(self.names)
+        for tail in ("*", "[0-9]*", "[-+0-9]*"):
+            found = escape(self.stem) + tail
+            if all(fnmatchcase(name, found) for name in self.names) and not any(
+                fnmatchcase(name, found) for name in others
+            ):
+                return found
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What the first line of a CSV file, or the schema of a Parquet file, says; nothing else of the file is read."""
+
+    file: Path
+    names: tuple[str, ...]
+    kinds: dict[str, str] | None  # of each column, as a schema declares it; a CSV file declares none
+
+    @property
+    def form(self) -> str:
+        return "CSV" if self.kinds is None else "Parquet"
+
+    @property
+    def bare(self) -> bool:
+        """Whether some names are nothing but numbers: they may be grid points, or the record of a person."""
+        return any(is_number(name) for name in self.names)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """Columns that look alike, at least three of them, in the order of the file."""
+        from dpfda.records.curves import NUMBER
+
+        found: dict[str, list[tuple[str, float]]] = {}
+        for name in self.names:
+            number = NUMBER.search(name)
+            if number is not None:
+                found.setdefault(NUMBER.sub("", name), []).append((name, float(number.group())))
+        return tuple(
+            Group(stem, tuple(name for name, _ in members), tuple(place for _, place in members))
+            for stem, members in found.items()
+            if len(members) >= FEWEST_ALIKE
+        )
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Columns outside of all groups."""
+        alike = {name for group in self.groups for name in group.names}
+        return tuple(name for name in self.names if name not in alike)
+
+    @property
+    def persons(self) -> tuple[str, ...]:
+        """Columns whose names sound as if they said whose row it is."""
+        return tuple(name for name in self.others if PERSONS.search(name) or ENDS_IN_ID.search(name))
+
+    @property
+    def long(self) -> tuple[str, str] | None:
+        """The columns of time and of readings, if the table looks like one row a reading."""
+        if self.groups or not FEWEST_ALIKE <= len(self.names) <= WIDEST_LONG:
+            return None
+        times = [name for name in self.names if TIMES.match(name)]
+        readings = [name for name in self.names if READINGS.match(name) and name not in times]
+        return (times[0], readings[0]) if times and readings else None
+
+
+def is_number(name: str) -> bool:
+    """Whether a name is nothing but a number, or empty."""
+    try:
+        float(name)
+    except ValueError:
+        return not name.strip()
+    return True
+
+
+def layout_of(file: Path) -> Layout:
+    """The layout of a CSV or Parquet file."""
+    from dpfda.records import read_header
+
+    try:
+        names = tuple(read_header(file))
+    except DataError as error:
+        if "stands twice" not in str(error):
+            raise
+        # Without the name: where there is no header, it is somebody's value.
+        raise DataError(
+            f"Two columns of {file.name!r} have one name, or its first line is a record. The first line must name the "
+            "columns, each by another name."
+        ) from None
+    if file.suffix.lower() not in PARQUET:
+        # What a cell of a CSV file looks like is a fact about a person.
+        return Layout(file, names, None)
+    import pyarrow.parquet as pq
+
+    schema = pq.read_schema(file)
+    return Layout(file, names, {str(field.name): _kind(field.type) for field in schema})
+
+
+def _kind(declared: Any) -> str:
+    """A declared type in one word.
+
+    Coarse on purpose: widths of integers and of dictionaries, and whole numbers that became fractions, are often
+    chosen by what wrote the file, from the values.
+    """
+    import pyarrow as pa
+
+    kind = declared.value_type if pa.types.is_dictionary(declared) else declared
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return NUMBERS
+    if pa.types.is_decimal(kind):
+        return "decimals"
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return "text"
+    if pa.types.is_boolean(kind):
+        return TRUTHS
+    return "dates or times" if pa.types.is_temporal(kind) else "something else"
