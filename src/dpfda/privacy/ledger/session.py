@@ -23,7 +23,7 @@ class SessionLedger:
     It counts for this process alone, all data sets together; a child process starts with a copy of it.
 
     >>> ledger = SessionLedger(cap=Budget(epsilon=1.0, delta=1e-6))
-    >>> ledger.charge(Charge("scans", "mean", Budget(epsilon=0.75, delta=1e-6)))
+    >>> _ = ledger.charge(Charge("scans", "mean", Budget(epsilon=0.75, delta=1e-6)))
     >>> ledger.epsilon
     0.75
     """

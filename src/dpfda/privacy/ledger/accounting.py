@@ -1,0 +1,146 @@
+"""Come here for the slow, tight count of a charge, and for what a refusal says that could be granted instead."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dpfda.errors import BudgetExceeded
+from dpfda.privacy.budget import Budget
+from dpfda.privacy.composition import compose
+from dpfda.privacy.ledger.amounts import epsilon_of, shown, units_up
+from dpfda.privacy.ledger.events import Event
+from dpfda.privacy.ledger.rules import Account, Order, count, grouped, losses_in, people_of
+from dpfda.privacy.ledger.views import Quote
+from dpfda.privacy.profiles import GaussianProfile, Profile, PureProfile
+
+BEYOND = 10**30  # units: where there is no bound at all
+STEPS = 12  # of the slow accountant, in search of what could be granted
+
+
+@dataclass(frozen=True, slots=True)
+class Tight:
+    """What a charge makes of a budget, by the best accountant, for the entries that it saw."""
+
+    account: Account
+    history: tuple[Profile, ...]
+    people: int
+    cost: int
+    before: int
+    total: int
+
+
+def tight_total(account: Account, events: list[Event], order: Order) -> Tight:
+    """The charge on top of a data set's whole history, composed from the stored curves."""
+    people = order.people(account)
+    history = tuple(
+        loss
+        for event in events
+        for loss in grouped(losses_in(event), people_of(account.created.neighbours, event.neighbours))
+    )
+    quick = count(account, order.charge.budget, order.losses, people)
+    if account.pure:
+        return Tight(account, history, people, _or(quick.cost), account.spent, _or(quick.total))
+    before = min(account.spent, composed(history, account)) if history else 0
+    total = min(_or(quick.total), composed((*history, *grouped(order.losses, people)), account))
+    cost = min(_or(quick.cost), composed(grouped(order.losses, people), account))
+    return Tight(account, history, people, cost, before, total)
+
+
+def composed(losses: tuple[Profile, ...], account: Account) -> int:
+    """The tight epsilon in units, at the data set's delta."""
+    if not losses:
+        return 0
+    found = compose(losses, delta=account.budget.delta).epsilon
+    return units_up(found) if math.isfinite(found) else BEYOND
+
+
+def quote_of(order: Order, tight: Tight) -> Quote:
+    return Quote(
+        cost=epsilon_of(tight.cost) if tight.cost < BEYOND else math.inf,
+        spent=epsilon_of(tight.before),
+        after=epsilon_of(tight.total) if tight.total < BEYOND else math.inf,
+        cap=tight.account.budget,
+        allowed=tight.total <= tight.account.cap,
+        affordable=float(affordable(order, tight)),
+    )
+
+
+def exceeded(order: Order, tight: Tight) -> BudgetExceeded:
+    """The refusal, with an epsilon that would be granted."""
+    account, budget = tight.account, order.charge.budget
+    if account.pure and not budget.pure and tight.cost >= BEYOND:
+        return BudgetExceeded(
+            f"The budget of {account.name!r} is pure (delta = 0), and this release has delta {budget.delta:g}. Ask for "
+            "delta=0 with a mechanism for pure epsilon. Nothing was charged."
+        )
+    cost = tight.people * units_up(budget.epsilon)
+    left = max(0, account.cap - tight.before)
+    digits = next((d for d in (2, 4, 6) if shown(cost, up=True, digits=d) != shown(left, up=False, digits=d)), 12)
+    grant = affordable(order, tight)
+    way = f"Lower epsilon to {grant}." if float(grant) > 0 else "Nothing that would be granted is left."
+    twice = " (counted twice: the budget is for neighbours='replace-one')" if tight.people == 2 else ""
+    return BudgetExceeded(
+        f"This release costs epsilon {shown(cost, up=True, digits=digits)}{twice}; spent "
+        f"{shown(tight.before, up=True, digits=digits)} of {shown(account.cap, up=False)} for {account.name!r}, left "
+        f"{shown(left, up=False, digits=digits)}. {way} Nothing was charged."
+    )
+
+
+def affordable(order: Order, tight: Tight) -> str:
+    """An epsilon at the charge's own delta that would be granted, rounded down; '0' if none would be.
+
+    It stands for one Gaussian draw calibrated to (epsilon, delta), or for a pure one where delta is 0.
+    """
+    account, delta = tight.account, order.charge.budget.delta
+    if account.pure:
+        return shown((account.cap - account.spent) // tight.people, up=False) if account.cap > account.spent else "0"
+
+    def quickly(units: int) -> bool:
+        budget, losses = _sample(units, delta)
+        total = count(account, budget, losses, tight.people).total
+        return total is not None and total <= account.cap
+
+    def slowly(units: int) -> bool:
+        _, losses = _sample(units, delta)
+        return quickly(units) or composed((*tight.history, *grouped(losses, tight.people)), account) <= account.cap
+
+    low = _largest(quickly, 0, account.cap, steps=60)
+    found = _largest(slowly, low, account.cap, steps=STEPS)
+    for granted in (found, low):
+        text = shown(granted, up=False)
+        if granted > 0 and slowly(units_up(float(text))):
+            return text
+    return "0"
+
+
+def _largest(granted: Callable[[int], bool], low: int, high: int, *, steps: int) -> int:
+    """Bisection; what it returns was granted, or is where it started."""
+    if high > low and granted(high):
+        return high
+    for _ in range(steps):
+        middle = (low + high) // 2
+        if middle == low or high - low < high // 1000:
+            break
+        low, high = (middle, high) if granted(middle) else (low, middle)
+    return low
+
+
+def _sample(units: int, delta: float) -> tuple[Budget, tuple[Profile, ...]]:
+    """A release of this epsilon: the budget that it would state, and its curve."""
+    budget = Budget(max(epsilon_of(units), 1e-12), delta)
+    if delta == 0:
+        return budget, (PureProfile(budget.epsilon),)
+    low, high = 0.0, 1.0
+    while GaussianProfile(high).delta(budget.epsilon) <= delta:
+        low, high = high, 2 * high
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if GaussianProfile(middle).delta(budget.epsilon) <= delta else (low, middle)
+    # At the upper end: what a release is really calibrated to lies below.
+    return budget, (GaussianProfile(high),)
+
+
+def _or(units: int | None) -> int:
+    return BEYOND if units is None else units

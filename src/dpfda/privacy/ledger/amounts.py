@@ -1,0 +1,37 @@
+"""Come here for epsilon in whole units: costs are rounded up, caps down, and shown the same way."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+
+from dpfda.privacy.units import EPSILON_UNITS, exactly
+
+MOST_EPSILON = 1e6  # 1e18 units fit into the 64 bits of a database
+
+
+def units_up(amount: float) -> int:
+    """Units that are no less than the amount as it was typed."""
+    return math.ceil(exactly(amount) * EPSILON_UNITS)
+
+
+def units_down(amount: float) -> int:
+    """Units that are no more than the amount as it was typed."""
+    return math.floor(exactly(amount) * EPSILON_UNITS)
+
+
+def epsilon_of(units: int) -> float:
+    """The double nearest to so many units; it reads back as the same number of units."""
+    return units / EPSILON_UNITS
+
+
+def shown(units: int, *, up: bool, digits: int = 2) -> str:
+    """Units as people read them: two decimals, or more where that would leave nothing.
+
+    >>> shown(600_000_000_000, up=False), shown(1, up=True), shown(123_456_789, up=False)
+    ('0.60', '0.000000000001', '0.00012')
+    """
+    value = Decimal(units).scaleb(-12)
+    places = digits if value == 0 else max(digits, digits - 1 - value.adjusted())
+    step = Decimal(1).scaleb(-min(places, 12))
+    return f"{value.quantize(step, rounding=ROUND_CEILING if up else ROUND_FLOOR):f}"

@@ -1,0 +1,149 @@
+"""Come here for the anchor: a file outside the database that remembers how far a ledger had come."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpfda.errors import DataError, LedgerDamaged
+from dpfda.privacy.ledger.book import Book
+
+_LINE = re.compile(rb"([0-9a-f]{32}) ([1-9][0-9]{0,17}) ([0-9a-f]{64})\n")
+_TAIL = 4096  # bytes: far more than a line
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One line of an anchor: this ledger had this entry."""
+
+    ledger: str
+    number: int
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A text file with a line `ledger number hash` for what was entered, on disk before a charge is confirmed.
+
+    A ledger that is put back from a backup lacks the last line's entry, and is refused. Whoever can also put back the
+    anchor defeats it: it belongs on another disk, or another machine, than the ledger and its backups.
+    """
+
+    path: Path
+
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def last(self) -> Mark | None:
+        """The last whole line; a line that a crash has torn was never confirmed to anybody."""
+        with self._troubles(), open(self.path, "rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            file.seek(max(0, end - _TAIL))
+            tail = file.read()
+        marks = list(_marks(tail))
+        if end > _TAIL and not marks:
+            raise LedgerDamaged(f"{str(self.path)!r} is no anchor of a ledger. Nothing was entered.")
+        return marks[-1] if marks else None
+
+    def marks(self) -> list[Mark]:
+        with self._troubles():
+            return list(_marks(self.path.read_bytes()))
+
+    def check(self, book: Book) -> None:
+        """Refuse a ledger that does not hold what its anchor remembers."""
+        mark = self.last()
+        if mark is None:
+            raise LedgerDamaged(
+                f"The anchor {str(self.path)!r} is empty: it cannot say how far the ledger {book.name} had come. "
+                "Nothing was entered; put the right file there."
+            )
+        self.compare(mark, book)
+
+    def compare(self, mark: Mark, book: Book) -> None:
+        if mark.ledger != book.id:
+            raise LedgerDamaged(
+                f"The anchor {str(self.path)!r} belongs to ledger {mark.ledger}, and {book.name} is ledger {book.id}. "
+                "Nothing was entered; open each with its own."
+            )
+        event = book.event(mark.number)
+        if event is None or event.hash != mark.digest:
+            raise LedgerDamaged(
+                f"The ledger {book.name} is older than its anchor {str(self.path)!r}, or another branch of it: entry "
+                f"{mark.number} is {'missing' if event is None else 'not the one that was anchored'}. A backup was "
+                "restored, and what was spent since then is forgotten in it. Nothing was entered; put the newest copy "
+                "back."
+            )
+
+    def add(self, mark: Mark) -> None:
+        """Note an entry, unless a later one is noted already; on disk when this returns."""
+        line = f"{mark.ledger} {mark.number} {mark.digest.hex()}\n".encode()
+        with self._troubles():
+            new = not self.path.exists()
+            file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            try:
+                with _locked(file):
+                    end = os.lseek(file, 0, os.SEEK_END)
+                    start = max(0, end - _TAIL)
+                    tail = os.pread(file, _TAIL, start)
+                    known = list(_marks(tail))
+                    if known and known[-1].ledger == mark.ledger and known[-1].number >= mark.number:
+                        return
+                    # A torn line is closed first, so that it cannot run into this one.
+                    _write(file, line if end == 0 or tail.endswith(b"\n") else b"\n" + line)
+                    os.fsync(file)
+            finally:
+                os.close(file)
+            if new:
+                _sync_folder(self.path.parent)
+
+    @contextmanager
+    def _troubles(self) -> Iterator[None]:
+        try:
+            yield
+            return
+        except OSError as error:
+            problem = error.strerror or "unknown trouble"
+        raise DataError(
+            f"The anchor {str(self.path)!r} cannot be used: {problem}. If a charge was on its way, repeat it under "
+            "the same key: it is charged once."
+        )
+
+
+def _marks(text: bytes) -> Iterator[Mark]:
+    for line in text.splitlines(keepends=True):
+        found = _LINE.fullmatch(line)
+        if found:
+            yield Mark(found[1].decode(), int(found[2]), bytes.fromhex(found[3].decode()))
+
+
+def _write(file: int, line: bytes) -> None:
+    while line:
+        line = line[os.write(file, line) :]
+
+
+@contextmanager
+def _locked(file: int) -> Iterator[None]:
+    """One process at a time; where the system has no such locks, a line is still written in one piece."""
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover
+        yield
+        return
+    fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def _sync_folder(folder: Path) -> None:
+    with suppress(OSError):  # some systems cannot open a folder
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

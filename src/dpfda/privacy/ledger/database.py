@@ -1,0 +1,55 @@
+"""Come here for what a ledger asks of a database: to write alone, all or nothing, durably; and to read one moment."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TypeVar
+
+from dpfda.errors import DataError
+from dpfda.privacy.ledger.book import Book
+
+PATIENCE = 60.0  # seconds that one process waits for another
+NO_LEDGER = "make one with Ledger.create, or dpfda budget create URL --dataset NAME --epsilon ... --delta ..."
+T = TypeVar("T")
+
+
+class Lost(DataError):
+    """The connection went away, perhaps during the last step: only looking again tells what was entered."""
+
+
+class Database(ABC):
+    """One ledger's tables; a member writes three methods, and keeps its own words for troubles."""
+
+    name: str  # as people may see it: without a password
+
+    @abstractmethod
+    def make(self) -> None:
+        """Make the tables and their guards where there are none."""
+
+    @abstractmethod
+    def writing(self) -> AbstractContextManager[Book]:
+        """A transaction in which this connection alone writes; durable at its end, or nothing of it is."""
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[Book]:
+        """A transaction that sees one moment."""
+
+    @abstractmethod
+    def guards(self) -> list[str]:
+        """The guards that are missing or not as they were made."""
+
+    def write(self, act: Callable[[Book], T], *, again: bool = True) -> T:
+        """Do something in a transaction; if the connection is lost, look again, which tells what became of it.
+
+        `again` is for what finds itself done: a charge its key, an output its charge.
+        """
+        try:
+            with self.writing() as book:
+                return act(book)
+        except Lost:
+            if not again:
+                raise
+        with self.writing() as book:
+            return act(book)

@@ -1,0 +1,334 @@
+"""Come here for the ledger that outlives processes: one address, one budget a data set, nothing spent twice."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from dpfda.errors import DataError, ReleaseFailed, UsageError
+from dpfda.privacy.ledger import chain
+from dpfda.privacy.ledger.accounting import Tight, exceeded, quote_of, tight_total
+from dpfda.privacy.ledger.anchor import Anchor, Mark
+from dpfda.privacy.ledger.book import Book
+from dpfda.privacy.ledger.contract import Charge, Receipt
+from dpfda.privacy.ledger.database import PATIENCE, Database
+from dpfda.privacy.ledger.events import ANCHOR, BURN, CHARGE, COPY, CREATE, FREEZE, OUTPUT, Event
+from dpfda.privacy.ledger.keyed import Keyed
+from dpfda.privacy.ledger.names import POSTGRES, SQLITE, check_name, sqlite_path
+from dpfda.privacy.ledger.reports import Reports
+from dpfda.privacy.ledger.rules import (
+    Order,
+    account_of,
+    cap_of,
+    check_fits,
+    check_relation,
+    count,
+    described,
+    order_of,
+    spent_of,
+    sums_row,
+)
+from dpfda.privacy.ledger.views import Quote
+from dpfda.privacy.sums import Sums
+
+T = TypeVar("T")
+
+
+class Ledger(Reports):
+    """Budgets of data sets in a database, which no process, thread, crash or copy of this object can overspend.
+
+    `url` is `sqlite:///ledger.db`, `sqlite:////srv/ledger.db` or `postgresql://user@host/name`. `anchor` names a file
+    outside the database that remembers how far it had come, so that a restored backup is noticed. Nothing is opened
+    before it is used, and only `create` makes a new ledger. Copies and pickles are the same ledger by its address.
+    """
+
+    def __init__(self, url: str, *, anchor: str | Path | None = None) -> None:
+        self._database, self._url = _database(url)
+        self._anchor = None if anchor is None else Anchor(Path(anchor).absolute())
+
+    def create(
+        self,
+        dataset: str,
+        *,
+        epsilon: float,
+        delta: float,
+        unit: str | None = None,
+        neighbours: str = "replace-one",
+        copies: Sequence[str] = (),
+    ) -> None:
+        """Make a budget for a data set and its copies; the ledger too, where there is none."""
+        names = [check_name(name) for name in (dataset, *copies)]
+        if len(set(names)) < len(names):
+            raise UsageError(f"A data set and its copies have a name each, got {', '.join(map(repr, names))}.")
+        budget, cap = cap_of(epsilon, delta)
+        check_relation(neighbours)
+        if unit is not None:
+            check_name(unit, "The name of a unit")
+
+        def act(book: Book) -> None:
+            for name in names:
+                _check_new(book, name)
+            created = book.append(
+                CREATE,
+                dataset=0,
+                name=dataset,
+                unit=unit,
+                neighbours=neighbours,
+                epsilon=budget.epsilon,
+                delta=budget.delta,
+                sums=sums_row(Sums.nothing()),
+                total=0,
+                cap=cap,
+            )
+            for copy in copies:
+                book.append(COPY, dataset=created.number, name=copy)
+
+        self._database.make()
+        # Not again: it would find its own name taken.
+        self._write(act, again=False)
+
+    def add_copy(self, dataset: str, name: str) -> None:
+        """Let another name lead to the same budget: the data are the same."""
+        check_name(name)
+
+        def act(book: Book) -> None:
+            account = account_of(book, dataset)
+            known = book.named(name)
+            if known is not None and known.number == account.created.number:
+                return
+            _check_new(book, name)
+            book.append(COPY, dataset=account.created.number, name=name)
+
+        self._write(act)
+
+    def freeze(self, dataset: str) -> None:
+        """End a budget: nothing more is charged to it, for ever; what was stored can still be fetched by its key."""
+
+        def act(book: Book) -> None:
+            account = account_of(book, dataset)
+            if not account.frozen:
+                book.append(FREEZE, dataset=account.created.number)
+
+        self._write(act)
+
+    def charge(self, entry: Charge) -> Receipt:
+        """Enter a charge, durably, or raise and enter nothing; the same key and request give the same receipt, free."""
+        order = order_of(entry)
+        until = time.monotonic() + PATIENCE
+        tight: Tight | None = None
+        while True:
+            receipt = self._write(partial(self._enter, order, tight))
+            if isinstance(receipt, Receipt):
+                return receipt
+            if tight is not None and tight.total > tight.account.cap:
+                raise exceeded(order, tight)
+            if time.monotonic() > until:
+                raise DataError(
+                    f"Other charges to {entry.dataset!r} were faster for {PATIENCE:g} seconds, and each changes what "
+                    "is left. Nothing was charged; try again."
+                )
+            # The slow accountant works while others may charge; what it finds holds for the entries that it saw.
+            tight = self._tight(order)
+
+    def quote(self, entry: Charge) -> Quote:
+        """What a charge would cost and leave; nothing is entered."""
+        order = order_of(entry)
+        with self._reading() as book:
+            check_fits(account_of(book, entry.dataset), entry)
+        return quote_of(order, self._tight(order))
+
+    def store(self, receipt: Receipt, output: bytes) -> bytes:
+        """Keep what was drawn on a charge, durably; what stands is returned, since another process may be first."""
+
+        def act(book: Book) -> bytes:
+            charge = _charge_of(book, receipt)
+            fate = book.fate_of(charge)
+            if fate is not None and fate.kind == BURN:
+                raise ReleaseFailed
+            if fate is None:
+                book.keep(charge, bytes(output))
+                return bytes(output)
+            return chain.stored(book, charge, fate)
+
+        return self._write(act)
+
+    def burn(self, receipt: Receipt) -> None:
+        """Say that the draw failed: the charge stays, and its key gives nothing ever again."""
+
+        def act(book: Book) -> None:
+            charge = _charge_of(book, receipt)
+            if book.fate_of(charge) is None:
+                book.append(BURN, dataset=charge.dataset, charged=charge.number)
+
+        self._write(act)
+
+    def under(self, key: str) -> Keyed:
+        """A view of this ledger that charges under one key: the same request again costs nothing."""
+        return Keyed(self, key)
+
+    def start_anchor(self) -> None:
+        """Anchor a ledger that has entries already, from here on; or anew, after its file was lost. It is entered."""
+        anchor = self._anchor
+        if anchor is None:
+            raise UsageError("Name the file first: Ledger(url, anchor='ledger.anchor').start_anchor().")
+        if anchor.exists():
+            raise UsageError(f"The anchor {str(anchor.path)!r} is there already. Name a new file.")
+        mark = self._database.write(lambda book: _mark(book, book.append(ANCHOR)))
+        anchor.add(mark)
+
+    def _enter(self, order: Order, tight: Tight | None, book: Book) -> Receipt | None:
+        """A charge inside its transaction; None where only the slow accountant can tell."""
+        entry = order.charge
+        account = account_of(book, entry.dataset)
+        known = book.charge_under(entry.key)
+        if known is not None:
+            return _again(book, order, known, account.created.number)
+        check_fits(account, entry)
+        found = count(account, entry.budget, order.losses, order.people(account))
+        total, cost = found.total, found.cost
+        if tight is not None and tight.account.newest.number == account.newest.number:
+            total = tight.total if total is None else min(total, tight.total)
+            cost = tight.cost if cost is None else cost
+        if total is None or cost is None or total > account.cap:
+            return None
+        event = book.append(
+            CHARGE,
+            dataset=account.created.number,
+            key=entry.key,
+            digest=order.digest,
+            what=entry.what,
+            unit=entry.unit.name,
+            neighbours=entry.unit.neighbours,
+            epsilon=entry.budget.epsilon,
+            delta=entry.budget.delta,
+            losses=described(order.losses),
+            sums=sums_row(found.sums),
+            cost=cost,
+            total=total,
+        )
+        return Receipt(
+            entry.dataset, entry.key, book.id, event.number, event.hash.hex(), spent_of(account, total), account.budget
+        )
+
+    def _tight(self, order: Order) -> Tight:
+        with self._reading() as book:
+            account = account_of(book, order.charge.dataset)
+            history = book.events(account.created.number, charges=True)
+        return tight_total(account, history, order)
+
+    def _write(self, act: Callable[[Book], T], *, again: bool = True) -> T:
+        """Something in a transaction, between a look at the anchor and a new line in it."""
+
+        def anchored(book: Book) -> tuple[T, Mark | None]:
+            self._check_anchor(book)
+            done = act(book)
+            number, digest = book.head()
+            return done, Mark(book.id, number, digest) if number else None
+
+        done, mark = self._database.write(anchored, again=again)
+        if self._anchor is not None and mark is not None:
+            self._anchor.add(mark)
+        return done
+
+    def _check_anchor(self, book: Book) -> None:
+        """A ledger that was anchored once is written with its anchor only: else a restored one would go unnoticed."""
+        if self._anchor is None:
+            if book.anchored():
+                raise UsageError(
+                    f"The ledger {book.name} has an anchor, and is only written with it: open it with "
+                    "anchor='...', the file that was named when it was made. Nothing was entered."
+                )
+            return
+        if self._anchor.exists():
+            self._anchor.check(book)
+        elif book.anchored() or book.has_charges():
+            raise DataError(
+                f"There is no anchor at {str(self._anchor.path)!r}, and the ledger {book.name} has entries. Put the "
+                "file back, or begin a new one on purpose: Ledger(url, anchor=...).start_anchor(). Nothing was entered."
+            )
+        else:
+            book.append(ANCHOR)
+
+    def __repr__(self) -> str:
+        anchor = "" if self._anchor is None else f", anchor={str(self._anchor.path)!r}"
+        return f"Ledger({self._database.name!r}{anchor})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ledger):
+            return NotImplemented
+        return (self._url, self._anchor) == (other._url, other._anchor)
+
+    def __hash__(self) -> int:
+        return hash((self._url, self._anchor))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _opened, (self._url, None if self._anchor is None else str(self._anchor.path))
+
+    def __deepcopy__(self, memo: object) -> Ledger:
+        return self
+
+
+def _opened(url: str, anchor: str | None) -> Ledger:
+    return Ledger(url, anchor=anchor)
+
+
+def _database(url: str) -> tuple[Database, str]:
+    """The database that an address names, and the address as any process would understand it."""
+    if isinstance(url, str) and url.startswith(SQLITE):
+        from dpfda.privacy.ledger.sqlite import SqliteDatabase
+
+        path = sqlite_path(url)
+        return SqliteDatabase(path), f"{SQLITE}{path}"
+    if isinstance(url, str) and url.startswith(POSTGRES):
+        from dpfda.privacy.ledger.postgres import PostgresDatabase
+
+        return PostgresDatabase(url), url
+    raise UsageError(
+        f"A ledger is named 'sqlite:///ledger.db' or 'postgresql://user@host/name', got {str(url).split('@')[-1]!r}."
+    )
+
+
+def _check_new(book: Book, name: str) -> None:
+    if book.named(name) is not None:
+        raise UsageError(
+            f"The ledger {book.name} has a budget for {name!r} already, and it is neither raised nor made again. "
+            "Nothing was entered."
+        )
+
+
+def _charge_of(book: Book, receipt: Receipt) -> Event:
+    found = book.charge_under(receipt.key)
+    if found is None or (receipt.ledger, receipt.number, receipt.digest) != (book.id, found.number, found.hash.hex()):
+        raise UsageError(f"The ledger {book.name} has no such charge under the key {receipt.key!r}. Charge first.")
+    return found
+
+
+def _mark(book: Book, event: Event) -> Mark:
+    return Mark(book.id, event.number, event.hash)
+
+
+def _again(book: Book, order: Order, known: Event, dataset: int) -> Receipt:
+    """The receipt of the first call under this key; the same request only."""
+    if known.dataset != dataset or known.digest != order.digest:
+        raise UsageError(
+            f"The key {order.charge.key!r} stands for another request already. The same key gives the same release "
+            "again; for a new one use a new key. Nothing was charged."
+        )
+    fate = book.fate_of(known)
+    if fate is not None and fate.kind == BURN:
+        raise ReleaseFailed
+    account = account_of(book, order.charge.dataset)
+    output = chain.stored(book, known, fate) if fate is not None and fate.kind == OUTPUT else None
+    return Receipt(
+        order.charge.dataset,
+        known.key or "",
+        book.id,
+        known.number,
+        known.hash.hex(),
+        spent_of(account, known.total or 0),
+        account.budget,
+        output,
+    )

@@ -1,0 +1,189 @@
+"""Come here for ledgers on a server: PostgreSQL, one row locked while a charge is checked and entered."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+from weakref import finalize
+
+from dpfda.errors import DataError, DpfdaError, LedgerDamaged, MissingExtra
+from dpfda.privacy.ledger.book import Book
+from dpfda.privacy.ledger.database import NO_LEDGER, PATIENCE, Database, Lost
+from dpfda.privacy.ledger.events import SCHEMA
+from dpfda.privacy.ledger.names import secrets_of, without_password
+from dpfda.privacy.ledger.postgres_schema import CHECKS, INDICES, bodies, schema
+
+if TYPE_CHECKING:
+    import psycopg
+
+ALONE = 0x64706664  # the advisory lock under which tables are made
+# One row is locked first: at READ COMMITTED every later statement sees what was committed before the lock was given.
+WRITE = (
+    "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; "
+    "SET LOCAL synchronous_commit = on; "
+    f"SET LOCAL lock_timeout = '{PATIENCE:g}s'; "
+    f"SET LOCAL idle_in_transaction_session_timeout = '{PATIENCE:g}s'; "
+    "SELECT id FROM dpfda_ledger FOR UPDATE"
+)
+READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+# Connections of a parent process: a child must neither use nor close them.
+_INHERITED: list[Any] = []
+
+
+class PostgresDatabase(Database):
+    """A server; each process has a connection of its own, which its threads use one at a time."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.name = without_password(url)
+        self._held = _Held()
+        finalize(self, self._held.close)
+
+    def make(self) -> None:
+        with self._troubles(), self._alone() as connection, self._transaction(connection, "BEGIN"):
+            connection.execute(f"SELECT pg_advisory_xact_lock({ALONE})")
+            if connection.execute("SELECT to_regclass('dpfda_ledger')").fetchone() == (None,):
+                found = connection.execute("SELECT quote_ident(current_schema())").fetchone()
+                for statement in schema(str(found[0]) if found else "public"):
+                    connection.execute(statement)
+                connection.execute("INSERT INTO dpfda_ledger VALUES (1, %s, %s)", (uuid4().hex, SCHEMA))
+
+    @contextmanager
+    def writing(self) -> Iterator[Book]:
+        with self._troubles(), self._alone() as connection, self._transaction(connection, WRITE):
+            yield _book(connection, self.name)
+
+    @contextmanager
+    def reading(self) -> Iterator[Book]:
+        with self._troubles(), self._alone() as connection, self._transaction(connection, READ):
+            yield _book(connection, self.name)
+
+    def guards(self) -> list[str]:
+        with self._troubles(), self._alone() as connection:
+            triggers = connection.execute(
+                "SELECT t.tgname, p.prosrc FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid "
+                "WHERE t.tgenabled = 'A' AND t.tgrelid IN ("
+                "'dpfda_ledger'::regclass, 'dpfda_events'::regclass, 'dpfda_outputs'::regclass)"
+            ).fetchall()
+            indices = connection.execute(
+                "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
+                "WHERE i.indrelid = 'dpfda_events'::regclass AND i.indisunique AND i.indisvalid"
+            ).fetchall()
+            checks = connection.execute(
+                "SELECT count(*) FROM pg_constraint WHERE conrelid = 'dpfda_events'::regclass AND contype = 'c' "
+                "AND convalidated"
+            ).fetchone()
+        found = dict(triggers)
+        missing = [name for name, body in bodies().items() if found.get(name) != body]
+        missing += [name for name in INDICES if (name,) not in indices]
+        return missing + ([] if checks == (CHECKS,) else ["dpfda_events_check"])
+
+    @contextmanager
+    def _transaction(self, connection: psycopg.Connection[Any], begin: str) -> Iterator[None]:
+        try:
+            connection.execute(begin)
+            yield
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(Exception):
+                connection.execute("ROLLBACK")
+            if connection.info.transaction_status != 0:
+                self._held.close()  # whatever it is in the middle of, the server ends it
+            raise
+
+    @contextmanager
+    def _alone(self) -> Iterator[psycopg.Connection[Any]]:
+        if self._held.process not in (None, os.getpid()):
+            # A thread of the parent may have held the lock.
+            _INHERITED.append(self._held)
+            self._held = _Held()
+            finalize(self, self._held.close)
+        held = self._held
+        if not held.lock.acquire(timeout=PATIENCE):
+            raise DataError(_busy(self.name))
+        try:
+            if held.connection is None or held.connection.closed:
+                held.connection, held.process = self._connect(), os.getpid()
+            yield held.connection
+        finally:
+            held.lock.release()
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        import psycopg
+
+        # Prepared statements would not survive a pooler between here and the server.
+        return psycopg.connect(self.url, autocommit=True, connect_timeout=10, prepare_threshold=None)
+
+    @contextmanager
+    def _troubles(self) -> Iterator[None]:
+        """What the server or the way to it did, in public words and without the password."""
+        try:
+            import psycopg
+        except ImportError:
+            raise MissingExtra(
+                "Ledgers on a PostgreSQL server need psycopg. Install it: pip install 'dpfda[postgres]'."
+            ) from None
+        try:
+            yield
+            return
+        except psycopg.Error as error:
+            problem = self._problem(error)
+        # Outside of the handler: no chain of frames goes with it.
+        raise problem
+
+    def _problem(self, error: psycopg.Error) -> DpfdaError:
+        from psycopg import errors
+
+        said = " ".join((error.diag.message_primary or str(error)).split())
+        if any(secret in said for secret in secrets_of(self.url)) or "..." in self.name.removesuffix(":..."):
+            said = "the address cannot be understood, or a part of it that is not shown here"
+        if isinstance(error, errors.IntegrityError):
+            return LedgerDamaged(
+                f"The ledger {self.name} refused an entry by its own guard: {said.removeprefix('dpfda: ')}. Nothing "
+                "was entered."
+            )
+        if isinstance(error, errors.UndefinedTable):
+            return DataError(f"There is no ledger at {self.name}: {NO_LEDGER}")
+        if isinstance(error, errors.UndefinedColumn):
+            return LedgerDamaged(f"The ledger {self.name} is damaged: {said}. Nothing was entered.")
+        if isinstance(error, errors.LockNotAvailable):
+            return DataError(_busy(self.name))
+        if isinstance(error, errors.ReadOnlySqlTransaction | errors.InsufficientPrivilege | errors.DiskFull):
+            return DataError(f"The ledger {self.name} cannot be written: {said}. Nothing was entered.")
+        connection = self._held.connection
+        if isinstance(error, errors.OperationalError) and connection is not None and connection.closed:
+            return Lost(
+                f"The connection to the ledger {self.name} was lost: {said}. If a charge was on its way, repeat it "
+                "under the same key: it is charged once."
+            )
+        return DataError(f"The ledger {self.name} cannot be used: {said}. Nothing was entered.")
+
+
+class _Held:
+    """A connection, the process that opened it, and the lock for its threads."""
+
+    def __init__(self) -> None:
+        self.connection: psycopg.Connection[Any] | None = None
+        self.process: int | None = None
+        self.lock = threading.RLock()
+
+    def close(self) -> None:
+        if self.connection is not None and self.process == os.getpid():
+            with suppress(Exception):
+                self.connection.close()
+
+
+def _book(connection: psycopg.Connection[Any], name: str) -> Book:
+    def rows(text: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        cursor = connection.execute(text.replace("?", "%s").encode(), values)
+        return cursor.fetchall() if cursor.description is not None else []
+
+    return Book(rows, name)
+
+
+def _busy(name: str) -> str:
+    return f"The ledger {name} was kept busy by others for {PATIENCE:g} seconds. Nothing was entered; try again."

@@ -1,0 +1,184 @@
+"""Come here for what a ledger tells: what is left, what was entered, and whether it is whole."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from dpfda.errors import LedgerDamaged, UsageError
+from dpfda.privacy.budget import Budget
+from dpfda.privacy.composition import Statement, compose
+from dpfda.privacy.ledger.amounts import epsilon_of, units_up
+from dpfda.privacy.ledger.anchor import Anchor
+from dpfda.privacy.ledger.book import Book
+from dpfda.privacy.ledger.chain import check_chain
+from dpfda.privacy.ledger.database import Database
+from dpfda.privacy.ledger.events import CHARGE, COLUMNS, COPY, CREATE, FREEZE, OUTPUT, SCHEMA, Event
+from dpfda.privacy.ledger.rules import SUMS, Account, account_of, grouped, losses_in, people_of
+from dpfda.privacy.ledger.views import Dataset, Entry, Remaining
+from dpfda.privacy.units import EPSILON_UNITS
+
+
+class Reports:
+    """The reading half of a ledger."""
+
+    _database: Database
+    _anchor: Anchor | None
+
+    @property
+    def id(self) -> str:
+        """The random public word that names this ledger wherever it is copied to."""
+        with self._reading() as book:
+            return book.id
+
+    def spent(self, dataset: str, *, people: int = 1) -> Statement:
+        """What all charges compose to, at the data set's delta, by the best accountant; for groups of people too."""
+        with self._reading() as book:
+            account = account_of(book, dataset)
+            charges = book.events(account.created.number, charges=True)
+        return _composed(account, charges, people)
+
+    def remaining(self, dataset: str, *, people: int = 1) -> Remaining:
+        """What is left of the cap at the data set's delta; for `people`, as if the cap were promised to such groups."""
+        with self._reading() as book:
+            account = account_of(book, dataset)
+            charges = book.events(account.created.number, charges=True)
+        if account.frozen:
+            return Remaining(0.0, account.budget.delta)
+        if account.pure and people == 1:
+            spent = account.spent
+        else:
+            found = _composed(account, charges, people).epsilon
+            spent = units_up(found) if math.isfinite(found) else account.cap
+        return Remaining(epsilon_of(max(0, account.cap - spent)), account.budget.delta)
+
+    def datasets(self) -> tuple[Dataset, ...]:
+        """All budgets, in the order in which they were made."""
+        with self._reading() as book:
+            events = book.events()
+        return tuple(_dataset(event, events) for event in events if event.kind == CREATE)
+
+    def history(self, dataset: str | None = None) -> tuple[Entry, ...]:
+        """All entries in their order, or those of one data set."""
+        with self._reading() as book:
+            number = None if dataset is None else account_of(book, dataset).created.number
+            events = book.events(number)
+            names = {event.number: event.name for event in events if event.kind == CREATE}
+        return tuple(_entry(event, names) for event in events)
+
+    def entry(self, number: int) -> Entry:
+        """One entry by its number."""
+        with self._reading() as book:
+            event = book.event(number)
+            created = None if event is None or event.dataset is None else book.event(event.dataset)
+        if event is None:
+            raise UsageError(f"The ledger {self._database.name} has no entry {number!r}.")
+        return _entry(event, {} if created is None else {created.number: created.name})
+
+    def export(self) -> dict[str, Any]:
+        """Everything but the outputs, in plain values: any accountant can recompute what was spent from it."""
+        with self._reading() as book:
+            events = book.events()
+            name = book.id
+        return {
+            "format": f"dpfda-ledger-export-{SCHEMA}",
+            "schema": SCHEMA,
+            "ledger": name,
+            "units_in_epsilon": EPSILON_UNITS,
+            "sums": list(SUMS),
+            "columns": list(COLUMNS),
+            "events": [_plain(event) for event in events],
+        }
+
+    def check(self) -> None:
+        """Recompute the chain, the totals, the outputs and the guards; LedgerDamaged names what does not fit."""
+        marks = [] if self._anchor is None or not self._anchor.exists() else self._anchor.marks()
+        with self._reading() as book:
+            if self._anchor is not None:
+                if not self._anchor.exists() and book.anchored():
+                    raise LedgerDamaged(f"The anchor {str(self._anchor.path)!r} of the ledger {book.name} is gone.")
+                for mark in marks:
+                    self._anchor.compare(mark, book)
+            check_chain(book)
+        missing = self._database.guards()
+        if missing:
+            raise LedgerDamaged(
+                f"The ledger {self._database.name} lacks its guards: {', '.join(missing)} was taken away or changed."
+            )
+
+    @contextmanager
+    def _reading(self) -> Iterator[Book]:
+        mark = None if self._anchor is None or not self._anchor.exists() else self._anchor.last()
+        with self._database.reading() as book:
+            if mark is not None and self._anchor is not None:
+                self._anchor.compare(mark, book)
+            yield book
+
+
+def _composed(account: Account, charges: list[Event], people: int) -> Statement:
+    losses = [
+        loss
+        for event in charges
+        for loss in grouped(losses_in(event), people_of(account.created.neighbours, event.neighbours))
+    ]
+    return compose(losses, delta=account.budget.delta, people=people)
+
+
+def _dataset(created: Event, events: list[Event]) -> Dataset:
+    own = [event for event in events if event.dataset == created.number]
+    charges = [event for event in own if event.kind == CHARGE]
+    newest = charges[-1] if charges else created
+    account = Account(created, newest, any(event.kind == FREEZE for event in own))
+    return Dataset(
+        name=account.name,
+        copies=tuple(event.name or "" for event in own if event.kind == COPY),
+        cap=account.budget,
+        unit=account.unit,
+        neighbours=created.neighbours or "",
+        frozen=account.frozen,
+        charges=len(charges),
+        spent=epsilon_of(account.spent),
+        number=created.number,
+    )
+
+
+def _entry(event: Event, names: dict[int, str | None]) -> Entry:
+    digest = None if event.digest is None else event.digest.hex()
+    moment = datetime.fromtimestamp(event.at / 1000, tz=UTC).isoformat(timespec="milliseconds")
+    return Entry(
+        number=event.number,
+        kind=event.kind,
+        at=moment.replace("+00:00", "Z"),
+        dataset=None if event.dataset is None else names.get(event.dataset),
+        digest=event.hash.hex(),
+        previous=event.previous.hex(),
+        name=event.name,
+        key=event.key,
+        charged=event.charged,
+        what=event.what,
+        unit=event.unit,
+        neighbours=event.neighbours,
+        budget=None if event.epsilon is None or event.delta is None else Budget(event.epsilon, event.delta),
+        losses=() if event.losses is None else tuple(json.loads(event.losses)),
+        cost=None if event.cost is None else epsilon_of(event.cost),
+        total=None if event.total is None else epsilon_of(event.total),
+        request=digest if event.kind == CHARGE else None,
+        output=digest if event.kind == OUTPUT else None,
+    )
+
+
+def _plain(event: Event) -> dict[str, Any]:
+    """An event as JSON: bytes in hexadecimal, curves and sums opened up."""
+    found: dict[str, Any] = {}
+    for name in COLUMNS:
+        value = getattr(event, name)
+        if value is None:
+            continue
+        found[name] = value.hex() if isinstance(value, bytes) else value
+        if name in ("losses", "sums"):
+            found[name] = json.loads(value)
+    return found

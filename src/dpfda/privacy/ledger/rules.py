@@ -1,0 +1,221 @@
+"""Come here for what may be charged: whose budget it is, in which units it counts, and how much of it is left."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from dpfda.errors import LedgerDamaged, NoBudget, PrivacyRefused, UsageError
+from dpfda.privacy.budget import Budget
+from dpfda.privacy.ledger.amounts import MOST_EPSILON, epsilon_of, units_down, units_up
+from dpfda.privacy.ledger.book import Book
+from dpfda.privacy.ledger.contract import Charge
+from dpfda.privacy.ledger.events import Event
+from dpfda.privacy.ledger.names import check_key, check_name
+from dpfda.privacy.losses import loss_from, losses_of
+from dpfda.privacy.profiles import Profile
+from dpfda.privacy.sums import Sums
+from dpfda.privacy.unit import REPLACE, Unit
+
+SUMS = tuple(Sums.nothing().to_row())
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A data set's budget as one transaction sees it."""
+
+    created: Event
+    newest: Event
+    frozen: bool
+
+    @property
+    def cap(self) -> int:
+        return int(_known(self.created.cap))
+
+    @property
+    def spent(self) -> int:
+        return int(_known(self.newest.total))
+
+    @property
+    def budget(self) -> Budget:
+        """The cap as it was stated."""
+        return Budget(_known(self.created.epsilon), _known(self.created.delta))
+
+    @property
+    def name(self) -> str:
+        return str(_known(self.created.name))
+
+    @property
+    def pure(self) -> bool:
+        return self.budget.pure
+
+    @property
+    def unit(self) -> str | None:
+        """What one person's share is called: stated when the budget was made, or pinned by the first charge."""
+        return self.newest.unit if self.created.unit is None else self.created.unit
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A charge as a budget counts it."""
+
+    charge: Charge
+    losses: tuple[Profile, ...]  # as ordered
+    digest: bytes  # of all that was ordered
+
+    def people(self, account: Account) -> int:
+        """How many units of this charge's relation one of the budget's is worth: replacing is removing and adding."""
+        return people_of(account.created.neighbours, self.charge.unit.neighbours)
+
+
+def order_of(charge: Charge) -> Order:
+    """A charge, checked for all that does not need a ledger."""
+    check_name(charge.dataset)
+    check_key(charge.key)
+    check_name(charge.what, "What is charged")
+    check_name(charge.unit.name, "The name of a unit")
+    losses = losses_of(charge)
+    said = [
+        charge.request,
+        charge.what,
+        charge.budget.epsilon.hex(),
+        charge.budget.delta.hex(),
+        described(losses),
+        charge.unit.name,
+        charge.unit.neighbours,
+    ]
+    return Order(charge, losses, hashlib.sha256(json.dumps(said, ensure_ascii=True).encode()).digest())
+
+
+def account_of(book: Book, name: str) -> Account:
+    """The budget of a data set or of one of its copies."""
+    created = book.named(check_name(name))
+    if created is None:
+        raise NoBudget(
+            f"The ledger {book.name} has no budget for {name!r}. Make one: dpfda budget create {book.name} --dataset "
+            f"{name} --epsilon ... --delta ..., or Ledger.create. Nothing was charged."
+        )
+    return Account(created, book.newest(created.number), book.frozen(created.number))
+
+
+def check_fits(account: Account, charge: Charge) -> None:
+    """Refuse what the budget does not cover: frozen, another unit, another relation."""
+    if account.frozen:
+        raise NoBudget(
+            f"The budget of {account.name!r} is frozen: nothing more is released from it. Nothing was charged."
+        )
+    if account.unit is not None and account.unit != charge.unit.name:
+        raise PrivacyRefused(
+            f"The budget of {account.name!r} protects each {account.unit!r}, and this release each "
+            f"{charge.unit.name!r}: the two do not add up. Release with the unit {account.unit!r}, or make a budget "
+            "for a data set of its own. Nothing was charged."
+        )
+    if account.created.neighbours != charge.unit.neighbours and charge.unit.neighbours == REPLACE:
+        raise PrivacyRefused(
+            f"The budget of {account.name!r} is for neighbours='add-or-remove-one', where the number of "
+            f"{charge.unit.name}s is private, and this release for neighbours='replace-one', which makes it public. "
+            "Release with neighbours='add-or-remove-one'. Nothing was charged."
+        )
+
+
+def people_of(budget: str | None, charge: str | None) -> int:
+    return 1 if budget == charge else 2
+
+
+def described(losses: tuple[Profile, ...]) -> str:
+    """Privacy curves as a ledger keeps them."""
+    return json.dumps([loss.describe() for loss in losses], separators=(",", ":"), sort_keys=True, allow_nan=False)
+
+
+def losses_in(event: Event) -> tuple[Profile, ...]:
+    """The privacy curves of a charge as ordered."""
+    found: list[dict[str, Any]] = json.loads(_known(event.losses))
+    return tuple(loss_from(loss) for loss in found)
+
+
+def grouped(losses: tuple[Profile, ...], people: int) -> tuple[Profile, ...]:
+    return losses if people == 1 else tuple(loss.grouped(people) for loss in losses)
+
+
+def pure_cost(budget: Budget, losses: tuple[Profile, ...], people: int) -> int | None:
+    """Units of pure epsilon: what was ordered or what was drawn, whichever is less; None if neither is pure."""
+    drawn = [loss.pure for loss in grouped(losses, people)]
+    found = []
+    if all(map(math.isfinite, drawn)):
+        found.append(sum(map(units_up, drawn)))
+    if budget.pure:
+        found.append(people * units_up(budget.epsilon))
+    return min(found, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What a charge makes of a budget, by bounds that take no time."""
+
+    cost: int | None  # alone; None where it has no bound
+    total: int | None  # with it
+    sums: Sums
+
+
+def count(account: Account, budget: Budget, losses: tuple[Profile, ...], people: int) -> Count:
+    """The quick count: exact sums for a pure budget, else the best of several bounds, each of them valid."""
+    own = grouped(losses, people)
+    after = sums_in(account.newest).plus(own)
+    pure = pure_cost(budget, losses, people)
+    if account.pure:
+        return Count(pure, None if pure is None else account.spent + pure, after)
+    delta = account.budget.delta
+    alone = [*_finite(Sums.nothing().plus(own).epsilon(delta)), *_some(pure)]
+    together = list(_finite(after.epsilon(delta)))
+    if people == 1 and budget.delta <= delta:
+        alone.append(units_up(budget.epsilon))
+    if pure is not None:
+        together.append(account.spent + pure)  # (a, delta) and (b, 0) make (a + b, delta)
+    if account.newest.number == account.created.number:
+        together += alone
+    return Count(min(alone, default=None), min(together, default=None), after)
+
+
+def sums_row(sums: Sums) -> str:
+    """Running totals as a ledger keeps them: their numbers alone, in the order of their names."""
+    return json.dumps([sums.to_row()[name] for name in SUMS], separators=(",", ":"))
+
+
+def sums_in(event: Event) -> Sums:
+    return Sums.from_row(dict(zip(SUMS, json.loads(_known(event.sums)), strict=True)))
+
+
+def cap_of(epsilon: float, delta: float) -> tuple[Budget, int]:
+    """A cap, checked, and its units, rounded down."""
+    budget = Budget(epsilon, delta)
+    cap = units_down(budget.epsilon) if budget.epsilon <= MOST_EPSILON else 0
+    if cap < 1:
+        raise UsageError(f"The epsilon of a budget lies between 1e-12 and 1e6, got {epsilon!r}.")
+    return budget, cap
+
+
+def spent_of(account: Account, total: int) -> Budget | None:
+    """A total as a card states it; a budget of epsilon 0 does not exist."""
+    return None if total == 0 else Budget(epsilon_of(total), account.budget.delta)
+
+
+def check_relation(neighbours: str) -> str:
+    return Unit("row", neighbours).neighbours
+
+
+def _finite(epsilon: float) -> list[int]:
+    return [units_up(epsilon)] if math.isfinite(epsilon) else []
+
+
+def _some(cost: int | None) -> list[int]:
+    return [] if cost is None else [cost]
+
+
+def _known(value: Any) -> Any:
+    """A column that the guards of the database do not let be empty."""
+    if value is None:
+        raise LedgerDamaged("An entry of the ledger lacks a column that its kind must have. Take a fresh copy of it.")
+    return value

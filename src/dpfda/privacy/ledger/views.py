@@ -1,0 +1,67 @@
+"""Come here for what a ledger shows: entries, data sets, quotes, and what is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dpfda.privacy.budget import Budget
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One event of a ledger, in plain values; what its kind does not have is None."""
+
+    number: int
+    kind: str  # create, copy, charge, output, burn, freeze, anchor
+    at: str  # in universal time
+    dataset: str | None  # the name that it was created under
+    digest: str  # the entry's hash in the chain
+    previous: str
+    name: str | None = None
+    key: str | None = None
+    charged: int | None = None  # the charge that an output or a burn belongs to
+    what: str | None = None
+    unit: str | None = None
+    neighbours: str | None = None
+    budget: Budget | None = None  # create: the cap; charge: what was ordered
+    losses: tuple[dict[str, Any], ...] = ()
+    cost: float | None = None  # epsilon of a charge alone, at the data set's delta
+    total: float | None = None  # epsilon of the data set up to here, at its delta
+    request: str | None = None  # charge: the digest of all that was ordered
+    output: str | None = None  # output: the digest of what was drawn
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A budget: its names, its cap, whom it protects, and what its newest entry says."""
+
+    name: str
+    copies: tuple[str, ...]
+    cap: Budget
+    unit: str | None  # None until the first charge pins it
+    neighbours: str
+    frozen: bool
+    charges: int
+    spent: float  # epsilon at the cap's delta, as the newest entry has it: an upper bound that took no time
+    number: int  # of the entry that created it
+
+
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """What is left, at the data set's own delta; epsilon may be 0, which no release can ask for."""
+
+    epsilon: float
+    delta: float
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What a charge would do; epsilons at the cap's delta. Nothing is charged."""
+
+    cost: float  # alone
+    spent: float  # before
+    after: float
+    cap: Budget
+    allowed: bool
+    affordable: float  # the largest epsilon that would be granted at the charge's own delta, rounded down; 0 if none
