@@ -1,0 +1,75 @@
+"""Come here for a card as a document of its own: JSON with its facts and answers, sealed like a release."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from dpfda.errors import DataError
+from dpfda.releases.cards.facts import Card, facts_of
+from dpfda.releases.cards.nist import answers
+from dpfda.releases.certificate import SCHEMA, Certificate
+from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.files import FORMAT, load
+from dpfda.releases.seal import sealed, stated_digest
+from dpfda.releases.wording import entry
+
+DOCUMENT = SCHEMA  # a card by itself says its schema where a release says its format
+
+
+def document(card: Card, release: Any = None, *, digest: str = "") -> dict[str, Any]:
+    """All that a card says and implies, as plain data; `digest` is that of the release file it belongs to."""
+    return {
+        "format": DOCUMENT,
+        "release": digest,
+        "card": card.to_dict(),
+        "sentence": card.sentence,
+        "warnings": list(card.stamps),
+        "facts": dict(facts_of(card, release)),
+        "nist": [
+            {"level": answer.level, "question": answer.question, "answer": answer.text, "known": answer.known}
+            for answer in answers(card, release)
+        ],
+    }
+
+
+def text(card: Card, release: Any = None) -> str:
+    """The card for people, and below it what it implies."""
+    said = dict(facts_of(card, release))
+    said.pop("not covered", None)  # the card ends with it
+    return "\n".join((card.text(), "", *(entry(*pair) for pair in said.items())))
+
+
+def json_text(card: Card, release: Any = None, *, digest: str = "") -> str:
+    """The document as JSON, ended by its own digest."""
+    return sealed(document(card, release, digest=digest))
+
+
+def card_from(data: dict[str, Any]) -> Card:
+    """A card of either kind from its plain data; any ordinary exception where it is none."""
+    card: Card = ChoiceCard.from_dict(data) if "candidates" in data else Certificate.from_dict(data)
+    card.text()  # fails where a number is no number
+    return card
+
+
+def read_card(path: str | Path) -> tuple[Card, Any, str]:
+    """The card in a file, the release it came with, if any, and the digest of its file."""
+    try:
+        content = Path(path).read_bytes()
+        data = json.loads(content.decode("utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"No file {str(path)!r}. Check the path.") from None
+    except OSError as error:
+        raise DataError(f"Cannot read {str(path)!r}: {error.strerror}. Name the JSON file of a release.") from None
+    except (ValueError, RecursionError):
+        data = None
+    if isinstance(data, dict) and data.get("format") != FORMAT:
+        found = data.get("card") if data.get("format") == DOCUMENT else data
+        if isinstance(found, dict) and found.get("schema") == SCHEMA:
+            try:
+                return card_from(found), None, str(data.get("release", ""))
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+                raise DataError(f"The card in {str(path)!r} is damaged. Take a fresh copy of it.") from None
+    release = load(path)
+    return release.certificate, release, stated_digest(content) or ""

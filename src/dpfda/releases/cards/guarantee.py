@@ -1,0 +1,167 @@
+"""Come here for the guarantee computed anew from what stands on a card: sensitivity, scale, privacy curves."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dpfda.privacy import REPLACE, Profile
+from dpfda.releases.cards.report import GUARANTEE, Checks
+from dpfda.releases.certificate import NOT_PRIVATE, SCHEMA, Certificate
+from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.entry import NOTHING
+from dpfda.releases.wording import plain
+
+Card = Certificate | ChoiceCard
+
+CLOSE = 1e-9  # relative: roundings of a few operations, and the spare of a calibration
+SLACK = 2.0  # a stated epsilon this many times above the recomputed one is worth a word
+PER_COORDINATE = 0.0203  # distance of the integer sampler from the rounded normal law, times deviation squared
+LEAST_STEPS = 16.0  # of lattice, from which on that is claimed
+
+
+def check_guarantee(card: Card, checks: Checks) -> None:
+    """Every number of the guarantee, from the sensitivity and the scale of the noise up."""
+    checks.rule(card.schema == SCHEMA, GUARANTEE, "schema of the card", card.schema, SCHEMA)
+    if not card.private:
+        checks.notes.append(NOT_PRIVATE)
+    if not card.losses:
+        checks.rule(False, GUARANTEE, "privacy curves", "none", "cannot be computed: the card keeps no curve")
+        return
+    losses = _read(card, checks)
+    if losses is None:
+        return
+    _check_parameter(card, checks)
+    if isinstance(card, Certificate):
+        _check_sampler(card, checks)
+        _check_sensitivity(card, checks)
+    _check_epsilon(card, losses, checks)
+    _check_others(card, losses, checks)
+    _check_words(card, checks)
+
+
+def _read(card: Card, checks: Checks) -> tuple[Profile, ...] | None:
+    from dpfda.privacy.losses import loss_from
+
+    found = []
+    for place, loss in enumerate(card.losses, 1):
+        try:
+            found.append(loss_from(loss))
+        except Exception:
+            checks.rule(False, GUARANTEE, f"privacy curve {place}", loss, "no curve that this version knows")
+            return None
+    return tuple(found)
+
+
+def parameter_of(loss: dict[str, Any]) -> float:
+    """What a curve has for a parameter: deviations that normal noise is moved by, or epsilon."""
+    return float(loss["mu"] if "mu" in loss else loss["epsilon"])
+
+
+def _check_parameter(card: Card, checks: Checks) -> None:
+    """The first curve is that of one unit's move over the scale of the noise."""
+    stated, kind = parameter_of(card.losses[0]), str(card.losses[0].get("law", "curve"))
+    if kind == "stated":
+        checks.notes.append("the mechanism has no curve that can be written down: its guarantee is as stated")
+        return
+    if not (0 < card.noise_scale < math.inf and 0 < card.sensitivity < math.inf):
+        checks.rule(
+            False, GUARANTEE, "scale of the noise", f"{card.noise_scale!r} for {card.sensitivity!r}", "both positive"
+        )
+        return
+    exact = card.sensitivity / card.noise_scale
+    name = "mu of the privacy curve" if "mu" in card.losses[0] else "epsilon of the privacy curve"
+    checks.rule(
+        math.isclose(stated, exact, rel_tol=CLOSE),
+        GUARANTEE,
+        f"{name} is sensitivity over scale",
+        plain(stated),
+        f"{plain(card.sensitivity)} / {plain(card.noise_scale)} = {exact:.10g}",
+    )
+
+
+def _check_sampler(card: Certificate, checks: Checks) -> None:
+    """Normal noise on a lattice: how far the integer sampler is from the normal law, and on how many coordinates."""
+    loss = card.losses[0]
+    if "mu" not in loss or not loss.get("size"):
+        return
+    size, steps, distance = (float(loss[name]) for name in ("size", "steps", "distance"))
+    least = 1.0 if steps < LEAST_STEPS else PER_COORDINATE * size / steps**2
+    checks.rule(
+        distance >= least * (1 - CLOSE), GUARANTEE, "distance of the sampler from the normal law", distance, least
+    )
+    if card.sensitivity_norm == "L2":
+        checks.rule(
+            math.isclose(steps, card.noise_scale, rel_tol=CLOSE),
+            GUARANTEE,
+            "deviation of the noise in lattice steps",
+            plain(steps),
+            plain(card.noise_scale),
+        )
+
+
+# How far a unit within the bound moves the sum at least, in lattice steps and by the power of the bound: for means and
+# for second moments, under replace-one; the others keep their proof in words.
+MOVES = {1: 2.0, 2: math.sqrt(2.0)}
+
+
+def least_sensitivity(card: Certificate) -> float | None:
+    """What the Euclidean sensitivity of a mean or of second moments cannot be below, in lattice steps."""
+    known = {"mean function": 1, "penalised mean function": 1, "covariance function": 2, "second moment function": 2}
+    power = known.get(card.what)
+    if power is None or card.lattice_step <= 0 or card.noise.startswith("none added"):
+        return None
+    return (MOVES[power] if card.neighbours == REPLACE else 1.0) * card.bound**power / card.lattice_step
+
+
+def _check_sensitivity(card: Certificate, checks: Checks) -> None:
+    least = least_sensitivity(card)
+    if least is None or card.sensitivity_norm not in ("L1", "L2"):
+        checks.notes.append(f"the sensitivity rests on its reason: {card.sensitivity_because}")
+        return
+    if card.sensitivity_norm == "L1":
+        least *= math.sqrt(card.size) if card.power == 1 else 1.0
+    checks.rule(
+        card.sensitivity >= least * (1 - CLOSE),
+        GUARANTEE,
+        "sensitivity covers one unit at the bound",
+        plain(card.sensitivity),
+        f"at least {least:.10g} lattice steps",
+    )
+
+
+def _check_epsilon(card: Card, losses: tuple[Profile, ...], checks: Checks) -> None:
+    from dpfda.privacy.composition import compose
+
+    delta = getattr(card, "delta", 0.0)
+    found = compose(losses, delta=delta).epsilon
+    at = "" if delta == 0 else f" at delta = {plain(delta)}"
+    checks.rule(found <= card.epsilon * (1 + CLOSE), GUARANTEE, f"epsilon{at}", plain(card.epsilon), f"{found:.10g}")
+    if found * SLACK < card.epsilon:
+        checks.notes.append(f"epsilon is stated as {plain(card.epsilon)}, but {found:.4g} would hold{at}")
+
+
+def _check_others(card: Card, losses: tuple[Profile, ...], checks: Checks) -> None:
+    rho = math.fsum(loss.rho for loss in losses)
+    checks.rule(card.rho >= rho * (1 - CLOSE), GUARANTEE, "rho for composition", plain(card.rho), f"{rho:.10g}")
+    # A choice that was made before multiplies every chance by e^epsilon at most.
+    before = math.fsum(parameter_of(loss) for loss in card.losses[1:])
+    power = min(1.0, math.exp(min(before, 700.0)) * losses[0].power(0.05))
+    checks.rule(
+        math.isclose(card.attacker_power, power, rel_tol=1e-6),
+        GUARANTEE,
+        "power of an attacker at 5 % false alarms",
+        plain(card.attacker_power),
+        f"{power:.10g}",
+    )
+
+
+def _check_words(card: Card, checks: Checks) -> None:
+    """What the card says of the ledger in words is what it says in numbers."""
+    if card.entry is None:
+        said = card.recorded.startswith(NOTHING)
+        checks.rule(said, GUARANTEE, "words about the ledger", card.recorded, NOTHING)
+    else:
+        checks.rule(
+            card.recorded == card.entry.text, GUARANTEE, "words about the ledger", card.recorded, card.entry.text
+        )
