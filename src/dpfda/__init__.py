@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from dpfda.online import open_store
     from dpfda.planner import Plan
-    from dpfda.privacy import Budget, SessionLedger, Unit
+    from dpfda.privacy import Budget, Ledger, SessionLedger, Unit
     from dpfda.records import Curves, read_curves
     from dpfda.releases import Certificate, Release, load
 
@@ -49,6 +49,7 @@ _HOME = {
     "KernelClassifier": "dpfda.estimators",
     "KernelRegressor": "dpfda.estimators",
     "Maximiser": "dpfda.estimators",
+    "Ledger": "dpfda.privacy",
     "MeanFunction": "dpfda.estimators",
     "Plan": "dpfda.planner",
     "Release": "dpfda.releases",
@@ -74,6 +75,7 @@ __all__ = [
     "FunctionOnScalarRegression",
     "KernelClassifier",
     "KernelRegressor",
+    "Ledger",
     "Maximiser",
     "MeanFunction",
     "Plan",

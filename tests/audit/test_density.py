@@ -91,7 +91,7 @@ def test_processes_of_the_papers_keep_their_guarantee_and_use_it(mechanism):
     draws = 3000
     wishes = {"mechanism": mechanism, "bandwidth": 0.1, "size": 12, "edges": None, "domain": (0.0, 1.0)}
     est = estimator(APPROXIMATE, **wishes)
-    summary = est._order(neighbours()[0], None, UNITS, 0.1)[0].summary
+    summary = est._order(neighbours()[0], None, UNITS, 0.1).plan.summary
     first, second = summary.cells.index(np.array([[0.25], [0.75]]))
     change = (summary.table[second] - summary.table[first]).astype(float)
     levels = [change @ (summary.table[first] + share * change / PEOPLE) for share in (0, 1)]

@@ -29,6 +29,7 @@ NAMES = [
     "FunctionOnScalarRegression",
     "KernelClassifier",
     "KernelRegressor",
+    "Ledger",
     "Maximiser",
     "MeanFunction",
     "Plan",

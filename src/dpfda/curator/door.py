@@ -16,8 +16,7 @@ from dpfda.curator.request import request_hash
 from dpfda.errors import DataError, UsageError
 from dpfda.mechanisms import Mechanism, Randomness, SystemRandomness
 from dpfda.mechanisms.choice import choose, rate_of
-from dpfda.privacy import AnyLedger, Budget, Charge, Profile, RangeProfile, Receipt
-from dpfda.privacy.profiles import StatedProfile
+from dpfda.privacy import AnyLedger, Budget, Charge, Profile, RangeProfile, Receipt, StatedProfile
 from dpfda.records import MOST_UNITS, Curves
 from dpfda.records.reading import Reading
 from dpfda.releases.choices import ChoiceCard

@@ -20,8 +20,7 @@ from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.norms import up
 from dpfda.planner.components import ComponentsPlan, FramesPlan, plan_components
 from dpfda.planner.moments import plan_moments
-from dpfda.privacy import AnyLedger, Budget, PureProfile, Unit
-from dpfda.privacy.profiles import StatedProfile
+from dpfda.privacy import AnyLedger, Budget, PureProfile, StatedProfile, Unit
 from dpfda.records import Curves, as_curves
 from dpfda.releases.calculus import Function
 from dpfda.releases.components import ComponentsRelease, with_signs

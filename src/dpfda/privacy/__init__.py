@@ -1,10 +1,17 @@
-"""Come here for budgets, privacy units, privacy curves, calibration and the ledger's contract."""
+"""Come here for budgets, privacy units, privacy curves, calibration and ledgers."""
 
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.calibration import calibrate
-from dpfda.privacy.ledger import AnyLedger, Charge, OwnSpend, Receipt, SessionLedger
+from dpfda.privacy.ledger import AnyLedger, Charge, Ledger, OwnSpend, Receipt, SessionLedger
 from dpfda.privacy.noise import Noise
-from dpfda.privacy.profiles import GaussianProfile, Profile, PureProfile, RangeProfile
+from dpfda.privacy.profiles import (
+    GaussianProfile,
+    LaplaceProfile,
+    Profile,
+    PureProfile,
+    RangeProfile,
+    StatedProfile,
+)
 from dpfda.privacy.unit import ADD_REMOVE, RELATIONS, REPLACE, Unit
 
 __all__ = [
@@ -15,6 +22,8 @@ __all__ = [
     "Budget",
     "Charge",
     "GaussianProfile",
+    "LaplaceProfile",
+    "Ledger",
     "Noise",
     "OwnSpend",
     "Profile",
@@ -22,6 +31,7 @@ __all__ = [
     "RangeProfile",
     "Receipt",
     "SessionLedger",
+    "StatedProfile",
     "Unit",
     "calibrate",
 ]
