@@ -25,8 +25,36 @@ class LossLaw:
     inner: float = 0.0
     reach: float = 0.0
 
+    @staticmethod
+    def response(epsilon: float) -> LossLaw:
+        """Randomised response: no pure epsilon does worse."""
+        return LossLaw(epsilon, 1 / (1 + math.exp(-epsilon)))
+
+    @staticmethod
+    def bounded_range(epsilon: float) -> LossLaw:
+        """The law of RangeProfile's curve."""
+        if epsilon < 1e-12:
+            return LossLaw.response(epsilon)  # not below it, and nothing divides by what is almost zero
+        return LossLaw(epsilon, 0.0, -0.5 / math.expm1(-epsilon), epsilon)
+
+    @staticmethod
+    def laplace(epsilon: float, step: float) -> LossLaw:
+        """The law of LaplaceProfile's curve; `step` is one lattice step over the scale."""
+        if step >= epsilon:
+            return LossLaw.response(epsilon)
+        return LossLaw(epsilon, 1 / (1 + math.exp(-step)), 0.25 * math.exp(-log_cosh(step / 2)), epsilon - step)
+
+    def rounded(self) -> LossLaw:
+        """A law of the same kind that dominates this one, its numbers rounded up to one part in 4,096."""
+        epsilon = _round_up(self.epsilon)
+        if self.inner == 0:
+            return LossLaw.response(epsilon)
+        if self.end == 0:
+            return LossLaw.bounded_range(epsilon)
+        return LossLaw.laplace(epsilon, _round_up(self.epsilon - self.reach))
+
     def log_moment(self, order: float) -> float:
-        """`log E e^(order L)`, for order >= -1/2; by symmetry of the pair the one at `-1 - order` is the same."""
+        """`log E e^(order L)`, for any real order."""
         terms = []
         if self.end > 0:
             terms += [math.log(self.end) + order * self.epsilon, math.log(self.end) - (1 + order) * self.epsilon]
@@ -75,6 +103,13 @@ def log_cosh(x: float) -> float:
     return math.log1p(2 * math.sinh(x / 2) ** 2) if x < 1 else x + math.log1p(math.exp(-2 * x)) - math.log(2)
 
 
+def _round_up(number: float) -> float:
+    if number <= 0:
+        return number
+    mantissa, exponent = math.frexp(number)
+    return math.ldexp(math.ceil(mantissa * 8192), exponent - 13)
+
+
 def _log_sinc(x: float) -> float:
     """`log(sinh(x)/x)`."""
     x = abs(x)
@@ -95,29 +130,3 @@ class Parts:
     distance: float = 0.0  # of the Gaussian sampler from the rounded normal law
     size: int = 0  # its integer coordinates
     steps: float = math.inf  # its deviation in lattice steps
-
-    @staticmethod
-    def randomised_response(epsilon: float, rho: float) -> Parts:
-        return Parts(epsilon, rho, LossLaw(epsilon, 1 / (1 + math.exp(-epsilon))))
-
-    @staticmethod
-    def bounded_range(epsilon: float, rho: float) -> Parts:
-        if epsilon < 1e-12:
-            return Parts.randomised_response(epsilon, rho)  # no lower, and nothing divides by what is almost zero
-        return Parts(epsilon, rho, LossLaw(epsilon, 0.0, -0.5 / math.expm1(-epsilon), epsilon))
-
-    @staticmethod
-    def laplace(epsilon: float, rho: float, step: float) -> Parts:
-        """`step` is one lattice step over the scale; a shift of no more than that is randomised response."""
-        if step >= epsilon:
-            return Parts.randomised_response(epsilon, rho)
-        end = 1 / (1 + math.exp(-step))
-        return Parts(epsilon, rho, LossLaw(epsilon, end, 0.25 * math.exp(-log_cosh(step / 2)), epsilon - step))
-
-    @staticmethod
-    def outright(epsilon: float, delta: float, rho: float) -> Parts:
-        return Parts(epsilon, rho, LossLaw(epsilon, 1 / (1 + math.exp(-epsilon))), delta)
-
-    @staticmethod
-    def gaussian(mu: float, distance: float, size: int, steps: float) -> Parts:
-        return Parts(mu=mu, distance=distance, size=size, steps=steps)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from dpfda.errors import UsageError
 from dpfda.norms import up
 from dpfda.privacy.budget import Budget
-from dpfda.privacy.parts import Parts, log_cosh
+from dpfda.privacy.parts import LossLaw, Parts, log_cosh
 
 
 class Profile(Protocol):
@@ -101,7 +101,7 @@ class PureProfile:
         return {"law": "pure", "epsilon": self.epsilon}
 
     def parts(self) -> Parts:
-        return Parts.randomised_response(self.epsilon, self.rho)
+        return Parts(self.epsilon, self.rho, LossLaw.response(self.epsilon))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class LaplaceProfile:
         return {"law": "laplace", "epsilon": self.epsilon, "steps": finite(self.steps)}
 
     def parts(self) -> Parts:
-        return Parts.laplace(self.epsilon, self.rho, 1 / self.steps)
+        return Parts(self.epsilon, self.rho, LossLaw.laplace(self.epsilon, 1 / self.steps))
 
     @staticmethod
     def steps_of(scales: tuple[float, ...]) -> float:
@@ -236,7 +236,7 @@ class RangeProfile:
         return {"law": "range", "epsilon": self.epsilon}
 
     def parts(self) -> Parts:
-        return Parts.bounded_range(self.epsilon, self.rho)
+        return Parts(self.epsilon, self.rho, LossLaw.bounded_range(self.epsilon))
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +285,7 @@ class StatedProfile:
         return {"law": "stated", "epsilon": self.epsilon, "delta": self.stated}
 
     def parts(self) -> Parts:
-        return Parts.outright(self.epsilon, self.stated, PureProfile(self.epsilon).rho)
+        return Parts(self.epsilon, PureProfile(self.epsilon).rho, LossLaw.response(self.epsilon), self.stated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,7 +369,7 @@ class GaussianProfile:
         }
 
     def parts(self) -> Parts:
-        return Parts.gaussian(self.mu, self.distance, self.size, self.steps)
+        return Parts(mu=self.mu, distance=self.distance, size=self.size, steps=self.steps)
 
 
 def finite(number: float) -> float | None:

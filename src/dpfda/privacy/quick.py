@@ -12,7 +12,7 @@ from dpfda.privacy.units import amount_of
 
 def root_up(square: Fraction) -> float:
     """A square root, rounded up."""
-    return up(math.sqrt(up(amount_of(square))))
+    return up(math.sqrt(up(amount_of(square)))) if square else 0.0
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
