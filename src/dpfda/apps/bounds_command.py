@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 import dpfda
-from dpfda.apps.charging import LEDGER, Account, Till, quoted, till_of
+from dpfda.apps.charging import LEDGER, Account, Asked, Till, quoted, till_of
 from dpfda.apps.options import CENTRE, DATASET, FILE, options
 from dpfda.apps.release_command import centre_of, curves_of
 from dpfda.apps.releasing import NOTHING, told_line
@@ -98,8 +98,8 @@ def bounds(
 
     if account.dry_run:
         # Without a ledger too it goes as far as the charge: whatever can be refused is refused.
-        quote = quoted(lambda: bought(till or Till(None, "", dry=True)))
-        _show_dry_run(curves, epsilon, quantile, ends, quote, as_json=as_json)
+        asked = quoted(lambda: bought(till or Till(None, "", dry=True)))
+        _show_dry_run(curves, epsilon, quantile, ends, asked, as_json=as_json)
         return
     choice = bought(till)
     facts = {"bound": choice.value, **choice.card.to_dict()}
@@ -114,7 +114,13 @@ def bounds(
 
 
 def _show_dry_run(
-    curves: dpfda.Curves, epsilon: float, quantile: float, ends: tuple[float, ...], quote: Any, *, as_json: bool
+    curves: dpfda.Curves,
+    epsilon: float,
+    quantile: float,
+    ends: tuple[float, ...],
+    asked: Asked | None,
+    *,
+    as_json: bool,
 ) -> None:
     from dpfda.apps.budget_words import quote_facts, quote_lines, refuse
     from dpfda.estimators.bound import _accuracy, _candidates
@@ -129,12 +135,12 @@ def _show_dry_run(
             "quantile": quantile,
             "candidates": list(listed),
             "accuracy": accuracy,
-            **({} if quote is None else {"ledger": quote_facts(quote)}),
+            **({} if asked is None else {"ledger": quote_facts(asked)}),
         }
         click.echo(json.dumps(facts, indent=1))
     else:
         lines = [
-            ("costs", f"pure epsilon {epsilon:g}, on top of what releases cost"),
+            ("price", f"pure epsilon {epsilon:g}, on top of what releases cost"),
             ("protects", f"one {curves.unit or 'row'}, replace-one"),
             ("candidates", f"{len(listed)} bounds from {listed[0]:.6g} to {listed[-1]:.6g}"),
             (
@@ -142,13 +148,13 @@ def _show_dry_run(
                 f"a bound that holds {quantile:.4g} of {n} units, by the root mean square of their curves",
             ),
             ("accuracy", accuracy),
-            *(() if quote is None else quote_lines(quote)),
+            *(() if asked is None else quote_lines(asked)),
         ]
         click.echo("Plan for the choice of a bound; no values read, nothing charged\n")
         for label, text in lines:
             click.echo(fill(text, 118, initial_indent=f"  {label:<11} ", subsequent_indent=" " * 14))
-    if quote is not None:
-        refuse(quote)
+    if asked is not None:
+        refuse(asked)
 
 
 def _next(source: Source, account: Account, name: str, bound: str, domain: str, centre: Path | None) -> str:

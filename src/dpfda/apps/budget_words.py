@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
+import math
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpfda.errors import BudgetExceeded
+from dpfda.errors import BudgetExceeded, DpfdaError
 
 if TYPE_CHECKING:
+    from dpfda.apps.charging import Asked, Till
     from dpfda.privacy.ledger import Receipt
 
 BAR = 40  # characters
-PASSWORD = re.compile(r"(?<=://)([^:/@]*):(.*)@(?=[^@]*$)")
-SECRET = re.compile(r"([?&]password=)[^&]*", re.IGNORECASE)
+FREE = "this key was charged before: with the same request it is free, with another it is refused"
 
 
 def opened(url: str, anchor: Path | None) -> Any:
@@ -26,97 +26,117 @@ def opened(url: str, anchor: Path | None) -> Any:
 
 def safe(url: str) -> str:
     """An address without its password."""
-    return SECRET.sub(r"\1***", PASSWORD.sub(r"\1:***@", url))
+    from dpfda.privacy.ledger.names import SQLITE, without_password
+
+    return url if url.startswith(SQLITE) else without_password(url)
 
 
 def up(amount: float) -> str:
     """An amount that was spent, as people read it: no less than it was."""
-    return _shown(amount, up=True)
+    from dpfda.privacy.ledger.amounts import shown, units_up
+
+    return "infinite" if math.isinf(amount) else shown(units_up(amount), up=True)
 
 
 def down(amount: float) -> str:
     """An amount that is left, as people read it: no more than it is."""
-    return _shown(amount, up=False)
+    from dpfda.privacy.ledger.amounts import shown, units_down
+
+    return "infinite" if math.isinf(amount) else shown(units_down(amount), up=False)
 
 
-def _shown(amount: float, *, up: bool) -> str:
-    from dpfda.privacy.ledger.amounts import shown, units_down, units_up
+def left(cap: float, spent: float) -> float:
+    """What is left of a cap: as exact as the ledger counts, which doubles are not."""
+    from dpfda.privacy.ledger.amounts import epsilon_of, units_down, units_up
 
-    if amount == float("inf"):
-        return "infinite"
-    # Amounts are whole units that went through a double: half a unit to either side is the same one.
-    return shown(units_up(float(amount)) if up else units_down(float(amount)), up=up)
+    return 0.0 if math.isinf(spent) else epsilon_of(max(units_down(cap) - units_up(spent), 0))
 
 
-def delta_text(delta: float) -> str:
+def at(delta: float) -> str:
     return f" at delta {delta:g}" if delta else ""
 
 
 def bar(spent: float, cap: float) -> str:
-    """A bar of what is spent of a budget; full only when nothing is left, and empty only when nothing is spent."""
+    """A bar of what is spent of a budget: full only when nothing is left, empty only when nothing is spent.
+
+    >>> bar(1.0, 4.0)
+    '[##########..............................] 25.0% spent'
+    """
     share = min(spent / cap, 1.0)
-    full = round(share * BAR)
-    if spent > 0:
-        full = max(full, 1)
-    if spent < cap:
-        full = min(full, BAR - 1)
+    full = min(max(round(share * BAR), 1 if spent > 0 else 0), BAR if spent >= cap else BAR - 1)
     return f"[{'#' * full}{'.' * (BAR - full)}] {share:.1%} spent"
 
 
 def unrecorded(dataset: str) -> str:
     """One line for a release without a ledger."""
-    name = shlex.quote(dataset)
     return (
         "Ledger:  nothing was recorded. To keep one: dpfda budget create sqlite:///budget.db --dataset "
-        f"{name} --epsilon TOTAL --delta DELTA, then --ledger sqlite:///budget.db"
+        f"{shlex.quote(dataset)} --epsilon TOTAL --delta DELTA, then --ledger sqlite:///budget.db"
     )
 
 
-def left_after(receipt: Receipt) -> str:
-    """One line for a release that was charged."""
+def left_after(till: Till, receipt: Receipt) -> str:
+    """One line for a release that was charged: its entry, and what all charges come to by the best accountant."""
     entry = f"Ledger:  entry {receipt.number} of {receipt.ledger}, key {receipt.key}"
-    if receipt.spent is None or receipt.cap is None:
+    try:
+        spent, rest = till.ledger.spent(receipt.dataset), till.ledger.remaining(receipt.dataset)
+    except DpfdaError:  # the release stands, whatever has become of the ledger
         return entry
-    left = down(max(receipt.cap.epsilon - receipt.spent.epsilon, 0.0))
+    cap = "" if receipt.cap is None else f" of {down(receipt.cap.epsilon)}"
     return (
-        f"{entry}; '{receipt.dataset}' has spent epsilon {up(receipt.spent.epsilon)} of {down(receipt.cap.epsilon)}"
-        f"{delta_text(receipt.cap.delta)}, left {left}"
+        f"{entry}; '{receipt.dataset}' has spent epsilon {up(spent.epsilon)}{cap}{at(rest.delta)}, left "
+        f"{down(rest.epsilon)}"
     )
 
 
-def quote_lines(quote: Any) -> tuple[tuple[str, str], ...]:
+def quote_lines(asked: Asked) -> tuple[tuple[str, str], ...]:
     """What a dry run says about the ledger, as labels and texts."""
-    cap = quote.cap
-    state = f"spent {up(quote.spent.epsilon)} of {down(cap.epsilon)}{delta_text(cap.delta)}, left {down(_left(quote))}"
-    after = f"spent {up(quote.after.epsilon)}, left {down(max(cap.epsilon - quote.after.epsilon, 0.0))}"
+    quote = asked.quote
+    cap = quote.cap.epsilon
+    after = f"spent {up(quote.after)}, left {down(left(cap, quote.after))}"
     return (
-        ("costs", f"epsilon {up(quote.cost.epsilon)}{delta_text(cap.delta)}"),
-        ("before", state),
-        ("after", after if quote.allowed else "it would be refused: nothing would be charged"),
+        ("costs", f"epsilon {up(quote.cost)}{at(quote.cap.delta)}, charged to '{asked.charge.dataset}'"),
+        ("before", f"spent {up(quote.spent)} of {down(cap)}, left {down(left(cap, quote.spent))}"),
+        ("after", FREE if asked.known else after if quote.allowed else "it would be refused"),
     )
 
 
-def quote_facts(quote: Any) -> dict[str, Any]:
-    """The same for machines."""
+def quote_facts(asked: Asked) -> dict[str, Any]:
+    """The same for machines; what has no number is null."""
+    quote = asked.quote
     return {
-        "cost": _pair(quote.cost),
-        "spent": _pair(quote.spent),
-        "after": _pair(quote.after),
-        "cap": _pair(quote.cap),
-        "left": _left(quote),
-        "allowed": bool(quote.allowed),
+        "dataset": asked.charge.dataset,
+        "key": asked.charge.key,
+        "charged_before": asked.known,
+        "cost": _finite(quote.cost),
+        "spent": quote.spent,
+        "after": _finite(quote.after),
+        "left": left(quote.cap.epsilon, quote.spent),
+        "left_after": left(quote.cap.epsilon, quote.after),
+        "epsilon": quote.cap.epsilon,
+        "delta": quote.cap.delta,
+        "allowed": quote.allowed,
+        "affordable": quote.affordable,
     }
 
 
-def refuse(quote: Any) -> None:
+def refuse(asked: Asked) -> None:
     """End as the release itself would, if it would be refused."""
-    if not quote.allowed:
-        raise BudgetExceeded(str(quote.refusal))
+    quote, charge = asked.quote, asked.charge
+    if quote.allowed or asked.known:
+        return
+    if math.isinf(quote.cost):
+        raise BudgetExceeded(
+            f"The budget of {charge.dataset!r} is pure (delta = 0), and this release has delta "
+            f"{charge.budget.delta:g}. Ask for --delta 0. Nothing was charged."
+        )
+    way = f"Lower it to --epsilon {down(quote.affordable)}." if quote.affordable > 0 else "Nothing is left to grant."
+    cap = quote.cap.epsilon
+    raise BudgetExceeded(
+        f"This release costs epsilon {up(charge.budget.epsilon)}; spent {up(quote.spent)} of {down(cap)} for "
+        f"{charge.dataset!r}, left {down(left(cap, quote.spent))}. {way} Nothing was charged."
+    )
 
 
-def _left(quote: Any) -> float:
-    return max(float(quote.cap.epsilon) - float(quote.spent.epsilon), 0.0)
-
-
-def _pair(amount: Any) -> dict[str, float]:
-    return {"epsilon": float(amount.epsilon), "delta": float(amount.delta)}
+def _finite(amount: float) -> float | None:
+    return amount if math.isfinite(amount) else None

@@ -13,7 +13,7 @@ import click
 from dpfda.errors import UsageError
 
 if TYPE_CHECKING:
-    from dpfda.privacy.ledger import Charge, Receipt
+    from dpfda.privacy.ledger import Charge, Quote, Receipt
 
 LEDGER = [
     click.option(
@@ -57,12 +57,21 @@ class Account:
     dry_run: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a ledger says to a charge that was not entered."""
+
+    charge: Charge
+    quote: Quote
+    known: bool  # whether the key was charged before
+
+
 class Stopped(Exception):
     """A dry run has come to the charge: everything public was checked, and nothing is read."""
 
-    def __init__(self, quote: Any) -> None:
+    def __init__(self, asked: Asked | None) -> None:
         super().__init__()
-        self.quote = quote
+        self.asked = asked
 
 
 @dataclass(slots=True)
@@ -77,12 +86,16 @@ class Till:
 
     def charge(self, entry: Charge) -> Receipt:
         if self.dry:
-            raise Stopped(None if self.ledger is None else self.ledger.quote(replace(entry, key=self.key)))
-        if not self.told:
-            # Before the charge: whoever loses the output, even to a power cut, can have it again.
-            click.echo(f"Key of this request: --key {self.key} gives the same output again, free.", err=True)
+            raise Stopped(None if self.ledger is None else self._asked(replace(entry, key=self.key)))
         self.receipt = self.ledger.under(self.key).charge(entry)
+        if not self.told:
+            # Before anything is read or written: whoever loses the output can have it again.
+            click.echo(f"Key of this request: --key {self.key} gives the same output again, free.", err=True)
         return self.receipt
+
+    def _asked(self, entry: Charge) -> Asked:
+        known = any(each.key == entry.key for each in self.ledger.history())
+        return Asked(entry, self.ledger.quote(entry), known)
 
     def store(self, receipt: Receipt, output: bytes) -> bytes:
         return bytes(self.ledger.store(receipt, output))
@@ -108,10 +121,10 @@ def till_of(order: Ordered) -> Till | None:
     return Till(opened(order.ledger, order.anchor), order.key or uuid4().hex, order.dry_run, told=order.key is not None)
 
 
-def quoted(fit: Callable[[], object]) -> Any:
+def quoted(fit: Callable[[], object]) -> Asked | None:
     """What a ledger would say to the charge of this fit, which goes no further than that; None without a ledger."""
     try:
         fit()
     except Stopped as stopped:
-        return stopped.quote
+        return stopped.asked
     return None

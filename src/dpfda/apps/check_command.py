@@ -80,9 +80,8 @@ def check(ctx: click.Context, /, file: Path, kind: str | None, as_json: bool, **
     statements = missing(kind, given, layout)
     guesses = guessed(layout, statements, shown=shown)
     problems = wrong(kind, given, layout, shown=shown)
-    told: dict[str, object] = {each.option: each.place for each in statements} | {
-        name: quote(guess) for name, guess in guesses.items()
-    }
+    told: dict[str, object] = {each.option: each.place for each in statements}
+    told |= {name: quote(guess) for name, guess in guesses.items()}
     told |= {name: _quoted(value) for name, value in given.items()}
     order = _names(targets()[kind])
     line = command(kind, {name: told[name] for name in order if name in told}, layout)

@@ -13,6 +13,8 @@ import click
 import dpfda
 from dpfda.apps.ask_command import ask
 from dpfda.apps.bounds_command import bounds
+from dpfda.apps.budget_commands import budget
+from dpfda.apps.card_command import card, verify
 from dpfda.apps.check_command import check
 from dpfda.apps.compare_command import compare
 from dpfda.apps.demo import run_demo
@@ -61,6 +63,7 @@ def cli() -> None:
       dpfda release density people.csv --points age --unit ID --domain 0,100 --epsilon 1 --delta 0
       dpfda release classifier people.csv --points 'age,height' --label group --classes a,b \\
           --unit ID --domain '0,100;100,220' --epsilon 1 --delta 1e-6
+      dpfda budget create sqlite:///budget.db --dataset scans --epsilon 4 --delta 1e-6
       dpfda show scans-mean.json
       dpfda evaluate scans-mean.json --at 0,0.5,1
       dpfda report scans-mean.json
@@ -93,7 +96,24 @@ for command in (release_density, release_classifier, release_regressor):
     release.add_command(command)
 for command in (plan_density, plan_classifier, plan_regressor):
     plan.add_command(command)
-for command in (ask, bounds, check, compare, evaluate, plan, predict, release, report, reproduce, sample, serve, show):
+for command in (
+    ask,
+    bounds,
+    budget,
+    check,
+    compare,
+    evaluate,
+    plan,
+    predict,
+    release,
+    report,
+    reproduce,
+    sample,
+    serve,
+    show,
+):
+    cli.add_command(command)
+for command in (card, verify):
     cli.add_command(command)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dpfda.apps.charging import Till, quoted, till_of
+from dpfda.apps.charging import Asked, Till, quoted, till_of
 from dpfda.apps.targets import check_picture, check_targets, same_file, save_picture
 from dpfda.apps.wishes import Output
 from dpfda.errors import UsageError
@@ -69,16 +69,16 @@ def ready(
     return not output.dry_run
 
 
-def show_dry_run(plan: Any, about: tuple[tuple[str, str], ...], quote: Any, *, as_json: bool) -> None:
+def show_dry_run(plan: Any, about: tuple[tuple[str, str], ...], asked: Asked | None, *, as_json: bool) -> None:
     """Print what would be done and what the ledger would say to it; a refusal ends the command as it would later."""
     from dpfda.apps.budget_words import quote_facts, quote_lines, refuse
 
-    told = () if quote is None else quote_lines(quote)
+    told = () if asked is None else quote_lines(asked)
     lines = [plan.text(), *(f"  {name:<11} {what}" for name, what in (*about, *told))]
-    facts = plan.to_dict() | ({} if quote is None else {"ledger": quote_facts(quote)})
+    facts = plan.to_dict() | ({} if asked is None else {"ledger": quote_facts(asked)})
     click.echo(json.dumps(facts, indent=1) if as_json else "\n".join(lines))
-    if quote is not None:
-        refuse(quote)
+    if asked is not None:
+        refuse(asked)
 
 
 def write(est: Any, result: Any, file: Path, output: Output, *, kind: str, panels: int = 1) -> None:
@@ -99,7 +99,7 @@ def told_line(till: Till | None, dataset: str) -> str:
     """One line: what the ledger has left, or how to keep one."""
     from dpfda.apps.budget_words import left_after, unrecorded
 
-    return unrecorded(dataset) if till is None or till.receipt is None else left_after(till.receipt)
+    return unrecorded(dataset) if till is None or till.receipt is None else left_after(till, till.receipt)
 
 
 def _target(file: Path, output: Output, kind: str) -> Path:

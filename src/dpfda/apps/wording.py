@@ -42,11 +42,27 @@ LEADING = re.compile(
     r"^(kernel|eta|penalty|calibration|limits|size|bandwidth|edges|features|threshold|classes|loss|candidates|quantile)"
     r"(?= (?:is for|is the base|imply|must|are))"
 )
+# Calls of Python that have a command of their own.
+SAID = (
+    (re.compile(r"Lower epsilon to ([\d.]+)\."), r"Lower it to --epsilon \1."),
+    (re.compile(r"make one with Ledger\.create, or "), "make one with "),
+    (re.compile(r", or Ledger\.create\."), "."),
+    (re.compile(r"Ledger\(url, anchor=[^)]*\)\.start_anchor\(\)"), "dpfda budget anchor URL --anchor FILE"),
+    (re.compile(r"anchor='\.\.\.'"), "--anchor FILE"),
+    (
+        re.compile(r"^This fit was given out already.*To go on with a store.*$"),
+        "What was charged under this key was given out already, and one charge pays for one noise. To go on with a "
+        "store, ask it without --new, which is free; for another release use another --key, which is charged.",
+    ),
+    (re.compile(r"Release with the unit '([^']*)'"), r"Release with --unit \1"),
+)
 CHOSEN = re.compile(r"\bmechanism '([\w-]+)'")
 
 
 def in_options(message: str) -> str:
     """A message of the package with the names of options for those of parameters."""
+    for python, typed in SAID:
+        message = python.sub(typed, message)
     message = LEVELS.sub(r"--covariates '\1=a|b'", message)
     message = STATED.sub(lambda found: f"{OPTIONS[found[1]]} {_typed(found[2] or '')}".rstrip(), message)
     message = NAMED.sub(lambda found: OPTIONS[found[1]], message)

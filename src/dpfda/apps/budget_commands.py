@@ -1,0 +1,309 @@
+"""Come here for `dpfda budget`: what may be spent of a data set, what was, and the book that says so."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dpfda.apps.budget_words import opened, safe
+from dpfda.apps.options import NEIGHBOURS, options
+from dpfda.errors import DataError, UsageError
+
+URL = click.argument("url", metavar="URL")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+ANCHOR = click.option(
+    "--anchor",
+    type=click.Path(path_type=Path),
+    help="File outside of the ledger that remembers its newest entry: an old copy put back is noticed.",
+)
+DATASET = click.option("--dataset", required=True, help="Name of the data set, or of a copy of it.")
+ONE = click.option("--dataset", help="Only this data set, or the one that this is a copy of.")
+DRY = click.option("--dry-run", is_flag=True, help="Say what would be done: nothing is entered.")
+
+
+@click.group()
+def budget() -> None:
+    """Keep the budget of a data set: in a file, sqlite:///budget.db, or on a server, postgresql://user@host/name.
+
+    A budget belongs to a data set and its copies, whoever asks. It is charged before records are read, it is never
+    raised, and nothing is given back.
+
+    \b
+    Examples:
+      dpfda budget create sqlite:///budget.db --dataset scans --epsilon 4 --delta 1e-6
+      dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1 \\
+          --ledger sqlite:///budget.db --dataset scans
+      dpfda budget show sqlite:///budget.db
+      dpfda budget history sqlite:///budget.db --dataset scans
+    """
+
+
+@budget.command("create")
+@options(
+    [
+        URL,
+        click.option("--dataset", required=True, help="Name of the data set."),
+        click.option("--epsilon", required=True, type=float, help="What all releases together may cost, e.g. 4."),
+        click.option("--delta", required=True, type=float, help="0 for pure privacy only, else e.g. 1e-6."),
+        click.option(
+            "--unit",
+            metavar="COLUMN|row",
+            help="Who is protected, as releases say it.  [default: as the first release says]",
+        ),
+        NEIGHBOURS,
+        click.option("--copies", metavar="NAME,...", help="Other names of the same data: they share the budget."),
+        ANCHOR,
+        DRY,
+        JSON,
+    ]
+)
+def create(
+    url: str,
+    dataset: str,
+    epsilon: float,
+    delta: float,
+    unit: str | None,
+    neighbours: str,
+    copies: str | None,
+    anchor: Path | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Make a budget for a data set; and the ledger at URL, if there is none yet.
+
+    \b
+    Examples:
+      dpfda budget create sqlite:///budget.db --dataset scans --epsilon 4 --delta 1e-6
+      dpfda budget create sqlite:////srv/budget.db --dataset scans --epsilon 4 --delta 1e-6 \\
+          --unit ID --copies scans-clean,scans-2026 --anchor /mnt/other/budget.anchor
+      dpfda budget create postgresql://user@host/name --dataset load --epsilon 2 --delta 0 --dry-run
+    """
+    ledger = opened(url, anchor)
+    names = () if copies is None else tuple(name.strip() for name in copies.split(","))
+    if dry_run:
+        _check_new(ledger, url, (dataset, *names), epsilon, delta)
+    else:
+        ledger.create(dataset, epsilon=epsilon, delta=delta, unit=unit, neighbours=neighbours, copies=names)
+    facts = {
+        "ledger": safe(url),
+        "dataset": dataset,
+        "copies": list(names),
+        "epsilon": epsilon,
+        "delta": delta,
+        "unit": unit,
+        "neighbours": neighbours,
+        "anchor": None if anchor is None else str(anchor),
+        "created": not dry_run,
+    }
+    if as_json:
+        click.echo(json.dumps(facts, indent=1))
+        return
+    shared = f" and its copies {', '.join(names)}" if names else ""
+    whom = "as the first release says" if unit is None else f"each {unit}"
+    made = "Would make" if dry_run else "Made"
+    click.echo(
+        f"{made} a budget of epsilon {epsilon:g}, delta {delta:g} for '{dataset}'{shared} "
+        f"in {safe(url)}; protects {whom}, {neighbours}" + ("; nothing was entered" if dry_run else "")
+    )
+    if not dry_run:
+        kept = "" if anchor is None else f" --anchor {anchor}"
+        click.echo(f"Next: add --ledger {safe(url)} --dataset {dataset}{kept} to every release")
+
+
+def _check_new(ledger: Any, url: str, names: tuple[str, ...], epsilon: float, delta: float) -> None:
+    """What making a budget would refuse."""
+    from dpfda.privacy.ledger.names import check_name
+    from dpfda.privacy.ledger.rules import cap_of
+
+    cap_of(epsilon, delta)
+    for name in names:
+        check_name(name)
+    if len(set(names)) < len(names):
+        raise UsageError(f"A data set and its copies have a name each, got {', '.join(map(repr, names))}.")
+    try:
+        found = ledger.datasets()
+    except DataError as error:
+        if "no ledger at" not in str(error):
+            raise
+        return  # it would be made
+    known = [name for each in found for name in (each.name, *each.copies) if name in names]
+    if known:
+        raise UsageError(
+            f"The ledger {safe(url)} has a budget for {known[0]!r} already, and it is neither raised nor made again. "
+            "Nothing was entered."
+        )
+
+
+@budget.command("copy")
+@options(
+    [URL, DATASET, click.option("--name", required=True, help="The other name of the same data."), ANCHOR, JSON],
+)
+def copy(url: str, dataset: str, name: str, anchor: Path | None, as_json: bool) -> None:
+    """Let another name lead to the same budget: a copy, a cleaned version or an extract of the same data.
+
+    \b
+    Example:
+      dpfda budget copy sqlite:///budget.db --dataset scans --name scans-clean
+    """
+    opened(url, anchor).add_copy(dataset, name)
+    facts = {"ledger": safe(url), "dataset": dataset, "copy": name}
+    click.echo(json.dumps(facts) if as_json else f"'{name}' now spends from the budget of '{dataset}' in {safe(url)}")
+
+
+@budget.command("show")
+@options(
+    [
+        URL,
+        ONE,
+        click.option(
+            "--people",
+            type=click.IntRange(min=1),
+            help="Also say what holds for groups of so many people together, e.g. a family.",
+        ),
+        ANCHOR,
+        JSON,
+    ]
+)
+def show_budget(url: str, dataset: str | None, people: int | None, anchor: Path | None, as_json: bool) -> None:
+    """Show what was spent of each budget and what is left, at the data set's own delta.
+
+    Beside it stand the pure and the concentrated (zCDP) statement of the same releases, where they have one.
+
+    \b
+    Examples:
+      dpfda budget show sqlite:///budget.db
+      dpfda budget show sqlite:///budget.db --dataset scans --people 4
+    """
+    from dpfda.apps.budget_tables import budget_facts, budget_text
+
+    ledger = opened(url, anchor)
+    if dataset is not None:
+        ledger.remaining(dataset)  # refuses a name that has no budget
+    found = [each for each in ledger.datasets() if dataset is None or dataset in (each.name, *each.copies)]
+    if as_json:
+        facts = {
+            "ledger": ledger.id,
+            "url": safe(url),
+            "datasets": [budget_facts(ledger, each, people) for each in found],
+        }
+        click.echo(json.dumps(facts, indent=1))
+        return
+    click.echo(f"Ledger {ledger.id} at {safe(url)}" + ("" if found else ": no budgets yet"))
+    for each in found:
+        click.echo(f"\n{budget_text(ledger, each, people)}")
+
+
+@budget.command("history")
+@options([URL, ONE, ANCHOR, JSON])
+def history(url: str, dataset: str | None, anchor: Path | None, as_json: bool) -> None:
+    """List what was entered: budgets, copies, charges with their cost and what became of them.
+
+    A charge whose output is stored gives it again, free, under its key; an open one can be resumed under its key; a
+    burnt one failed after records were read, and gives nothing.
+
+    \b
+    Examples:
+      dpfda budget history sqlite:///budget.db
+      dpfda budget history sqlite:///budget.db --dataset scans --json
+    """
+    from dpfda.apps.budget_tables import history_table
+    from dpfda.apps.tables import print_table
+
+    entries = opened(url, anchor).history(dataset)
+    if as_json:
+        click.echo(json.dumps({"ledger": safe(url), "entries": [asdict(entry) for entry in entries]}, indent=1))
+        return
+    print_table(history_table(entries, safe(url)), where="--json")
+
+
+@budget.command("freeze")
+@options([URL, DATASET, ANCHOR, DRY, JSON])
+def freeze(url: str, dataset: str, anchor: Path | None, dry_run: bool, as_json: bool) -> None:
+    """End a budget, for ever: nothing more is charged to it. What was stored can still be fetched by its key.
+
+    \b
+    Example:
+      dpfda budget freeze sqlite:///budget.db --dataset scans
+    """
+    ledger = opened(url, anchor)
+    ledger.remaining(dataset)  # refuses a name that has no budget
+    if not dry_run:
+        ledger.freeze(dataset)
+    facts = {"ledger": safe(url), "dataset": dataset, "frozen": not dry_run}
+    said = "Would freeze" if dry_run else "Froze"
+    click.echo(json.dumps(facts) if as_json else f"{said} the budget of '{dataset}' in {safe(url)}, for ever")
+
+
+@budget.command("export")
+@options(
+    [
+        URL,
+        click.option("--out", default="-", show_default=True, help="File to write; - prints it."),
+        click.option("--overwrite", is_flag=True, help="Replace a file that exists."),
+        ANCHOR,
+        JSON,
+    ]
+)
+def export(url: str, out: str, overwrite: bool, anchor: Path | None, as_json: bool) -> None:
+    """Write everything but the outputs as JSON: any accountant can recompute from it what was spent.
+
+    It holds nothing about anybody's records.
+
+    \b
+    Examples:
+      dpfda budget export sqlite:///budget.db --out budget.json
+      dpfda budget export sqlite:///budget.db | python -m json.tool
+    """
+    from dpfda.apps.targets import check_targets, write_text
+
+    if out != "-":
+        check_targets([Path(out)], overwrite=overwrite)
+    text = json.dumps(opened(url, anchor).export(), indent=1)
+    if out == "-":
+        click.echo(text)
+        return
+    write_text(Path(out), text + "\n")
+    click.echo(json.dumps({"written": [out]}) if as_json else f"Written: {out}")
+
+
+@budget.command("check")
+@options([URL, ANCHOR, JSON])
+def check_ledger(url: str, anchor: Path | None, as_json: bool) -> None:
+    """Recompute the chain of entries, the totals and the outputs; with --anchor, that no old copy was put back.
+
+    \b
+    Examples:
+      dpfda budget check sqlite:///budget.db
+      dpfda budget check sqlite:///budget.db --anchor /mnt/other/budget.anchor
+    """
+    ledger = opened(url, anchor)
+    ledger.check()
+    size = len(ledger.history())
+    if as_json:
+        click.echo(json.dumps({"ledger": ledger.id, "url": safe(url), "intact": True, "entries": size}))
+        return
+    against = "no anchor was given, so an old copy that was put back would not be noticed"
+    if anchor is not None:
+        against = f"it holds all that the anchor {anchor} remembers"
+    click.echo(f"Intact: {size} entries of ledger {ledger.id}, their chain, totals, outputs and guards; {against}")
+
+
+@budget.command("anchor")
+@options([URL, click.option("--anchor", required=True, type=click.Path(path_type=Path), help="The new file."), JSON])
+def start_anchor(url: str, anchor: Path, as_json: bool) -> None:
+    """Begin to anchor a ledger that has entries already, or anew after its anchor was lost. It is entered.
+
+    From here on the ledger is written with --anchor only. Keep the file on another disk than the ledger and its
+    backups: whoever can put back both is not noticed.
+
+    \b
+    Example:
+      dpfda budget anchor sqlite:///budget.db --anchor /mnt/other/budget.anchor
+    """
+    opened(url, anchor).start_anchor()
+    facts = {"ledger": safe(url), "anchor": str(anchor)}
+    click.echo(json.dumps(facts) if as_json else f"{safe(url)} is anchored in {anchor}: say --anchor from here on")

@@ -1,0 +1,101 @@
+"""Come here for budgets as people read them: bars with their statements, and the table of what was entered."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from dpfda.apps.budget_words import at, bar, down, up
+
+if TYPE_CHECKING:
+    from dpfda.privacy.composition import Statement
+    from dpfda.privacy.ledger import Dataset, Entry, Ledger
+    from dpfda.studies.reproduction import Table
+
+
+def budget_text(ledger: Ledger, budget: Dataset, people: int | None) -> str:
+    """One budget: a bar, and what stands behind it."""
+    spent, left = ledger.spent(budget.name), ledger.remaining(budget.name)
+    copies = f", also called {', '.join(budget.copies)}" if budget.copies else ""
+    cap = budget.cap
+    lines = [
+        ("spent", f"epsilon {up(spent.epsilon)} of {down(cap.epsilon)}{at(cap.delta)}"),
+        ("left", "nothing, since it is frozen" if budget.frozen else f"epsilon {down(left.epsilon)}"),
+        ("statements", _statements(spent)),
+        *(((f"{people} people", _group(ledger, budget, people)),) if people is not None and people > 1 else ()),
+        ("releases", str(budget.charges)),
+        ("protects", f"one {budget.unit}" if budget.unit is not None else "as the first release will say"),
+        ("neighbours", budget.neighbours),
+        ("state", "frozen" if budget.frozen else "open"),
+    ]
+    return "\n".join(
+        [f"'{budget.name}'{copies}", f"  {bar(spent.epsilon, cap.epsilon)}"]
+        + [f"  {label:<11} {text}" for label, text in lines]
+    )
+
+
+def _statements(spent: Statement) -> str:
+    """The pure and the concentrated statement, side by side."""
+    pure = f"pure epsilon {up(spent.pure)}" if math.isfinite(spent.pure) else "no pure epsilon"
+    concentrated = f"{up(spent.rho)}-zCDP" if math.isfinite(spent.rho) else "no zCDP"
+    return f"{pure}; {concentrated}; (epsilon, delta) by {spent.method}"
+
+
+def _group(ledger: Ledger, budget: Dataset, people: int) -> str:
+    found = ledger.spent(budget.name, people=people)
+    return f"together: epsilon {up(found.epsilon)}{at(budget.cap.delta)}; {_statements(found)}"
+
+
+def budget_facts(ledger: Ledger, budget: Dataset, people: int | None) -> dict[str, Any]:
+    """The same for machines; what has no number is null."""
+    facts = {
+        "name": budget.name,
+        "copies": list(budget.copies),
+        "epsilon": budget.cap.epsilon,
+        "delta": budget.cap.delta,
+        "spent": _facts(ledger.spent(budget.name)),
+        "left": ledger.remaining(budget.name).epsilon,
+        "releases": budget.charges,
+        "unit": budget.unit,
+        "neighbours": budget.neighbours,
+        "frozen": budget.frozen,
+    }
+    if people is not None:
+        facts["people"] = {"size": people, "spent": _facts(ledger.spent(budget.name, people=people))}
+    return facts
+
+
+def _facts(spent: Statement) -> dict[str, Any]:
+    numbers = {"epsilon": spent.epsilon, "delta": spent.delta, "pure": spent.pure, "rho": spent.rho}
+    found: dict[str, Any] = {name: each if math.isfinite(each) else None for name, each in numbers.items()}
+    return found | {"method": spent.method}
+
+
+def history_table(entries: tuple[Entry, ...], where: str) -> Table:
+    """Entries as a table; what became of a charge stands beside it, not in a row of its own."""
+    from dpfda.studies.reproduction import Table
+
+    fates = {entry.charged: {"output": "stored", "burn": "burnt"}[entry.kind] for entry in entries if entry.charged}
+    rows = [
+        (
+            str(entry.number),
+            entry.at.replace("T", " ").split(".")[0],
+            entry.dataset or "",
+            _what(entry),
+            "" if entry.cost is None else up(entry.cost),
+            "" if entry.total is None else up(entry.total),
+            entry.key or "",
+            fates.get(entry.number, "open") if entry.kind == "charge" else "",
+        )
+        for entry in entries
+        if entry.charged is None
+    ]
+    columns = ("entry", "when (UTC)", "data set", "what", "cost", "total", "key", "output")
+    return Table(f"Entries of {where}; costs are epsilons at the delta of the data set", columns, tuple(rows))
+
+
+def _what(entry: Entry) -> str:
+    if entry.kind == "create" and entry.budget is not None:
+        return f"budget of epsilon {entry.budget.epsilon:g}, delta {entry.budget.delta:g}"
+    texts = {"copy": f"copy '{entry.name}'", "freeze": "frozen", "anchor": "anchored", "charge": entry.what or ""}
+    return texts.get(entry.kind, entry.kind)
