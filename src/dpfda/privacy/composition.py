@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from dpfda.errors import UsageError
 from dpfda.norms import up
-from dpfda.privacy.parts import Parts
+from dpfda.privacy.parts import LossLaw, Parts
 from dpfda.privacy.pld import Spectrum
-from dpfda.privacy.profiles import Profile
-from dpfda.privacy.quick import gaussian_epsilon, root_up
+from dpfda.privacy.profiles import Profile, check_people
+from dpfda.privacy.quick import gaussian_epsilon, root_up, solve
 from dpfda.privacy.sampler import Sampler
 from dpfda.privacy.sums import Sums
 from dpfda.privacy.units import amount_of, exactly
@@ -22,8 +22,11 @@ SUM = "sum of epsilons"
 QUICK = "basic or zero-concentrated composition"
 CLOSED = "Gaussian closed form"
 LAWS = "privacy loss distribution"
+ALONE = "its own privacy curve"
+NONE = "none: a release loses more than this delta outright, or has no guarantee with delta = 0"
 
 MOST_EPSILON = 1e5  # beyond, nobody asks how tight a statement is
+OUTSIDE = 1e-4  # the largest share of delta that may stand for what lies outside a window before a new one is made
 MOST_LAWS = 200  # different laws are told apart; more are rounded up, which makes few of them
 
 
@@ -43,70 +46,98 @@ def compose(losses: Iterable[Profile], *, delta: float, people: int = 1) -> Stat
 
     `people` asks for the guarantee of a group of that many units. The epsilon is rounded up, and at most that of basic
     and of zero-concentrated composition.
+
+    >>> from dpfda.privacy.profiles import PureProfile
+    >>> compose([PureProfile(0.1)] * 10, delta=0.0).epsilon
+    1.0
     """
-    if not 0 <= delta < 1:
-        raise UsageError(f"delta must lie in [0, 1), got {delta!r}.")
-    grouped = tuple(loss.grouped(people) for loss in losses)
-    sums = Sums.nothing().plus(grouped)
-    parts = [loss.parts() for loss in grouped]
-    pure = sums.pure
-    if math.isfinite(pure):
+    return Composed.nothing(delta, people=people).plus(losses).statement
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A composed history, to which more losses can be added quickly: the law of its sum is kept."""
+
+    people: int
+    statement: Statement
+    sums: Sums
+    epsilons: Fraction  # the sum of all bounded losses, exactly
+    squares: Fraction  # of mu
+    sampler: Sampler
+    kept: float  # the chance that nothing is lost outright, rounded down
+    laws: Counter[LossLaw]
+    spectrum: Spectrum | None
+
+    @staticmethod
+    def nothing(delta: float, *, people: int = 1) -> Composed:
+        """A data set of which nothing was released."""
+        if not 0 <= delta < 1:
+            raise UsageError(f"delta must lie in [0, 1), got {delta!r}.")
+        statement = Statement(0.0, delta, 0.0, 0.0, SUM)
+        zero = Fraction()
+        return Composed(
+            check_people(people), statement, Sums.nothing(), zero, zero, Sampler.of(()), 1.0, Counter(), None
+        )
+
+    def plus(self, losses: Iterable[Profile]) -> Composed:
+        """The history with these losses added."""
+        added = tuple(loss.grouped(self.people) for loss in losses)
+        if not added:
+            return self
+        parts = [loss.parts() for loss in added]
+        delta = self.statement.delta
+        sums = self.sums.plus(added)
+        epsilons = self.epsilons + sum((exactly(part.epsilon) for part in parts), Fraction())
+        squares = self.squares + sum((exactly(part.mu) ** 2 for part in parts), Fraction())
+        sampler = self.sampler.plus(parts)
+        kept = math.prod((1 - part.delta for part in parts), start=self.kept)
+        if any(part.delta for part in parts):
+            kept *= 1 - 4e-16 * len(parts)
+        laws = self.laws + Counter(part.law for part in parts if part.law is not None)
         # Without the rounding of each loss to whole units.
-        pure = amount_of(sum((exactly(part.epsilon) for part in parts), Fraction()))
-    found = [(pure, SUM), (sums.epsilon(delta), QUICK)]
-    if delta > 0 and parts:
-        found.append(_tight(parts, delta))
-    epsilon, method = min(found, key=lambda pair: pair[0])
-    return Statement(epsilon, delta, pure, sums.rho, method)
+        pure = amount_of(epsilons) if math.isfinite(sums.pure) else math.inf
+        found = [(pure, SUM), (sums.epsilon(delta), QUICK)]
+        spectrum = None
+        if delta > 0:
+            if sums.count == 1:
+                # Exactly what calibration saw: a release that just meets the budget is not refused by it.
+                found.append((solve(added[0].delta, delta, precision=1e-13), ALONE))
+            elif not laws:
+                mu = root_up(squares)
+                found.append((sampler.least(lambda share: gaussian_epsilon(mu, share), delta), CLOSED))
+            elif 1 - kept < delta and math.isfinite(root_up(squares)) and epsilons < MOST_EPSILON:
+                tight, spectrum = self._tight(parts, laws, root_up(squares), sampler, kept)
+                found.append((tight, LAWS))
+        epsilon, method = min(found, key=lambda pair: pair[0])
+        statement = Statement(epsilon, delta, pure, sums.rho, method if math.isfinite(epsilon) else NONE)
+        return Composed(self.people, statement, sums, epsilons, squares, sampler, kept, laws, spectrum)
 
+    def _tight(
+        self, parts: list[Parts], laws: Counter[LossLaw], mu: float, sampler: Sampler, kept: float
+    ) -> tuple[float, Spectrum]:
+        """Gaussian shifts in closed form, everything else by the law of its losses."""
+        # With chance 1 - kept all is lost; else the curve is that of the laws. Rounded up, and down.
+        lost = up(1 - kept, 2) if kept < 1 else 0.0
+        delta = self.statement.delta
+        left = (delta - lost) / kept
 
-def _tight(parts: list[Parts], delta: float) -> tuple[float, str]:
-    """Gaussian shifts in closed form, everything else by the law of its losses."""
-    mu = root_up(sum((exactly(part.mu) ** 2 for part in parts), Fraction()))
-    sampler = Sampler.of(parts)
-    laws = Counter(part.law for part in parts if part.law is not None)
-    if not laws:
-        return sampler.least(lambda share: gaussian_epsilon(mu, share), delta), CLOSED
-    if len(laws) > MOST_LAWS:
-        laws = Counter(part.law.rounded() for part in parts if part.law is not None)
-    # All is lost unless no loss that states a delta loses it.
-    kept = math.prod(1 - part.delta for part in parts) * (1 - 2e-16 * len(parts))
-    lost = up(1 - kept, 2) if any(part.delta for part in parts) else 0.0
-    if lost >= delta or not math.isfinite(mu) or math.fsum(law.epsilon for law in laws.elements()) > MOST_EPSILON:
-        return math.inf, QUICK
+        def least(spectrum: Spectrum) -> float:
+            curve = spectrum.curve(mu)
+            return sampler.least(
+                lambda share: solve(curve, (share - lost) * (1 - 1e-15)) if share > lost else math.inf, delta
+            )
 
-    def least(curve: Callable[[float], float], share: float) -> float:
-        return solve(curve, (share - lost) / (1 - lost) * (1 - 1e-15)) if share > lost else math.inf
-
-    curve = Spectrum.of(laws, mu, (delta - lost) / (1 - lost)).curve(mu)
-    return sampler.least(lambda share: least(curve, share), delta), LAWS
-
-
-def solve(curve: Callable[[float], float], delta: float) -> float:
-    """An epsilon >= 0 at which a falling curve is at most delta, hardly above the least one."""
-    low, high = 0.0, 1.0
-    if curve(low) <= delta:
-        return 0.0
-    while curve(high) > delta:
-        low, high = high, 2 * high
-        if high > 4 * MOST_EPSILON:
-            return math.inf
-    # Regula falsi on the logarithm, halving where one end stays: only ends at which the curve was seen are kept.
-    above, below = math.log(curve(low) / delta), _log_ratio(curve(high), delta)
-    stayed = 0
-    for _ in range(100):
-        if high - low <= 1e-7 * high:
-            break
-        middle = low + (high - low) * min(max(above / (above - below), 0.01), 0.99)
-        value = _log_ratio(curve(middle), delta)
-        if value > 0:
-            low, above = middle, value
-            below, stayed = (below / 2, 1) if stayed == 1 else (below, 1)
-        else:
-            high, below = middle, value
-            above, stayed = (above / 2, -1) if stayed == -1 else (above, -1)
-    return high
-
-
-def _log_ratio(value: float, delta: float) -> float:
-    return math.log(value / delta) if value > 0 and value / delta > 0 else -700.0
+        if self.spectrum is not None and len(parts) <= 4:
+            longer = self.spectrum
+            for part in parts:
+                longer = longer if part.law is None else longer.plus(part.law)
+            epsilon = least(longer)
+            if math.isfinite(epsilon) and longer.outside(mu, epsilon) <= OUTSIDE * left:
+                return epsilon, longer
+        if len(laws) > MOST_LAWS:
+            rounded: Counter[LossLaw] = Counter()
+            for law, count in laws.items():
+                rounded[law.rounded()] += count
+            laws = rounded
+        fresh = Spectrum.of(laws, mu, left)
+        return least(fresh), fresh

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, Integers
 from dpfda.privacy.parts import LossLaw
 
 TAIL = 30.0  # minus the logarithm of the share of the tilted law that may lie outside the window
@@ -46,12 +46,15 @@ class Spectrum:
         def moment(order: float) -> float:
             return math.fsum(count * law.log_moment(order) for law, count in laws.items())
 
-        tilt = best_tilt(lambda order: moment(order) + mu * mu * order * (order + 1) / 2, delta)
+        def total(order: float) -> float:
+            return moment(order) + mu * mu * order * (order + 1) / 2
+
+        tilt = best_tilt(total, delta)
         width, variance, lower, upper = _window(moment, tilt, math.fsum(n * law.epsilon for law, n in laws.items()))
         largest = max(law.epsilon for law in laws)
         # A law that the tilt has driven to its end has hardly any variance: the window still spans the largest loss.
         width = max(width, 2 * largest)
-        step = max(_step(laws, width, variance + mu * mu), largest / MOST_SIZE)
+        step = max(_step(laws, width, variance + mu * mu, renyi_epsilon(total, tilt, delta)), largest / MOST_SIZE)
         size = _fast_size(math.ceil(width / step) + 16)
         empty = Spectrum(
             step, size, tilt, lower, upper, (0.0, 0.0, 0.0), 0.0, 0, 0, 0, np.ones(size // 2 + 1, dtype=np.complex128)
@@ -96,25 +99,11 @@ class Spectrum:
         # Along each path of a fast transform a number is rounded a few times a stage, so each value of the transform
         # errs by a few 2^-53 a stage of the sum of all weights, which is 1; products add these errors.
         weights += 2.0**-53 * 40 * math.log2(self.size) * (self.count + 2)
-        begin = max(self.first, min(round(self.mean / self.step) - self.size // 2, self.last - self.size + 1))
-        multiples = np.arange(begin, min(begin + self.size, self.last + 1))
+        multiples = self._multiples()
         places: Array = multiples.astype(np.float64) * self.step
         logs = np.log(weights[multiples % self.size]) - self.tilt * places + self.log_moments[0]
-        below = begin > self.first
-        above = begin + self.size <= self.last
         # Masses and their logarithms carry relative errors far below this.
         slack = math.log1p(1e-10 + 1e-11 * self.count)
-
-        def tails(epsilon: float) -> float:
-            # With s the tilt, the curve of the shift is at most e^(-s x) E e^(s G), so a loss l contributes at most
-            # P(l) e^(s l) times this; the rest is Chernoff's bound for the tilted law.
-            common = mu * mu * self.tilt * (self.tilt + 1) / 2 - self.tilt * epsilon
-            total = 0.0
-            if above:
-                total += _exp(common - (self.upper - self.tilt) * float(places[-1]) + self.log_moments[2])
-            if below and (mu > 0 or epsilon < places[0]):
-                total += _exp(common + (self.tilt - self.lower) * float(places[0]) + self.log_moments[1])
-            return total
 
         def delta(epsilon: float) -> float:
             if mu > 0:
@@ -123,9 +112,28 @@ class Spectrum:
                 start = int(np.searchsorted(places, epsilon, side="right"))
                 terms = logs[start:] + np.log(-np.expm1(epsilon - places[start:]))
             summed = float(np.exp(np.minimum(terms + slack, 1.0)).sum()) if len(terms) else 0.0
-            return min(1.0, (summed + tails(epsilon)) * (1 + 1e-12))
+            return min(1.0, (summed + self.outside(mu, epsilon)) * (1 + 1e-12))
 
         return delta
+
+    def _multiples(self) -> Integers:
+        """The window, in steps: around the mean of the tilted law, as far as there are sums."""
+        begin = max(self.first, min(round(self.mean / self.step) - self.size // 2, self.last - self.size + 1))
+        return np.arange(begin, min(begin + self.size, self.last + 1))
+
+    def outside(self, mu: float, epsilon: float) -> float:
+        """A bound on what the losses outside the window add to delta."""
+        window = self._multiples()
+        begin, end = int(window[0]), int(window[-1])
+        # With s the tilt, the curve of the shift is at most e^(-s x) E e^(s G), so a loss l contributes at most
+        # P(l) e^(s l) times this; the rest is Chernoff's bound for the tilted law.
+        common = mu * mu * self.tilt * (self.tilt + 1) / 2 - self.tilt * epsilon
+        total = 0.0
+        if end < self.last:
+            total += _exp(common - (self.upper - self.tilt) * end * self.step + self.log_moments[2])
+        if begin > self.first and (mu > 0 or epsilon < begin * self.step):
+            total += _exp(common + (self.tilt - self.lower) * begin * self.step + self.log_moments[1])
+        return total * (1 + 1e-9)
 
 
 def best_tilt(moment: Callable[[float], float], delta: float) -> float:
@@ -158,9 +166,10 @@ def _window(moment: Callable[[float], float], tilt: float, most: float) -> tuple
     return width, variance, lower, upper
 
 
-def _step(laws: Counter[LossLaw], width: float, variance: float) -> float:
-    """The step of the grid: as wide as the variance that it adds allows, a quarter of its square for each loss."""
-    wanted = math.sqrt(4 * SPREAD * variance / sum(laws.values()))
+def _step(laws: Counter[LossLaw], width: float, variance: float, epsilon: float) -> float:
+    """The step of the grid: it adds at most a quarter of its square to the variance, and itself to epsilon, a loss."""
+    count = laws.total()
+    wanted = max(math.sqrt(4 * SPREAD * variance / count), SPREAD * epsilon / 2 / count)
     step = min(max(wanted, width / MOST_SIZE), width / LEAST_SIZE)
     # The commonest loss lies on the grid.
     ((law, _),) = laws.most_common(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 from dpfda.norms import up
@@ -67,3 +68,34 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
             other = bound(second)
     # The last terms outweigh the roundings of a sum of a few terms.
     return max(0.0, best) * (1 + 1e-12) + 1e-12 * rho + 1e-14
+
+
+def solve(curve: Callable[[float], float], delta: float, *, precision: float = 1e-7) -> float:
+    """An epsilon >= 0 at which a falling curve is at most delta, hardly above the least one; inf if there is none."""
+    low, high = 0.0, 1.0
+    if curve(low) <= delta:
+        return low
+    while curve(high) > delta:
+        low, high = high, 2 * high
+        if high > 1e9:
+            return math.inf
+    # Regula falsi on the logarithm, halved where one end stays: only ends at which the curve was seen are kept.
+    above, below = _excess(curve(low), delta), _excess(curve(high), delta)
+    moved = 0
+    while high - low > precision * high:
+        middle = low + (high - low) * min(max(above / (above - below), 0.01), 0.99)
+        if not low < middle < high:
+            break
+        value = _excess(curve(middle), delta)
+        if value > 0:
+            low, above, below = middle, value, below / (2 if moved > 0 else 1)
+            moved = 1
+        else:
+            high, below, above = middle, value, above / (2 if moved < 0 else 1)
+            moved = -1
+    return high
+
+
+def _excess(value: float, delta: float) -> float:
+    """The logarithm of a curve over delta, cut so that differences stay finite."""
+    return min(max(math.log(value / delta), -50.0), 700.0) if value / delta > 0 else -50.0

@@ -22,13 +22,16 @@ class Sampler:
 
     @staticmethod
     def of(parts: Iterable[Parts]) -> Sampler:
-        distance = weight = 0.0
-        size = 0
+        return Sampler(0.0, 0.0, 0.0).plus(parts)
+
+    def plus(self, parts: Iterable[Parts]) -> Sampler:
+        distance, weight, size = self.distance, self.weight, self.size
         for part in parts:
-            distance = up(distance + part.distance)
-            weight = up(weight + weight_of(part), 2)
-            size += part.size
-        return Sampler(distance, weight, float(size))
+            if part.distance > 0 or part.size > 0:
+                distance = up(distance + part.distance)
+                weight = up(weight + weight_of(part))
+                size += part.size
+        return Sampler(distance, weight, size)
 
     def least(self, continuous: Callable[[float], float], delta: float) -> float:
         """The least epsilon found that holds with this delta, where `continuous(d)` is the one for normal noise.
