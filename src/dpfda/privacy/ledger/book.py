@@ -8,40 +8,48 @@ from collections.abc import Callable
 from typing import Any
 
 from dpfda.errors import LedgerDamaged
-from dpfda.privacy.ledger.events import ANCHOR, COLUMNS, OUTPUT, SCHEMA, Event, event_of, first_link
+from dpfda.privacy.ledger.events import ANCHOR, COLUMNS, FREEZE, OUTPUT, SCHEMA, Event, event_of, first_link
+from dpfda.privacy.ledger.guards import STATES
 
 Rows = Callable[[str, tuple[Any, ...]], list[tuple[Any, ...]]]
 ALL = ", ".join(COLUMNS)
 APPEND = f"INSERT INTO dpfda_events ({ALL}) VALUES ({', '.join('?' * len(COLUMNS))})"
 
 
+# The ledger's identifier and version, whether it is anchored, and the head of its chain.
+COVER = (
+    f"SELECT id, version, EXISTS (SELECT 1 FROM dpfda_events WHERE dataset IS NULL AND {STATES}), "
+    "(SELECT max(number) FROM dpfda_events), (SELECT hash FROM dpfda_events ORDER BY number DESC LIMIT 1) "
+    "FROM dpfda_ledger"
+)
+
+
 class Book:
     """What stands in a ledger, inside one transaction."""
 
-    def __init__(self, rows: Rows, name: str) -> None:
+    def __init__(self, cover: list[tuple[Any, ...]], rows: Rows, name: str) -> None:
         self._rows = rows
         self.name = name  # of the ledger, for messages
-        found = rows("SELECT id, version FROM dpfda_ledger", ())
-        if len(found) != 1 or found[0][1] != SCHEMA:
+        if len(cover) != 1 or cover[0][1] != SCHEMA:
             raise LedgerDamaged(
-                f"The ledger {name} is of schema {found[0][1] if found else 'none'}, and this version of dpfda reads "
+                f"The ledger {name} is of schema {cover[0][1] if cover else 'none'}, and this version of dpfda reads "
                 f"schema {SCHEMA}. Use the version that made it, or a fresh copy of it."
             )
-        self.id = str(found[0][0])
-
-    def head(self) -> tuple[int, bytes]:
-        """The number and the hash of the newest event."""
-        found = self._rows("SELECT number, hash FROM dpfda_events ORDER BY number DESC LIMIT 1", ())
-        return (int(found[0][0]), bytes(found[0][1])) if found else (0, first_link(self.id))
+        self.id = str(cover[0][0])
+        self.anchored = bool(cover[0][2])
+        # The number and the hash of the newest event.
+        self.head = (0, first_link(self.id)) if cover[0][3] is None else (int(cover[0][3]), bytes(cover[0][4]))
 
     def append(self, kind: str, **columns: Any) -> Event:
         """Add an event to the chain; the guards of the database look at it once more."""
-        number, link = self.head()
+        number, link = self.head
         if columns.get("dataset") == 0:
             columns["dataset"] = number + 1  # a data set is named by the event that creates it
         at = time.time_ns() // 1_000_000
         event = Event(number=number + 1, previous=link, kind=kind, at=at, **columns).sealed()
         self._rows(APPEND, event.row())
+        self.head = (event.number, event.hash)
+        self.anchored |= kind == ANCHOR
         return event
 
     def keep(self, charge: Event, output: bytes) -> Event:
@@ -76,30 +84,28 @@ class Book:
         found = self._one("name = ?", (name,))
         return found if found is None or found.dataset == found.number else self.event(found.dataset or 0)
 
-    def newest(self, dataset: int) -> Event:
-        """The event that holds the totals of a data set: its newest charge, or its creation."""
-        found = self._one("dataset = ? AND total IS NOT NULL ORDER BY number DESC LIMIT 1", (dataset,))
-        if found is None:
+    def state(self, dataset: int) -> tuple[Event, bool]:
+        """The event that holds the totals of a data set, its newest charge or its creation; whether it is frozen."""
+        found = self._all(f"dataset = ? AND {STATES} ORDER BY number DESC LIMIT 2", (dataset,))
+        frozen = bool(found) and found[0].kind == FREEZE
+        if len(found) <= frozen:
             raise LedgerDamaged(f"The ledger {self.name} has lost the creation of its data set number {dataset}.")
-        return found
-
-    def frozen(self, dataset: int) -> bool:
-        return self._one("dataset = ? AND kind = 'freeze'", (dataset,)) is not None
-
-    def anchored(self) -> bool:
-        return self._one(f"kind = '{ANCHOR}' LIMIT 1", ()) is not None
+        return found[frozen], frozen
 
     def has_charges(self) -> bool:
         return bool(self._rows("SELECT 1 FROM dpfda_events WHERE key IS NOT NULL LIMIT 1", ()))
 
-    def events(self, dataset: int | None = None, *, charges: bool = False) -> list[Event]:
-        """All events in their order, or those of one data set, or its charges alone."""
-        where = "" if dataset is None else "WHERE dataset = ?" + (" AND kind = 'charge'" if charges else "")
-        found = self._rows(
-            f"SELECT {ALL} FROM dpfda_events {where} ORDER BY number", () if dataset is None else (dataset,)
-        )
-        return [event_of(row) for row in found]
+    def events(self, dataset: int | None = None) -> list[Event]:
+        """All events in their order, or those of one data set."""
+        if dataset is None:
+            return self._all("number > 0 ORDER BY number", ())
+        return self._all("dataset = ? ORDER BY number", (dataset,))
+
+    def charges(self, dataset: int) -> list[Event]:
+        return self._all(f"dataset = ? AND {STATES} AND kind = 'charge' ORDER BY number", (dataset,))
 
     def _one(self, where: str, values: tuple[Any, ...]) -> Event | None:
-        found = self._rows(f"SELECT {ALL} FROM dpfda_events WHERE {where}", values)
-        return event_of(found[0]) if found else None
+        return next(iter(self._all(where, values)), None)
+
+    def _all(self, where: str, values: tuple[Any, ...]) -> list[Event]:
+        return [event_of(row) for row in self._rows(f"SELECT {ALL} FROM dpfda_events WHERE {where}", values)]

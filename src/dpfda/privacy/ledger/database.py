@@ -20,17 +20,24 @@ class Lost(DataError):
 
 
 class Database(ABC):
-    """One ledger's tables; a member writes three methods, and keeps its own words for troubles."""
+    """One ledger's tables; a member writes these methods, and keeps its own words for troubles."""
 
     name: str  # as people may see it: without a password
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of connections that are kept; the next use opens new ones."""
 
     @abstractmethod
     def make(self) -> None:
         """Make the tables and their guards where there are none."""
 
     @abstractmethod
-    def writing(self) -> AbstractContextManager[Book]:
-        """A transaction in which this connection alone writes; durable at its end, or nothing of it is."""
+    def writing(self, *, more: bool = False) -> AbstractContextManager[Book]:
+        """A transaction in which this connection alone writes; durable at its end, or nothing of it is.
+
+        `more` says that another will probably follow soon.
+        """
 
     @abstractmethod
     def reading(self) -> AbstractContextManager[Book]:
@@ -40,16 +47,16 @@ class Database(ABC):
     def guards(self) -> list[str]:
         """The guards that are missing or not as they were made."""
 
-    def write(self, act: Callable[[Book], T], *, again: bool = True) -> T:
+    def write(self, act: Callable[[Book], T], *, again: bool = True, more: bool = False) -> T:
         """Do something in a transaction; if the connection is lost, look again, which tells what became of it.
 
         `again` is for what finds itself done: a charge its key, an output its charge.
         """
         try:
-            with self.writing() as book:
+            with self.writing(more=more) as book:
                 return act(book)
         except Lost:
             if not again:
                 raise
-        with self.writing() as book:
+        with self.writing(more=more) as book:
             return act(book)

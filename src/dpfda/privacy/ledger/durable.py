@@ -46,7 +46,7 @@ class Ledger(Reports):
     """
 
     def __init__(self, url: str, *, anchor: str | Path | None = None) -> None:
-        self._database, self._url = _database(url)
+        self._database, self._url = _database(url, keeps=anchor is None)
         self._anchor = None if anchor is None else Anchor(Path(anchor).absolute())
 
     def create(
@@ -120,7 +120,7 @@ class Ledger(Reports):
         until = time.monotonic() + PATIENCE
         tight: Tight | None = None
         while True:
-            receipt = self._write(partial(self._enter, order, tight))
+            receipt = self._write(partial(self._enter, order, tight), more=True)
             if isinstance(receipt, Receipt):
                 return receipt
             if tight is not None and tight.total > tight.account.cap:
@@ -153,7 +153,7 @@ class Ledger(Reports):
                 return bytes(output)
             return chain.stored(book, charge, fate)
 
-        return self._write(act)
+        return self._write(act, more=True)
 
     def burn(self, receipt: Receipt) -> None:
         """Say that the draw failed: the charge stays, and its key gives nothing ever again."""
@@ -163,7 +163,11 @@ class Ledger(Reports):
             if book.fate_of(charge) is None:
                 book.append(BURN, dataset=charge.dataset, charged=charge.number)
 
-        self._write(act)
+        self._write(act, more=True)
+
+    def close(self) -> None:
+        """Let go of the database; the next use opens it again. Nothing is lost without it."""
+        self._database.close()
 
     def under(self, key: str) -> Keyed:
         """A view of this ledger that charges under one key: the same request again costs nothing."""
@@ -216,19 +220,19 @@ class Ledger(Reports):
     def _tight(self, order: Order) -> Tight:
         with self._reading() as book:
             account = account_of(book, order.charge.dataset)
-            history = book.events(account.created.number, charges=True)
+            history = book.charges(account.created.number)
         return tight_total(account, history, order)
 
-    def _write(self, act: Callable[[Book], T], *, again: bool = True) -> T:
+    def _write(self, act: Callable[[Book], T], *, again: bool = True, more: bool = False) -> T:
         """Something in a transaction, between a look at the anchor and a new line in it."""
 
         def anchored(book: Book) -> tuple[T, Mark | None]:
             self._check_anchor(book)
             done = act(book)
-            number, digest = book.head()
+            number, digest = book.head
             return done, Mark(book.id, number, digest) if number else None
 
-        done, mark = self._database.write(anchored, again=again)
+        done, mark = self._database.write(anchored, again=again, more=more)
         if self._anchor is not None and mark is not None:
             self._anchor.add(mark)
         return done
@@ -236,7 +240,7 @@ class Ledger(Reports):
     def _check_anchor(self, book: Book) -> None:
         """A ledger that was anchored once is written with its anchor only: else a restored one would go unnoticed."""
         if self._anchor is None:
-            if book.anchored():
+            if book.anchored:
                 raise UsageError(
                     f"The ledger {book.name} has an anchor, and is only written with it: open it with "
                     "anchor='...', the file that was named when it was made. Nothing was entered."
@@ -244,7 +248,7 @@ class Ledger(Reports):
             return
         if self._anchor.exists():
             self._anchor.check(book)
-        elif book.anchored() or book.has_charges():
+        elif book.anchored or book.has_charges():
             raise DataError(
                 f"There is no anchor at {str(self._anchor.path)!r}, and the ledger {book.name} has entries. Put the "
                 "file back, or begin a new one on purpose: Ledger(url, anchor=...).start_anchor(). Nothing was entered."
@@ -275,13 +279,13 @@ def _opened(url: str, anchor: str | None) -> Ledger:
     return Ledger(url, anchor=anchor)
 
 
-def _database(url: str) -> tuple[Database, str]:
+def _database(url: str, *, keeps: bool) -> tuple[Database, str]:
     """The database that an address names, and the address as any process would understand it."""
     if isinstance(url, str) and url.startswith(SQLITE):
         from dpfda.privacy.ledger.sqlite import SqliteDatabase
 
         path = sqlite_path(url)
-        return SqliteDatabase(path), f"{SQLITE}{path}"
+        return SqliteDatabase(path, keeps=keeps), f"{SQLITE}{path}"
     if isinstance(url, str) and url.startswith(POSTGRES):
         from dpfda.privacy.ledger.postgres import PostgresDatabase
 

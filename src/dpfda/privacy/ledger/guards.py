@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dpfda.privacy.ledger.events import KINDS
 
+# The events that say how a budget stands, and whether there is an anchor: an index has these alone.
+STATES = "kind IN ('create', 'charge', 'freeze', 'anchor')"
 _KINDS = ", ".join(f"'{kind}'" for kind in KINDS)
 
 
@@ -42,14 +44,12 @@ def tables(*, integer: str, blob: str, real: str, whole: tuple[str, ...] = ()) -
         "CREATE UNIQUE INDEX dpfda_keys ON dpfda_events (key) WHERE key IS NOT NULL",
         "CREATE UNIQUE INDEX dpfda_names ON dpfda_events (name) WHERE name IS NOT NULL",
         "CREATE UNIQUE INDEX dpfda_fates ON dpfda_events (charged) WHERE charged IS NOT NULL",
-        "CREATE UNIQUE INDEX dpfda_totals ON dpfda_events (dataset, number) WHERE total IS NOT NULL",
-        "CREATE UNIQUE INDEX dpfda_frozen ON dpfda_events (dataset) WHERE kind = 'freeze'",
-        "CREATE INDEX dpfda_anchors ON dpfda_events (number) WHERE kind = 'anchor'",
+        f"CREATE UNIQUE INDEX dpfda_states ON dpfda_events (dataset, number) WHERE {STATES}",
     ]
 
 
 _CREATED = "FROM dpfda_events WHERE number = NEW.dataset AND kind = 'create'"
-_LAST = "FROM dpfda_events WHERE dataset = NEW.dataset AND total IS NOT NULL ORDER BY number DESC LIMIT 1"
+_LAST = f"FROM dpfda_events WHERE dataset = NEW.dataset AND {STATES} ORDER BY number DESC LIMIT 1"
 
 # What must not be true of a new event, and what is said if it is. Uniqueness stands here again: an `INSERT OR REPLACE`
 # would otherwise take the older entry away without a word.
@@ -76,8 +76,7 @@ EVENT_RULES = [
         "an entry belongs to a data set",
     ),
     (
-        "NEW.kind IN ('charge', 'freeze') AND EXISTS (SELECT 1 FROM dpfda_events WHERE dataset = NEW.dataset "
-        "AND kind = 'freeze')",
+        f"NEW.kind IN ('charge', 'freeze') AND (SELECT kind {_LAST}) = 'freeze'",
         "a frozen budget stays as it is",
     ),
     (

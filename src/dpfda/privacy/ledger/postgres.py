@@ -11,7 +11,7 @@ from uuid import uuid4
 from weakref import finalize
 
 from dpfda.errors import DataError, DpfdaError, LedgerDamaged, MissingExtra
-from dpfda.privacy.ledger.book import Book
+from dpfda.privacy.ledger.book import COVER, Book
 from dpfda.privacy.ledger.database import NO_LEDGER, PATIENCE, Database, Lost
 from dpfda.privacy.ledger.events import SCHEMA
 from dpfda.privacy.ledger.names import secrets_of, without_password
@@ -43,8 +43,11 @@ class PostgresDatabase(Database):
         self._held = _Held()
         finalize(self, self._held.close)
 
+    def close(self) -> None:
+        self._held.close()
+
     def make(self) -> None:
-        with self._troubles(), self._alone() as connection, self._transaction(connection, "BEGIN"):
+        with self._troubles(), self._alone() as connection, self._transaction(connection, "BEGIN; SELECT 1"):
             connection.execute(f"SELECT pg_advisory_xact_lock({ALONE})")
             if connection.execute("SELECT to_regclass('dpfda_ledger')").fetchone() == (None,):
                 found = connection.execute("SELECT quote_ident(current_schema())").fetchone()
@@ -53,14 +56,28 @@ class PostgresDatabase(Database):
                 connection.execute("INSERT INTO dpfda_ledger VALUES (1, %s, %s)", (uuid4().hex, SCHEMA))
 
     @contextmanager
-    def writing(self) -> Iterator[Book]:
-        with self._troubles(), self._alone() as connection, self._transaction(connection, WRITE):
-            yield _book(connection, self.name)
+    def writing(self, *, more: bool = False) -> Iterator[Book]:
+        with self._book(WRITE) as book:
+            yield book
 
     @contextmanager
     def reading(self) -> Iterator[Book]:
-        with self._troubles(), self._alone() as connection, self._transaction(connection, READ):
-            yield _book(connection, self.name)
+        with self._book(READ) as book:
+            yield book
+
+    @contextmanager
+    def _book(self, begin: str) -> Iterator[Book]:
+        with (
+            self._troubles(),
+            self._alone() as connection,
+            self._transaction(connection, f"{begin}; {COVER}") as cover,
+        ):
+
+            def rows(text: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+                cursor = connection.execute(text.replace("?", "%s").encode(), values)
+                return cursor.fetchall() if cursor.description is not None else []
+
+            yield Book(cover, rows, self.name)
 
     def guards(self) -> list[str]:
         with self._troubles(), self._alone() as connection:
@@ -83,10 +100,13 @@ class PostgresDatabase(Database):
         return missing + ([] if checks == (CHECKS,) else ["dpfda_events_check"])
 
     @contextmanager
-    def _transaction(self, connection: psycopg.Connection[Any], begin: str) -> Iterator[None]:
+    def _transaction(self, connection: psycopg.Connection[Any], begin: str) -> Iterator[list[tuple[Any, ...]]]:
+        """What happens inside is committed; begins with what the last statement of `begin` finds."""
         try:
-            connection.execute(begin)
-            yield
+            cursor = connection.execute(begin.encode())
+            while cursor.nextset():
+                pass
+            yield cursor.fetchall()
             connection.execute("COMMIT")
         except BaseException:
             with suppress(Exception):
@@ -133,7 +153,7 @@ class PostgresDatabase(Database):
         except psycopg.Error as error:
             problem = self._problem(error)
         # Outside of the handler: no chain of frames goes with it.
-        raise problem
+        raise problem from None
 
     def _problem(self, error: psycopg.Error) -> DpfdaError:
         from psycopg import errors
@@ -175,14 +195,6 @@ class _Held:
         if self.connection is not None and self.process == os.getpid():
             with suppress(Exception):
                 self.connection.close()
-
-
-def _book(connection: psycopg.Connection[Any], name: str) -> Book:
-    def rows(text: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        cursor = connection.execute(text.replace("?", "%s").encode(), values)
-        return cursor.fetchall() if cursor.description is not None else []
-
-    return Book(rows, name)
 
 
 def _busy(name: str) -> str:

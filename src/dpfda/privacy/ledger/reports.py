@@ -39,14 +39,14 @@ class Reports:
         """What all charges compose to, at the data set's delta, by the best accountant; for groups of people too."""
         with self._reading() as book:
             account = account_of(book, dataset)
-            charges = book.events(account.created.number, charges=True)
+            charges = book.charges(account.created.number)
         return _composed(account, charges, people)
 
     def remaining(self, dataset: str, *, people: int = 1) -> Remaining:
         """What is left of the cap at the data set's delta; for `people`, as if the cap were promised to such groups."""
         with self._reading() as book:
             account = account_of(book, dataset)
-            charges = book.events(account.created.number, charges=True)
+            charges = book.charges(account.created.number)
         if account.frozen:
             return Remaining(0.0, account.budget.delta)
         if account.pure and people == 1:
@@ -99,7 +99,7 @@ class Reports:
         marks = [] if self._anchor is None or not self._anchor.exists() else self._anchor.marks()
         with self._reading() as book:
             if self._anchor is not None:
-                if not self._anchor.exists() and book.anchored():
+                if not self._anchor.exists() and book.anchored:
                     raise LedgerDamaged(f"The anchor {str(self._anchor.path)!r} of the ledger {book.name} is gone.")
                 for mark in marks:
                     self._anchor.compare(mark, book)

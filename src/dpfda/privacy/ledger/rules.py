@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from dpfda.errors import LedgerDamaged, NoBudget, PrivacyRefused, UsageError
@@ -98,7 +99,7 @@ def account_of(book: Book, name: str) -> Account:
             f"The ledger {book.name} has no budget for {name!r}. Make one: dpfda budget create {book.name} --dataset "
             f"{name} --epsilon ... --delta ..., or Ledger.create. Nothing was charged."
         )
-    return Account(created, book.newest(created.number), book.frozen(created.number))
+    return Account(created, *book.state(created.number))
 
 
 def check_fits(account: Account, charge: Charge) -> None:
@@ -168,8 +169,8 @@ def count(account: Account, budget: Budget, losses: tuple[Profile, ...], people:
     if account.pure:
         return Count(pure, None if pure is None else account.spent + pure, after)
     delta = account.budget.delta
-    alone = [*_finite(Sums.nothing().plus(own).epsilon(delta)), *_some(pure)]
-    together = list(_finite(after.epsilon(delta)))
+    alone = [*_quick(Sums.nothing().plus(own), delta), *_some(pure)]
+    together = list(_quick(after, delta))
     if people == 1 and budget.delta <= delta:
         alone.append(units_up(budget.epsilon))
     if pure is not None:
@@ -206,8 +207,11 @@ def check_relation(neighbours: str) -> str:
     return Unit("row", neighbours).neighbours
 
 
-def _finite(epsilon: float) -> list[int]:
-    return [units_up(epsilon)] if math.isfinite(epsilon) else []
+@lru_cache(maxsize=64)
+def _quick(sums: Sums, delta: float) -> tuple[int, ...]:
+    """The quick bound in units, if there is one; the same charge often comes again."""
+    epsilon = sums.epsilon(delta)
+    return (units_up(epsilon),) if math.isfinite(epsilon) else ()
 
 
 def _some(cost: int | None) -> list[int]:

@@ -2,79 +2,68 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
+from weakref import finalize
 
 from dpfda.errors import DataError, DpfdaError, LedgerDamaged
-from dpfda.privacy.ledger.book import Book
+from dpfda.privacy.ledger.book import COVER, Book
 from dpfda.privacy.ledger.database import NO_LEDGER, PATIENCE, Database, Lost
 from dpfda.privacy.ledger.events import SCHEMA
-from dpfda.privacy.ledger.guards import NEVER, RULES, tables
+from dpfda.privacy.ledger.sqlite_schema import name_of, schema
 
 APPLICATION = 0x64706664  # "dpfd", in the header of the file
-TYPES = {"integer": "INTEGER", "blob": "BLOB", "real": "REAL"}
-WHOLE = tuple(
-    f"{column} IS NULL OR typeof({column}) = '{kind}'"
-    for kind, columns in (
-        ("integer", ("number", "at", "dataset", "charged", "cost", "total", "cap")),
-        ("blob", ("previous", "hash", "digest")),
-        ("real", ("epsilon", "delta")),
-    )
-    for column in columns
-)
-
-
-def schema() -> list[str]:
-    """Tables, indices and triggers; the triggers refuse before anything is done, whatever the statement says."""
-    found = tables(**TYPES, whole=WHOLE)
-    for table, rules in RULES.items():
-        tests = "".join(f" SELECT RAISE(ABORT, 'dpfda: {said}') WHERE {test};" for test, said in rules)
-        found.append(f"CREATE TRIGGER {table}_insert BEFORE INSERT ON {table} BEGIN{tests} END")
-        for verb in ("UPDATE", "DELETE"):
-            found.append(
-                f"CREATE TRIGGER {table}_{verb.lower()} BEFORE {verb} ON {table} BEGIN "
-                f"SELECT RAISE(ABORT, 'dpfda: {NEVER}'); END"
-            )
-    return found
+LOG = 32  # pages in the log before it is moved into the file
+# Connections of a parent process: a child must neither use nor close them, or the parent's locks would be gone.
+_INHERITED: list[sqlite3.Connection] = []
 
 
 class SqliteDatabase(Database):
-    """A file, opened anew for every transaction: nothing is inherited by a fork, shared by threads or left beside it.
+    """A file; the connection of the last charge or output is kept, so that the next one waits for the disk once.
 
-    The last connection to close moves the log into the file, so that a copy of the file alone is a whole ledger.
+    Closing the last connection moves the log into the file. With an anchor none is kept (`keeps` is False): then the
+    file alone is the whole ledger at any time, and putting an older copy in its place is what it looks like.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, keeps: bool) -> None:
         self.path = path
         self.name = f"sqlite:///{path}"
+        self.keeps = keeps
+        # Taken and put back whole, which needs no lock that a fork could leave locked.
+        self._idle: list[_Kept] = []
+        finalize(self, _close, self._idle)
+
+    def close(self) -> None:
+        _close(self._idle)
 
     def make(self) -> None:
         with self._troubles(), self._connection("rwc") as connection:
-            if connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION:
+            if _patiently(connection, "PRAGMA application_id").fetchone()[0] == APPLICATION:
                 return
-            _patiently(connection, "PRAGMA journal_mode = WAL")
+            if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+                _patiently(connection, "PRAGMA journal_mode = WAL")
             _patiently(connection, "BEGIN IMMEDIATE")
             try:
-                kept = connection.execute("SELECT name FROM sqlite_master").fetchall()
-                if not kept:
+                if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
                     for statement in schema():
                         connection.execute(statement)
                     connection.execute("INSERT INTO dpfda_ledger VALUES (1, ?, ?)", (uuid4().hex, SCHEMA))
                     connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute("COMMIT")
             finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                _undo(connection)
 
     @contextmanager
-    def writing(self) -> Iterator[Book]:
-        with self._transaction("BEGIN IMMEDIATE") as book:
+    def writing(self, *, more: bool = False) -> Iterator[Book]:
+        with self._transaction("BEGIN IMMEDIATE", more=more and self.keeps) as book:
             yield book
 
     @contextmanager
@@ -85,19 +74,20 @@ class SqliteDatabase(Database):
     def guards(self) -> list[str]:
         with self._troubles(), self._connection("rw") as connection:
             found = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall())
-        return [_name(text) for text in schema() if found.get(_name(text)) != text]
+        return [name_of(text) for text in schema() if found.get(name_of(text)) != text]
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[Book]:
-        with self._troubles(), self._connection("rw") as connection:
-            self._look(connection)
+    def _transaction(self, begin: str, *, more: bool = False) -> Iterator[Book]:
+        with self._troubles(), self._connection("rw", more=more) as connection:
+            if _patiently(connection, "PRAGMA application_id").fetchone()[0] != APPLICATION:
+                raise DataError(f"There is no ledger in {self.name}, but something else: {NO_LEDGER}")
             _patiently(connection, begin)
             try:
-                yield Book(lambda text, values: connection.execute(text, values).fetchall(), self.name)
+                cover = connection.execute(COVER).fetchall()
+                yield Book(cover, lambda text, values: connection.execute(text, values).fetchall(), self.name)
                 self._commit(connection)
             finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                _undo(connection)
 
     def _commit(self, connection: sqlite3.Connection) -> None:
         try:
@@ -105,26 +95,59 @@ class SqliteDatabase(Database):
             return
         except sqlite3.Error as error:
             problem = self._words(str(error))
-        raise Lost(problem)
-
-    def _look(self, connection: sqlite3.Connection) -> None:
-        """Refuse what is no ledger."""
-        if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-            raise DataError(f"There is no ledger in {self.name}: {NO_LEDGER}")
+        raise Lost(problem) from None
 
     @contextmanager
-    def _connection(self, mode: str) -> Iterator[sqlite3.Connection]:
-        if mode == "rw" and not self.path.exists():
-            raise DataError(f"There is no ledger at {self.name}: {NO_LEDGER}")
+    def _connection(self, mode: str, *, more: bool = False) -> Iterator[sqlite3.Connection]:
+        """A connection of this process alone; with `more` it is kept for the next to ask."""
+        kept = self._kept() or _Kept(self._opened(mode), os.getpid(), self._place())
+        well = False
+        try:
+            yield kept.connection
+            well = True
+        finally:
+            if well and more and not self._idle:
+                self._idle.append(kept)
+            else:
+                kept.connection.close()
+
+    def _kept(self) -> _Kept | None:
+        """The connection of the last charge, if it is this process's, and the file is still the same."""
+        try:
+            kept = self._idle.pop()
+        except IndexError:
+            return None
+        if kept.process != os.getpid():
+            _INHERITED.append(kept.connection)
+            return None
+        if kept.place != self._place():
+            kept.connection.close()
+            return None
+        return kept
+
+    def _place(self) -> tuple[int, int]:
+        """Which file stands under the name now."""
+        try:
+            found = self.path.stat()
+            return found.st_dev, found.st_ino
+        except OSError:
+            return 0, 0
+
+    def _opened(self, mode: str) -> sqlite3.Connection:
         if not self.path.parent.is_dir():
             raise DataError(f"There is no folder {str(self.path.parent)!r} for the ledger {self.name}. Make it first.")
-        where = f"file:{quote(str(self.path))}?mode={mode}"
-        connection = sqlite3.connect(where, uri=True, timeout=PATIENCE, isolation_level=None)
-        try:
-            connection.execute("PRAGMA synchronous = FULL")
-            yield connection
-        finally:
-            connection.close()
+        if mode == "rw" and not self.path.exists():
+            raise DataError(f"There is no ledger at {self.name}: {NO_LEDGER}")
+        connection = sqlite3.connect(
+            f"file:{quote(str(self.path))}?mode={mode}",
+            uri=True,
+            timeout=PATIENCE,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {LOG}")
+        return connection
 
     @contextmanager
     def _troubles(self) -> Iterator[None]:
@@ -143,7 +166,7 @@ class SqliteDatabase(Database):
             damaged = "malformed" in said or "no such table" in said or "no such column" in said
             problem = LedgerDamaged(self._words(said)) if damaged else DataError(self._words(said))
         # Outside of the handler: no chain of frames goes with it.
-        raise problem
+        raise problem from None
 
     def _words(self, said: str) -> str:
         if "locked" in said or "busy" in said:
@@ -164,6 +187,28 @@ class SqliteDatabase(Database):
         return f"The ledger {self.name} cannot be used: {said}. {out} Nothing was entered."
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    connection: sqlite3.Connection
+    process: int
+    place: tuple[int, int]
+
+
+def _close(idle: list[_Kept]) -> None:
+    while idle:
+        kept = idle.pop()
+        if kept.process == os.getpid():
+            kept.connection.close()
+        else:
+            _INHERITED.append(kept.connection)
+
+
+def _undo(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+
+
 def _patiently(connection: sqlite3.Connection, statement: str) -> Any:
     """Run a statement, and wait for the others as long as it takes: some locks do not wait by themselves."""
     until = time.monotonic() + PATIENCE
@@ -174,8 +219,3 @@ def _patiently(connection: sqlite3.Connection, statement: str) -> Any:
             if "locked" not in str(error) or time.monotonic() > until:
                 raise
         time.sleep(0.005)
-
-
-def _name(statement: str) -> str:
-    words = statement.removeprefix("CREATE UNIQUE").removeprefix("CREATE").split()
-    return words[1]
