@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -206,3 +207,96 @@ def card() -> Callable[..., Certificate]:
 @pytest.fixture
 def draw_noise() -> Callable[[Noise, int, SeededRandomness], Array]:
     return draw
+
+
+TIMES = np.linspace(0, 1, 24)
+PEOPLE = 200
+
+
+def curves() -> Array:
+    """Curves of root mean square below one."""
+    generator = np.random.default_rng(0)
+    return 0.5 * np.sin(np.pi * TIMES) + generator.normal(0, 0.1, (PEOPLE, 1))
+
+
+def points() -> Array:
+    """Points of the unit interval, one a person."""
+    return np.random.default_rng(1).beta(2, 3, (PEOPLE, 1))
+
+
+def fitted(kind: str) -> Any:
+    """A release of every kind and law from records that were made up; not private, for the seed."""
+    import dpfda
+
+    seed = {"randomness": SeededRandomness(1), "dataset": "scans"}
+    approximate, pure = {"epsilon": 1.0, "delta": 1e-6}, {"epsilon": 1.0, "delta": 0.0}
+    mean = {"bound": 1.0, "size": 5, **seed}
+    of_means: dict[str, dict[str, Any]] = {
+        "mean": {"mechanism": "gaussian", **approximate},
+        "mean, laplace": {"mechanism": "laplace", **pure},
+        "mean, k-norm": {"mechanism": "k-norm", **pure},
+        "mean, gp": {"mechanism": "gp", **approximate},
+        "mean, private number": {
+            "mechanism": "gaussian",
+            "neighbours": "add-or-remove-one",
+            "planned_n": PEOPLE,
+            **approximate,
+        },
+    }
+    if kind in of_means:
+        return dpfda.MeanFunction(**of_means[kind], **mean).fit(curves(), grid=TIMES).release_
+    if kind.startswith("covariance"):
+        law = {"covariance": ("gaussian", 1e-6), "covariance, wishart": ("wishart", 0.0)}[kind]
+        wishes = {"epsilon": 1.0, "mechanism": law[0], "delta": law[1], "bound": 1.0, "size": 3}
+        return dpfda.CovarianceFunction(**wishes, **seed).fit(curves(), grid=TIMES).release_
+    if kind == "components":
+        wishes = {"mechanism": "exponential", "bound": 1.0, "size": 3, **pure}
+        return dpfda.FPCA(1, **wishes, **seed).fit(curves(), grid=TIMES).release_
+    if kind == "density":
+        return dpfda.DensityFunction(domain=(0, 1), **pure, **seed).fit(points()).release_
+    if kind == "machine":
+        labels = (points()[:, 0] > 0.4).astype(int)
+        wishes = {"domain": (0, 1), "classes": (0, 1), **approximate}
+        return dpfda.KernelClassifier(**wishes, **seed).fit(points(), labels).release_
+    assert kind == "regression"
+    wishes = {"bound": 1.0, "covariate_limits": [(0, 1)], "mechanism": "gaussian", "size": 4, **approximate}
+    return dpfda.FunctionOnScalarRegression(**wishes, **seed).fit(points(), curves(), grid=TIMES).release_
+
+
+def chosen_card() -> Any:
+    """The card of a private choice."""
+    import dpfda
+
+    return dpfda.private_bound(
+        curves(),
+        epsilon=0.5,
+        quantile=0.9,
+        candidates=(0.25, 0.5, 1.0, 2.0),
+        grid=TIMES,
+        dataset="scans",
+        randomness=SeededRandomness(1),
+    ).card
+
+
+def online_card() -> Any:
+    """The card of a density that is answered point by point."""
+    import dpfda
+    from dpfda.kernels import Matern
+
+    wishes = {"epsilon": 1.0, "delta": 1e-6, "domain": (0, 1), "mechanism": "gp", "kernel": Matern(1.5, rho=0.3)}
+    est = dpfda.DensityFunction(**wishes, answers=100, randomness=SeededRandomness(1), dataset="ages")
+    with est.fit(points()).open() as oracle:
+        return oracle.certificate
+
+
+@pytest.fixture(scope="session")
+def release_of() -> Callable[[str], Any]:
+    """Releases from made-up records by the name of their kind; each is made once."""
+    return cache(fitted)
+
+
+@pytest.fixture(scope="session")
+def card_of(release_of: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Cards by the name of their kind, those of choices and online answers too."""
+    others = {"choice": cache(chosen_card), "online": cache(online_card)}
+    return lambda kind: others[kind]() if kind in others else release_of(kind).certificate

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
+import zlib
 from typing import Any
 
+import numpy as np
+
+from dpfda.arrays import Integers
 from dpfda.errors import DpfdaError
 from dpfda.releases.cards.facts import Card
 from dpfda.releases.cards.report import LEDGER, Checks
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.entry import Entry
+from dpfda.releases.files import kind_of
 from dpfda.releases.wording import plain
 
 
-def check_entry(card: Card, ledger: Any, checks: Checks) -> None:
-    """The entry that a card names, read from the ledger itself."""
+def check_entry(card: Card, ledger: Any, checks: Checks, release: Any = None) -> None:
+    """The entry that a card names, read from the ledger itself; and what was drawn on it, where a release has it."""
     named = card.entry
     if ledger is None:
         if named is not None and named.ledger:
@@ -39,6 +44,7 @@ def check_entry(card: Card, ledger: Any, checks: Checks) -> None:
             return
         _check_charge(card, named, found, copies, checks)
         _check_fate(named, history, checks)
+        _check_drawn(named, ledger, release, checks)
 
 
 def _check_charge(card: Card, named: Entry, found: Any, copies: dict[str, str], checks: Checks) -> None:
@@ -66,10 +72,55 @@ def _check_charge(card: Card, named: Entry, found: Any, copies: dict[str, str], 
 
 
 def _check_fate(named: Entry, history: tuple[Any, ...], checks: Checks) -> None:
-    """Something was drawn and kept under the entry; what it was is a matter between ledger and curator."""
+    """Something was drawn and kept under the entry."""
     fates = {row.kind for row in history if row.charged == named.number}
     said = "nothing was drawn on it" if not fates else "the draw failed, and nothing was handed out"
     checks.rule("output" in fates, LEDGER, "output under the entry", "this release", said)
+
+
+def _check_drawn(named: Entry, ledger: Any, release: Any, checks: Checks) -> None:
+    """The integers that the ledger keeps are those of the release, where its coordinates are multiples of them."""
+    factor = None if release is None else _factor(release)
+    read = getattr(ledger, "output", None)  # a ledger may keep its outputs to itself
+    if factor is None or read is None:
+        checks.notes.append("what was drawn under the entry was not compared with the coordinates in the file")
+        return
+    stored = read(named.number)
+    if stored is None:
+        return  # said above
+    noisy, drawn = np.asarray(release.noisy), last_drawn(stored)
+    # The count stands in front where it is private.
+    same = drawn is not None and np.allclose(noisy, drawn[len(drawn) - len(noisy) :] * factor, rtol=1e-11, atol=0.0)
+    checks.rule(same, LEDGER, "numbers drawn under the entry", "the coordinates in the file", "other numbers")
+
+
+def _factor(release: Any) -> float | None:
+    """What one lattice step is in the coordinates of a release; None where they are made of it in another way."""
+    card, kind = release.certificate, kind_of(release)
+    if card.what.startswith("penalised") or card.n_is_planned or card.lattice_step <= 0:
+        return None
+    if kind in ("mean", "covariance"):
+        return None if _drawn_elsewhere(release) else float(card.lattice_step / card.n)
+    return float(card.lattice_step) if kind == "machine" else None
+
+
+def _drawn_elsewhere(release: Any) -> bool:
+    """Points of a user's own objective are no sums, and have a step of their own."""
+    return bool(release.noise.law == "choice")
+
+
+def last_drawn(stored: bytes) -> Integers | None:
+    """The last vector of integers on a tape: eight columns of bytes, their number and lengths in front; None if none.
+
+    What stands before it are choices that the release rests on.
+    """
+    try:
+        columns = np.frombuffer(zlib.decompress(stored), dtype=np.uint8).reshape(8, -1)
+        integers = np.ascontiguousarray(columns.T).view("<i8")[:, 0].astype(np.int64)
+        count = int(integers[0])
+        return integers[len(integers) - int(integers[count]) :] if count > 0 else None
+    except (zlib.error, ValueError, IndexError):
+        return None
 
 
 def _amount(pair: tuple[float, float]) -> str:

@@ -68,7 +68,7 @@ def _guarantee(card: Card) -> tuple[Answer, ...]:
             TOP,
             "Which variant of differential privacy is it, and how was it converted?",
             f"{'Pure' if delta == 0 else 'Approximate'} differential privacy, and {up(card.rho, 4)}-zCDP for "
-            f"composition. Native: {native(card)}. {_sentence(f'converted by: {method(card)}') if method(card) else ''}",
+            f"composition. Native: {native(card)}. Converted: {method(card) or 'not told'}.",
         ),
         Answer(
             TOP,

@@ -87,4 +87,4 @@ def _check_parts(data: dict[str, Any], checks: Checks, ledger: Any) -> None:
     except (ArithmeticError, LookupError, TypeError, ValueError):
         checks.rule(False, EDITED, "numbers on the card", "numbers", "one of them is none")
         return
-    check_entry(card, ledger, checks)
+    check_entry(card, ledger, checks, release)

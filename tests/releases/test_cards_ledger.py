@@ -1,0 +1,193 @@
+"""A card and its ledger agree entry by entry, and whatever a forger changes on the card stands otherwise there."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpfda
+from dpfda.mechanisms import SeededRandomness
+from dpfda.privacy import Receipt
+from dpfda.privacy.ledger.durable import Ledger
+from dpfda.releases.cards import verify
+from dpfda.releases.cards.entries import last_drawn
+from dpfda.releases.files import to_dict
+from dpfda.releases.seal import sealed
+
+GRID = np.linspace(0, 1, 12)
+CURVES = 0.5 * np.sin(np.pi * GRID) + np.linspace(-0.2, 0.2, 100)[:, None]
+
+
+def estimator(ledger: Any, **wishes: Any) -> dpfda.MeanFunction:
+    defaults: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "bound": 1.0, "size": 4, "mechanism": "gaussian"}
+    seed = SeededRandomness(1)
+    return dpfda.MeanFunction(**defaults | wishes, dataset="scans", ledger=ledger, randomness=seed)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
+    ledger.create("scans", epsilon=4.0, delta=1e-5)
+    return ledger
+
+
+@pytest.fixture
+def release(ledger: Ledger) -> Any:
+    return estimator(ledger).fit(CURVES, grid=GRID).release_
+
+
+def test_a_release_stands_in_its_ledger(release: Any, ledger: Ledger, tmp_path: Path) -> None:
+    report = verify(release.save(tmp_path / "mean.json"), ledger)
+    assert report.findings == ()
+    for rule in (
+        "identifier of the ledger",
+        "digest of the entry",
+        "key of the entry",
+        "data set",
+        "unit",
+        "neighbours",
+        "budget",
+        "privacy curves",
+        "spent up to the entry",
+        "output under the entry",
+    ):
+        assert rule in report.held
+
+
+def test_the_card_says_what_the_data_set_has_spent(release: Any, ledger: Ledger) -> None:
+    entry = release.certificate.entry
+    assert entry.ledger == ledger.id
+    assert entry.number == next(row.number for row in ledger.history() if row.kind == "charge")
+    assert entry.cap == (4.0, 1e-5)
+    # Composed at the delta of the data set, which is larger than that of the release: less than 1.
+    assert 0 < entry.spent[0] <= 1.0
+    assert f"entry {entry.number} of ledger {ledger.id}" in release.certificate.recorded
+
+
+FORGED: list[tuple[dict[str, Any], str]] = [
+    ({"epsilon": 1.5}, "budget"),
+    ({"delta": 2e-6}, "budget"),
+    ({"dataset": "other"}, "data set"),
+    ({"unit": "household"}, "unit"),
+    ({"neighbours": "add-or-remove-one"}, "neighbours"),
+]
+
+
+@pytest.mark.parametrize(("changes", "rule"), FORGED, ids=[str(changes) for changes, _ in FORGED])
+def test_a_card_that_was_altered_with_care_disagrees_with_the_ledger(
+    changes: dict[str, Any], rule: str, release: Any, ledger: Ledger, tmp_path: Path
+) -> None:
+    data = json.loads(json.dumps(to_dict(release)))
+    data["certificate"] |= changes
+    path = tmp_path / "forged.json"
+    path.write_text(sealed(data))
+    found = [finding for finding in verify(path, ledger).findings if finding.kind == "ledger"]
+    assert [finding.rule for finding in found] == [rule]
+
+
+def test_a_whole_new_card_that_is_true_to_itself_disagrees_with_the_ledger(release: Any, ledger: Ledger) -> None:
+    """A forger who has drawn larger noise himself, and would have it taken for the one that was paid for."""
+    quiet = estimator(None, epsilon=0.25).fit(CURVES, grid=GRID).release_
+    entry = release.certificate.entry
+    forged = replace(quiet, certificate=replace(quiet.certificate, entry=entry, recorded=entry.text))
+    assert verify(forged).ok
+    report = verify(forged, ledger)
+    assert [finding.rule for finding in report.findings] == ["budget", "privacy curves"]
+    assert report.exit_code == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"ledger": "elsewhere"}, "identifier of the ledger"),
+        ({"number": 1}, "entry of the ledger"),
+        ({"number": 99}, "entry of the ledger"),
+        ({"digest": "00" * 32}, "digest of the entry"),
+        ({"key": "other"}, "key of the entry"),
+        ({"spent": (0.1, 1e-5)}, "spent up to the entry"),
+    ],
+    ids=str,
+)
+def test_an_entry_that_is_not_there_or_not_so_is_named(
+    changes: dict[str, Any], rule: str, release: Any, ledger: Ledger
+) -> None:
+    entry = replace(release.certificate.entry, **changes)
+    card = replace(release.certificate, entry=entry, recorded=entry.text)
+    report = verify(replace(release, certificate=card), ledger)
+    assert [finding.rule for finding in report.findings] == [rule]
+    assert report.exit_code == 4
+
+
+def test_a_card_without_an_entry_disagrees_with_any_ledger(ledger: Ledger) -> None:
+    unpaid = estimator(None).fit(CURVES, grid=GRID).release_
+    (finding,) = verify(unpaid, ledger).findings
+    assert (finding.rule, finding.recomputed) == ("entry of the ledger", "the card names no entry of a kept ledger")
+
+
+def test_a_ledger_that_is_not_there_is_a_disagreement(release: Any, tmp_path: Path) -> None:
+    (finding,) = verify(release, Ledger(f"sqlite:///{tmp_path / 'none.db'}")).findings
+    assert finding.rule == "the ledger itself"
+    assert verify(release, Ledger(f"sqlite:///{tmp_path / 'none.db'}")).exit_code == 4
+
+
+def test_a_charge_whose_draw_failed_has_no_release(release: Any, ledger: Ledger) -> None:
+    from dpfda.privacy import Budget, Charge, Unit
+    from dpfda.privacy.losses import loss_from
+    from dpfda.releases.entry import Entry
+
+    losses = tuple(loss_from(loss) for loss in release.certificate.losses)
+    unit = Unit(release.certificate.unit, release.certificate.neighbours)
+    said = ["nothing was drawn on it", "the draw failed, and nothing was handed out"]
+    receipt = ledger.charge(Charge("scans", "mean function, gaussian", Budget(1.0, 1e-6), losses, unit, request="r"))
+    entry = Entry.of(receipt)
+    stolen = replace(release, certificate=replace(release.certificate, entry=entry, recorded=entry.text))
+    assert [finding.recomputed for finding in verify(stolen, ledger).findings] == said[:1]
+    ledger.burn(receipt)
+    assert [finding.recomputed for finding in verify(stolen, ledger).findings] == said[1:]
+
+
+def test_a_release_of_a_copy_stands_under_the_data_set(ledger: Ledger) -> None:
+    ledger.add_copy("scans", "scans-2026")
+    est = dpfda.MeanFunction(epsilon=0.5, delta=1e-6, bound=1.0, size=4, dataset="scans-2026", ledger=ledger)
+    assert verify(est.fit(CURVES, grid=GRID).release_, ledger).findings == ()
+
+
+class Open(Ledger):
+    """A ledger that shows what it keeps."""
+
+    def output(self, number: int) -> bytes | None:
+        entry = self.entry(number)
+        receipt = Receipt(entry.dataset or "", entry.key or "", self.id, number, entry.digest, None, None)
+        return self.store(receipt, b"never")
+
+
+@pytest.mark.parametrize(
+    "wishes",
+    [
+        {"mechanism": "gaussian"},
+        {"mechanism": "k-norm", "delta": 0.0},
+        {"mechanism": "exponential", "delta": 0.0},
+        {"neighbours": "add-or-remove-one", "planned_n": 100},
+    ],
+    ids=["gaussian", "k-norm", "exponential", "private number"],
+)
+def test_coordinates_are_those_that_were_drawn_under_the_entry(wishes: dict[str, Any], tmp_path: Path) -> None:
+    ledger = Open(f"sqlite:///{tmp_path / 'open.db'}")
+    ledger.create("scans", epsilon=4.0, delta=1e-5, neighbours=wishes.get("neighbours", "replace-one"))
+    release = estimator(ledger, **wishes).fit(CURVES, grid=GRID).release_
+    rule = "numbers drawn under the entry"
+    assert rule in verify(release, ledger).held
+    moved = release.noisy.copy()
+    moved[1] *= 1 + 1e-9
+    found = verify(replace(release, noisy=moved), ledger).findings
+    assert [(finding.rule, finding.recomputed) for finding in found if finding.rule == rule] == [
+        (rule, "other numbers")
+    ]
+    assert last_drawn(b"nothing") is None
+    assert last_drawn(zlib.compress(bytes(8))) is None

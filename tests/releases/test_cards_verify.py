@@ -1,0 +1,346 @@
+"""Whoever alters a release or its card is found out: by a digest, by the numbers themselves, or by the ledger."""
+
+from __future__ import annotations
+
+import json
+import string
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dpfda.releases.cards import Finding, Report, verify
+from dpfda.releases.cards.document import json_text
+from dpfda.releases.cards.report import EXIT_CODES, worst
+from dpfda.releases.entry import Entry
+from dpfda.releases.files import text_of, to_dict
+from dpfda.releases.seal import broken, digest_of, sealed, stated_digest
+
+KINDS = [
+    "mean",
+    "mean, laplace",
+    "mean, k-norm",
+    "mean, gp",
+    "mean, private number",
+    "covariance",
+    "covariance, wishart",
+    "components",
+    "density",
+    "machine",
+    "regression",
+]
+Of = Callable[[str], Any]
+
+
+def plain(release: Any) -> dict[str, Any]:
+    """A release as data that may be altered."""
+    data: dict[str, Any] = json.loads(json.dumps(to_dict(release)))
+    return data
+
+
+def checked(data: dict[str, Any], tmp_path: Path) -> Report:
+    """The report on altered data whose digest was made anew, as a forger would."""
+    path = tmp_path / "forged.json"
+    path.write_text(sealed(data), encoding="utf-8")
+    return verify(path)
+
+
+def rules(report: Report) -> list[str]:
+    return [finding.rule for finding in report.findings]
+
+
+# What was not altered ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_release_of_every_kind_holds(kind: str, release_of: Of, tmp_path: Path) -> None:
+    report = verify(release_of(kind).save(tmp_path / "release.json"))
+    assert report.findings == ()
+    assert report.ok
+    assert report.exit_code == 0
+    for rule in ("digest of every byte before it", "rho for composition", "power of an attacker at 5 % false alarms"):
+        assert rule in report.held
+    assert verify(release_of(kind)).ok
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "choice", "online"])
+def test_a_card_by_itself_holds(kind: str, card_of: Of, tmp_path: Path) -> None:
+    card = card_of(kind)
+    (tmp_path / "card.json").write_text(json_text(card))
+    assert verify(tmp_path / "card.json").findings == ()
+    (tmp_path / "bare.json").write_text(json.dumps(card.to_dict()))
+    bare = verify(tmp_path / "bare.json")
+    assert bare.findings == ()
+    assert "a bare card: it has no digest, so edits show only in its numbers" in bare.notes
+
+
+def test_the_noise_in_a_file_is_compared_with_the_card(release_of: Of) -> None:
+    """For a mean everything is at hand; elsewhere the scale is, where the noise has no shape of its own."""
+    whole = "privacy curve is that of the noise in the file, bound and number of units"
+    scale = "scale is that of the noise in the file, in lattice steps"
+    for kind in ("mean", "mean, laplace", "mean, k-norm"):
+        assert whole in verify(release_of(kind)).held
+    for kind in ("mean, private number", "covariance", "covariance, wishart", "density", "machine"):
+        assert scale in verify(release_of(kind)).held
+    note = "the noise in the file has a shape of its own: its scale was not compared with the card's"
+    for kind in ("mean, gp", "regression"):
+        assert note in verify(release_of(kind)).notes
+
+
+# One character -------------------------------------------------------------------------------------------------------
+
+
+def small(release_of: Of) -> bytes:
+    return text_of(release_of("mean")).encode()
+
+
+def test_every_edit_of_one_character_breaks_the_digest(release_of: Of) -> None:
+    """At every place of a file: one byte less, one more, another one; spaces and ends of lines are bytes too."""
+    content = small(release_of)
+    assert broken(content) is None
+    for place in range(len(content)):
+        before, here, after = content[:place], content[place : place + 1], content[place + 1 :]
+        # Taking one of two equal neighbours away is one and the same edit.
+        assert broken(before + after) is not None, place
+        for other in (b"0", b" ", b"\n", b"\xff"):
+            assert broken(before + other + here + after) is not None, (place, other)
+            if other != here:
+                assert broken(before + other + after) is not None, (place, other)
+    assert broken(content + b"\n") is not None
+    assert broken(content + b" ") is not None
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_file_with_one_character_changed_does_not_verify(data: st.DataObject, release_of: Of, tmp_path: Path) -> None:
+    content = text_of(release_of(data.draw(st.sampled_from(["mean", "mean, laplace", "components"]))))
+    place = data.draw(st.integers(0, len(content) - 1))
+    letter = data.draw(st.sampled_from(string.printable))
+    way = data.draw(st.sampled_from(["insert", "delete", "replace"]))
+    edited = content[:place] + {"insert": letter + content[place], "delete": "", "replace": letter}[way]
+    edited += content[place + 1 :]
+    path = tmp_path / "edited.json"
+    path.write_bytes(edited.encode())
+    assert verify(path).ok == (edited == content)
+    assert edited == content or verify(path).exit_code == 3
+
+
+@pytest.mark.audit
+def test_no_character_of_a_file_can_be_left_out(release_of: Of, tmp_path: Path) -> None:
+    content, path = small(release_of), tmp_path / "edited.json"
+    for place in range(len(content)):
+        path.write_bytes(content[:place] + content[place + 1 :])
+        assert verify(path).exit_code == 3, place
+
+
+def test_an_edit_is_named_as_well_as_it_can_be(release_of: Of, tmp_path: Path) -> None:
+    content = small(release_of).decode()
+    path = tmp_path / "edited.json"
+
+    def said(edited: str) -> str:
+        path.write_text(edited, encoding="utf-8")
+        (finding,) = [f for f in verify(path).findings if f.rule == "digest of every byte before it"]
+        assert finding.kind == "edited"
+        return finding.recomputed
+
+    spaced = content.replace('"kind": ', '"kind":  ')
+    assert said(spaced).endswith("; line 3, column 10 is not written as dpfda writes it")
+    assert said(content.replace('"kind": "mean",', '"kind": "mean"')).endswith("; no JSON from line 4, column 2 on")
+    assert said(content[:-1]).startswith("none is there")
+    assert "none is there" in said(content + "\n")
+    true = digest_of(content.replace("scans", "scanz").encode()[: content.index(',\n "digest"')])
+    assert said(content.replace("scans", "scanz")) == true
+    path.write_bytes(content.encode().replace(b"scans", b"sc\xffns"))
+    assert "is no text" in verify(path).findings[0].recomputed
+    assert "a number that is none" in said(content.replace('"delta": 1e-06', '"delta": NaN'))
+
+
+def test_a_digest_is_that_of_all_bytes_before_it() -> None:
+    # sha256 of '{', a new line, ' "a": 1'; from sha256sum.
+    digest = "a62d71e05280b3e777c0cab14dfe081560f124e17f88af0c49eeabeecf2f1785"
+    assert sealed({"a": 1}) == f'{{\n "a": 1,\n "digest": "{digest}"\n}}\n'
+    assert stated_digest(sealed({"a": 1}).encode()) == digest == digest_of(b'{\n "a": 1')
+    assert stated_digest(b"{}") is None
+
+
+# Forgers make the digest anew ----------------------------------------------------------------------------------------
+
+FORGED: list[tuple[str, str, dict[str, Any], str]] = [
+    ("epsilon lowered", "mean", {"epsilon": 0.5}, "epsilon at delta = 1e-06"),
+    ("epsilon lowered a little", "mean", {"epsilon": 0.9999}, "epsilon at delta = 1e-06"),
+    ("pure epsilon lowered", "mean, laplace", {"epsilon": 0.999}, "epsilon"),
+    ("delta lowered", "mean", {"delta": 1e-8}, "epsilon at delta = 1e-08"),
+    ("delta taken away", "mean", {"delta": 0.0}, "epsilon"),
+    ("rho lowered", "mean", {"rho": 0.01}, "rho for composition"),
+    ("power lowered", "mean", {"attacker_power": 0.06}, "power of an attacker at 5 % false alarms"),
+    (
+        "bound lowered",
+        "mean",
+        {"bound": 0.5},
+        "privacy curve is that of the noise in the file, bound and number of units",
+    ),
+    ("bound raised", "mean", {"bound": 2.0}, "sensitivity covers one unit at the bound"),
+    ("more people", "mean", {"n": 400.0}, "privacy curve is that of the noise in the file, bound and number of units"),
+    ("finer lattice", "mean", {"lattice_step": 1e-9}, "sensitivity covers one unit at the bound"),
+    ("another family", "mean", {"basis": "cosines"}, "family is that of the basis"),
+    ("other words", "mean", {"noise": "independent Laplace noise in every coordinate"}, "law of the noise in words"),
+    ("smaller deviation", "mean", {"scale": 1e-3}, "largest deviation of a coordinate"),
+    ("never charged", "mean", {"recorded": "charged before reading"}, "words about the ledger"),
+    ("another schema", "mean", {"schema": "dpfda-card-0"}, "schema of the card"),
+    ("another number", "mean, private number", {"n": 300.0}, "noisy number of units"),
+    ("no curves", "mean", {"losses": []}, "privacy curves"),
+    ("no scale", "mean", {"noise_scale": 0.0}, "scale of the noise"),
+    ("unknown curve", "mean", {"losses": [{"law": "cauchy"}]}, "privacy curve 1"),
+]
+
+
+@pytest.mark.parametrize(("kind", "changes", "rule"), [row[1:] for row in FORGED], ids=[row[0] for row in FORGED])
+def test_an_altered_number_is_found_out_by_the_others(
+    kind: str, changes: dict[str, Any], rule: str, release_of: Of, tmp_path: Path
+) -> None:
+    data = plain(release_of(kind))
+    data["certificate"] |= changes
+    report = checked(data, tmp_path)
+    assert rule in rules(report)
+    assert report.exit_code == 3
+    assert "digest of every byte before it" in report.held
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("field", "factor"), [("noise_scale", 2.0), ("sensitivity", 0.5)], ids=["scale", "move"])
+def test_scale_raised_or_sensitivity_lowered_disagrees_with_the_curve(
+    kind: str, field: str, factor: float, release_of: Of, tmp_path: Path
+) -> None:
+    data = plain(release_of(kind))
+    data["certificate"][field] *= factor
+    (first, *_) = checked(data, tmp_path).findings
+    assert first.rule.endswith("of the privacy curve is sensitivity over scale")
+
+
+@pytest.mark.parametrize("kind", ["mean", "mean, private number", "covariance"])
+def test_a_curve_that_fits_the_raised_scale_disagrees_with_the_noise_in_the_file(
+    kind: str, release_of: Of, tmp_path: Path
+) -> None:
+    data = plain(release_of(kind))
+    card = data["certificate"]
+    card["noise_scale"] *= 2
+    card["losses"][0] |= {"mu": card["losses"][0]["mu"] / 2, "steps": card["losses"][0]["steps"] * 2}
+    card |= {"epsilon": 0.5, "rho": card["rho"] / 4}
+    found = rules(checked(data, tmp_path))
+    assert {"power of an attacker at 5 % false alarms"} < set(found)
+    assert any("noise in the file" in rule for rule in found)
+
+
+def test_a_sensitivity_below_that_of_one_unit_at_the_bound_is_found_out(release_of: Of, tmp_path: Path) -> None:
+    data = plain(release_of("mean"))
+    card = data["certificate"]
+    card["sensitivity"] /= 2
+    card["losses"][0]["mu"] /= 2
+    card |= {"epsilon": 0.5, "rho": card["rho"] / 4}
+    assert "sensitivity covers one unit at the bound" in rules(checked(data, tmp_path))
+
+
+def test_curves_of_another_release_are_found_out(release_of: Of, tmp_path: Path) -> None:
+    data, other = plain(release_of("mean")), plain(release_of("mean, laplace"))
+    data["certificate"]["losses"] = other["certificate"]["losses"]
+    assert "epsilon of the privacy curve is sensitivity over scale" in rules(checked(data, tmp_path))
+
+
+def test_a_sampler_that_would_be_too_exact_is_found_out(release_of: Of, tmp_path: Path) -> None:
+    for changes, rule in [
+        ({"distance": 0.0}, "distance of the sampler from the normal law"),
+        ({"steps": 1.0}, "deviation of the noise in lattice steps"),
+    ]:
+        data = plain(release_of("mean"))
+        data["certificate"]["losses"][0] |= changes
+        assert rule in rules(checked(data, tmp_path))
+
+
+def test_noise_that_was_altered_in_the_file_is_found_out(release_of: Of, tmp_path: Path) -> None:
+    data = plain(release_of("mean"))
+    data["noise"]["scales"] = [10 * scale for scale in data["noise"]["scales"]]
+    assert "largest deviation of a coordinate" in rules(checked(data, tmp_path))
+
+
+def test_an_epsilon_far_above_what_holds_is_worth_a_word(release_of: Of, tmp_path: Path) -> None:
+    data = plain(release_of("mean, laplace"))
+    data["certificate"]["epsilon"] = 5.0
+    report = checked(data, tmp_path)
+    assert report.ok
+    assert "epsilon is stated as 5, but 1 would hold" in report.notes
+
+
+def test_a_release_from_a_seed_is_called_not_private(release_of: Of) -> None:
+    assert verify(release_of("mean")).notes[0].startswith("NOT PRIVATE: the noise came from a seeded source")
+
+
+@pytest.mark.parametrize("part", ["basis", "noise", "noisy", "certificate", "smoothing"])
+def test_a_missing_part_is_an_edit(part: str, release_of: Of, tmp_path: Path) -> None:
+    data = plain(release_of("mean"))
+    del data[part]
+    assert rules(checked(data, tmp_path)) == ["parts of the file"]
+    assert checked(data, tmp_path).exit_code == 3
+
+
+def test_a_text_among_the_numbers_is_an_edit(release_of: Of, tmp_path: Path) -> None:
+    data = plain(release_of("mean"))
+    data["certificate"]["losses"][0]["size"] = None
+    assert checked(data, tmp_path).exit_code == 3
+    data = plain(release_of("mean"))
+    data["certificate"]["noise_scale"] = "large"
+    assert "numbers on the card" in rules(checked(data, tmp_path))
+
+
+# What is none of ours ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"a, b", b'{"format": "other"}', b"\xff"], ids=repr)
+def test_other_files_are_unreadable(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "other.json"
+    path.write_bytes(content)
+    report = verify(path)
+    assert report.exit_code == 5
+    assert report.findings[0].recomputed == "dpfda-release-1, dpfda-card-1 or dpfda-claim-1"
+
+
+def test_a_file_that_is_not_there_is_unreadable(tmp_path: Path) -> None:
+    assert verify(tmp_path / "none.json").findings[0].recomputed == "cannot be read: No such file or directory"
+    assert verify(str(tmp_path)).exit_code == 5
+
+
+def test_what_is_wrong_comes_before_what_could_not_be_read() -> None:
+    assert EXIT_CODES == {"guarantee": 3, "edited": 3, "ledger": 4, "unreadable": 5}
+    assert worst(["unreadable", "ledger", "edited"]) == 3
+    assert worst(["unreadable", "ledger"]) == 4
+    assert worst([]) == 0
+
+
+def test_a_report_says_rule_stated_and_recomputed_in_one_line() -> None:
+    report = Report("a.json", (Finding("guarantee", "epsilon", "0.843", "4.72"),), ("delta",), ("a note",))
+    assert report.text().splitlines() == [
+        "a.json: DOES NOT HOLD",
+        "  disagrees  epsilon: stated 0.843, recomputed 4.72",
+        "  holds      delta",
+        "  note       a note",
+    ]
+    assert report.to_dict() == {
+        "subject": "a.json",
+        "ok": False,
+        "exit_code": 3,
+        "findings": [{"kind": "guarantee", "rule": "epsilon", "stated": "0.843", "recomputed": "4.72"}],
+        "held": ["delta"],
+        "notes": ["a note"],
+    }
+
+
+def test_an_entry_that_nobody_was_asked_about_is_noted(release_of: Of) -> None:
+    release = release_of("mean")
+    entry = Entry("f3a9", 7, "ab" * 32, "k1", None, None)
+    card = replace(release.certificate, entry=entry, recorded=entry.text)
+    report = verify(replace(release, certificate=card))
+    assert report.ok
+    assert report.notes[-1] == "the ledger f3a9 was not asked: say --ledger to compare with its entry"
