@@ -56,7 +56,7 @@ def test_a_charge_beyond_the_cap_in_epsilon_or_in_delta_is_refused_and_not_recor
     ledger.charge(cost(0.75))
     with pytest.raises(BudgetExceeded, match=f"^{re.escape(text + 'Lower the request. Nothing was charged.')}$"):
         ledger.charge(asked)
-    assert ledger.entries == [cost(0.75)]
+    assert [entry.budget for entry in ledger.entries] == [Budget(epsilon=0.75, delta=0.0)]
     ledger.charge(cost(0.25, 1e-6))
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass, field, replace
 
-from dpfda.errors import BudgetExceeded
+from dpfda.errors import BudgetExceeded, ReleaseFailed, UsageError
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.ledger.contract import Charge, Receipt
+from dpfda.privacy.ledger.keyed import Keyed
+from dpfda.privacy.units import exactly
 
-
-def exactly(amount: float) -> Fraction:
-    """An amount as it was typed: ten charges of 0.1 make 1, which doubles do not."""
-    return Fraction(str(amount))
+__all__ = ["SessionLedger", "exactly"]
 
 
 @dataclass(slots=True)
@@ -31,6 +29,8 @@ class SessionLedger:
     cap: Budget | None = None
     entries: list[Charge] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    _receipts: dict[str, Receipt] = field(default_factory=dict, repr=False, compare=False)
+    _burnt: set[str] = field(default_factory=set, repr=False, compare=False)
 
     @property
     def epsilon(self) -> float:
@@ -42,6 +42,9 @@ class SessionLedger:
 
     def charge(self, entry: Charge) -> Receipt:
         with self._lock:
+            known = self._receipts.get(entry.key)
+            if known is not None:
+                return self._again(entry, known)
             if self.cap is not None:
                 left = exactly(self.cap.epsilon) - sum(exactly(old.budget.epsilon) for old in self.entries)
                 delta_left = exactly(self.cap.delta) - sum(exactly(old.budget.delta) for old in self.entries)
@@ -52,14 +55,45 @@ class SessionLedger:
                         "Lower the request. Nothing was charged."
                     )
             self.entries.append(entry)
-            number = len(self.entries)
-        return Receipt(entry.dataset, entry.key, "", number, "", Budget(self.epsilon, self.delta), self.cap)
+            spent = Budget(self.epsilon, min(self.delta, 1 - 2**-53))
+            receipt = Receipt(entry.dataset, entry.key, "", len(self.entries), "", spent, self.cap)
+            self._receipts[entry.key] = receipt
+        return receipt
+
+    def _again(self, entry: Charge, known: Receipt) -> Receipt:
+        if entry != self.entries[known.number - 1]:
+            raise UsageError(
+                f"The key {entry.key!r} stands for another request already. The same key gives the same release "
+                "again; for a new one use a new key. Nothing was charged."
+            )
+        if entry.key in self._burnt:
+            raise ReleaseFailed
+        return known
 
     def store(self, receipt: Receipt, output: bytes) -> bytes:
-        return output
+        with self._lock:
+            known = self._known(receipt)
+            if known.key in self._burnt:
+                raise ReleaseFailed
+            if known.output is None:
+                known = self._receipts[known.key] = replace(known, output=bytes(output))
+            return known.output or b""
 
     def burn(self, receipt: Receipt) -> None:
-        """Nothing to do: what a session has charged stays charged."""
+        with self._lock:
+            known = self._known(receipt)
+            if known.output is None:
+                self._burnt.add(known.key)
+
+    def _known(self, receipt: Receipt) -> Receipt:
+        known = self._receipts.get(receipt.key)
+        if known is None or (known.ledger, known.number) != (receipt.ledger, receipt.number):
+            raise UsageError(f"This ledger has no such charge under the key {receipt.key!r}. Charge first.")
+        return known
+
+    def under(self, key: str) -> Keyed:
+        """A view of this ledger that charges under one key: the same request again costs nothing."""
+        return Keyed(self, key)
 
     def __getstate__(self) -> object:
         raise TypeError("A SessionLedger cannot be copied or pickled: a copy would forget what is spent afterwards.")
