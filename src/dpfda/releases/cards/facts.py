@@ -59,13 +59,13 @@ def native(card: Card) -> str:
     words = []
     for loss in card.losses:
         if "mu" in loss:
-            words.append(f"normal noise, moved by at most {up(float(loss['mu']), 6)} deviations (Gaussian privacy)")
+            words.append(f"normal noise, moved by at most {least(float(loss['mu']), 6)} deviations (Gaussian privacy)")
         elif loss.get("law") == "range":
-            words.append(f"exponential mechanism of range {up(float(loss['epsilon']), 6)}")
+            words.append(f"exponential mechanism of range {least(float(loss['epsilon']), 6)}")
         elif loss.get("law") == "stated":
             words.append(f"stated (epsilon = {plain(loss['epsilon'])}, delta = {plain(loss['delta'])})")
         else:
-            words.append(f"pure epsilon {up(float(loss['epsilon']), 6)}")
+            words.append(f"pure epsilon {least(float(loss['epsilon']), 6)}")
     return " and ".join(words) or "not kept: the card is from before they were"
 
 
@@ -108,7 +108,7 @@ def groups(card: Card) -> str:
     delta = card.delta if isinstance(card, Certificate) else 0.0
     if delta == 0 and not getattr(card, "nominal", False):
         return f"two {card.unit}s together have pure epsilon {plain(2 * card.epsilon)}, and k of them k times the one"
-    return f"two {card.unit}s together have {up(4 * card.rho, 4)}-zCDP, and k of them k^2 times that of one"
+    return f"two {card.unit}s together have {least(4 * card.rho, 4)}-zCDP, and k of them k^2 times that of one"
 
 
 def spent(card: Card) -> str:
@@ -175,6 +175,12 @@ def unprotected(card: Card) -> str:
         "that the records were asked, when and for what",
     ]
     return ", ".join(found) + ". They were stated, not computed from records, as far as the card says how"
+
+
+def least(value: float, digits: int) -> str:
+    """A number in few digits that is no smaller: rounded to the nearest if that is above, else up."""
+    near = f"{value:.{digits}g}"
+    return near if float(near) >= value else up(value, digits)
 
 
 def factor(card: Card) -> str:

@@ -59,11 +59,11 @@ def _guarantee(card: Card) -> tuple[Answer, ...]:
         else "two data sets are neighbours if one has one unit more; their number is protected too"
     )
     return (
-        Answer(TOP, "How strong is the guarantee (epsilon)?", f"{strength}."),
+        Answer(TOP, "How strong is the guarantee (epsilon)?", _sentence(strength)),
         Answer(TOP, "How often may it fail (delta)?", f"It {failure}{crowd}."),
         Answer(TOP, "Who or what is protected (unit of privacy)?", f"One {card.unit}{assumed}; {relation}."),
-        Answer(TOP, "What if one person contributes several records?", f"{_sentence(curves_per_unit(card))}"),
-        Answer(TOP, "What does it mean for groups, such as families?", f"{_sentence(groups(card))}"),
+        Answer(TOP, "What if one person contributes several records?", _sentence(curves_per_unit(card))),
+        Answer(TOP, "What does it mean for groups, such as families?", _sentence(groups(card))),
         Answer(
             TOP,
             "Which variant of differential privacy is it, and how was it converted?",
@@ -76,7 +76,7 @@ def _guarantee(card: Card) -> tuple[Answer, ...]:
             f"Detect one {card.unit} with probability at most {up(card.attacker_power, 3)} at 5 % false alarms. What "
             "is true of people in general can be learned, and used about anybody, whether in the data or not.",
         ),
-        Answer(TOP, "How does it hold over several releases (budget over time)?", f"{_sentence(spent(card))}"),
+        Answer(TOP, "How does it hold over several releases (budget over time)?", _sentence(spent(card))),
     )
 
 
@@ -97,7 +97,7 @@ def _undermined(card: Card, release: Any) -> tuple[Answer, ...]:
         bias = "A choice that suits most units may suit a small group badly. Nothing was measured by group."
     chosen = "; ".join(f"{name}: {how}" for name, how in card.chosen) or "not told"
     return (
-        Answer(MIDDLE, "Which algorithm is it, and why is it private?", f"{_sentence(algorithm)}"),
+        Answer(MIDDLE, "Which algorithm is it, and why is it private?", _sentence(algorithm)),
         Answer(
             MIDDLE,
             "How was correctness made sure of?",
@@ -116,9 +116,9 @@ def _undermined(card: Card, release: Any) -> tuple[Answer, ...]:
             "on public sizes, but for exact samplers that reject, whose dependence is small; power, memory and the "
             "machine's other users are outside what the software controls.",
         ),
-        Answer(MIDDLE, "How were public parameters chosen?", f"{_sentence(chosen)}"),
-        Answer(MIDDLE, "What is not protected?", f"{_sentence(unprotected(card))}"),
-        Answer(MIDDLE, "What was done after the noise?", f"{_sentence(afterwards(card, release))}"),
+        Answer(MIDDLE, "How were public parameters chosen?", _sentence(chosen)),
+        Answer(MIDDLE, "What is not protected?", _sentence(unprotected(card))),
+        Answer(MIDDLE, "What was done after the noise?", _sentence(afterwards(card, release))),
         Answer(MIDDLE, "How useful is the result?", utility),
         Answer(MIDDLE, "Whom does it treat worse (bias)?", bias),
     )
