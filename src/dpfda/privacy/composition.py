@@ -101,7 +101,7 @@ class Composed:
         if delta > 0:
             if sums.count == 1:
                 # Exactly what calibration saw: a release that just meets the budget is not refused by it.
-                found.append((solve(added[0].delta, delta, precision=1e-13), ALONE))
+                found.append((_alone(added[0], delta), ALONE))
             elif not laws:
                 mu = root_up(squares)
                 found.append((sampler.least(lambda share: gaussian_epsilon(mu, share), delta), CLOSED))
@@ -141,3 +141,12 @@ class Composed:
             laws = rounded
         fresh = Spectrum.of(laws, mu, left)
         return least(fresh), fresh
+
+
+def _alone(loss: Profile, delta: float) -> float:
+    """The least epsilon of one loss; the decimal number of ten digits beside it, where the curve allows that too."""
+    epsilon = solve(loss.delta, delta, precision=1e-13)
+    if not 0 < epsilon < math.inf:
+        return epsilon
+    typed = float(f"{epsilon:.10g}")
+    return typed if typed < epsilon and loss.delta(typed) <= delta else epsilon

@@ -102,8 +102,9 @@ class Spectrum:
         multiples = self._multiples()
         places: Array = multiples.astype(np.float64) * self.step
         logs = np.log(weights[multiples % self.size]) - self.tilt * places + self.log_moments[0]
-        # Masses and their logarithms carry relative errors far below this.
-        slack = math.log1p(1e-10 + 1e-11 * self.count)
+        # Masses carry relative errors far below the first terms, and each exponent is rounded in its last digits.
+        reach = self.step * max(abs(self.first), abs(self.last))
+        slack = 1e-10 + 1e-11 * self.count + 2.0**-51 * (self.count + 4) * self.tilt * reach
 
         def delta(epsilon: float) -> float:
             if mu > 0:
@@ -127,13 +128,18 @@ class Spectrum:
         begin, end = int(window[0]), int(window[-1])
         # With s the tilt, the curve of the shift is at most e^(-s x) E e^(s G), so a loss l contributes at most
         # P(l) e^(s l) times this; the rest is Chernoff's bound for the tilted law.
-        common = mu * mu * self.tilt * (self.tilt + 1) / 2 - self.tilt * epsilon
+        shift = mu * mu * self.tilt * (self.tilt + 1) / 2
         total = 0.0
         if end < self.last:
-            total += _exp(common - (self.upper - self.tilt) * end * self.step + self.log_moments[2])
+            total += self._exp(shift, -self.tilt * epsilon, (self.tilt - self.upper) * end * self.step, 2)
         if begin > self.first and (mu > 0 or epsilon < begin * self.step):
-            total += _exp(common + (self.tilt - self.lower) * begin * self.step + self.log_moments[1])
-        return total * (1 + 1e-9)
+            total += self._exp(shift, -self.tilt * epsilon, (self.tilt - self.lower) * begin * self.step, 1)
+        return total
+
+    def _exp(self, shift: float, there: float, place: float, which: int) -> float:
+        terms = (shift, there, place, self.log_moments[which])
+        rounding = 2.0**-51 * (self.count + 4) * (sum(map(abs, terms)) + 1)
+        return math.exp(min(sum(terms) + rounding, 1.0))
 
 
 def best_tilt(moment: Callable[[float], float], delta: float) -> float:
@@ -192,7 +198,3 @@ def _log_normal_curve(mu: float, epsilons: Array) -> Array:
     far = mu / 2 + np.abs(epsilons) / mu
     rest = -np.expm1(np.minimum(second - first, 0.0)) + 2.0**-50 * (1 + far * far)
     return np.asarray(first + np.log(rest))
-
-
-def _exp(exponent: float) -> float:
-    return math.exp(min(exponent, 1.0))

@@ -24,13 +24,13 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     if mu == 0 or curve(0.0) <= delta:
         return 0.0
     low, high = 0.0, mu * (mu / 2 + 1)
-    while curve(high) > delta:
+    while not curve(high) <= delta:
         low, high = high, 2 * high
         if high > 1e9:
             return math.inf
     while high - low > 1e-12 * high:
         middle = (low + high) / 2
-        low, high = (middle, high) if curve(middle) > delta else (low, middle)
+        low, high = (low, middle) if curve(middle) <= delta else (middle, high)
     return high
 
 
@@ -75,7 +75,7 @@ def solve(curve: Callable[[float], float], delta: float, *, precision: float = 1
     low, high = 0.0, 1.0
     if curve(low) <= delta:
         return low
-    while curve(high) > delta:
+    while not curve(high) <= delta:  # so written, a value that is no number proves nothing
         low, high = high, 2 * high
         if high > 1e9:
             return math.inf
@@ -86,13 +86,13 @@ def solve(curve: Callable[[float], float], delta: float, *, precision: float = 1
         middle = low + (high - low) * min(max(above / (above - below), 0.01), 0.99)
         if not low < middle < high:
             break
-        value = _excess(curve(middle), delta)
-        if value > 0:
-            low, above, below = middle, value, below / (2 if moved > 0 else 1)
-            moved = 1
-        else:
-            high, below, above = middle, value, above / (2 if moved < 0 else 1)
+        value = curve(middle)
+        if value <= delta:
+            high, below, above = middle, _excess(value, delta), above / (2 if moved < 0 else 1)
             moved = -1
+        else:
+            low, above, below = middle, _excess(value, delta), below / (2 if moved > 0 else 1)
+            moved = 1
     return high
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from dpfda.norms import up
 from dpfda.privacy.parts import Parts
 
+GUESSES = (1e-4, 1e-3, 0.01, 0.05, 0.1, 0.2, 0.4, 1.0, 4.0)  # how much larger epsilon may become
 FINEST_REACH = 1 / 32  # half a step in deviations, at the least deviation of 16 steps that anything is claimed for
 
 
@@ -45,7 +46,8 @@ class Sampler:
         if self.distance == 0 or not math.isfinite(base):
             return base
         best = math.inf
-        for guess in (base * 1.001 + 1e-9, base * 1.02 + 1e-3, base * 1.5 + 1.0):
+        for growth in GUESSES:
+            guess = base * (1 + growth) + growth / 100
             for attempt in (self._by_distance, self._by_weights):
                 found = attempt(continuous, delta, min(guess, best))
                 best = min(best, found)
