@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from dpfda.apps.covariates import names_of
 from dpfda.apps.layout import NUMBERS, TRUTHS, Group, Layout
 from dpfda.apps.wishes import numbers
 from dpfda.errors import UsageError
@@ -152,6 +153,8 @@ def wrong(kind: str, given: dict[str, object], layout: Layout, *, shown: bool) -
         if declared not in (NUMBERS, TRUTHS):
             found.append(f"Column {name!r} is declared to hold {declared}, not numbers.")
             break
+    if "covariates" in given:
+        found += _covariates(str(given["covariates"]), layout, shown)
     if "bound" in given and "limits" in given:
         found.append("--bound and --limits both bound the curves. Leave one of them out.")
     if "domain" in given and "edges" in given:
@@ -196,6 +199,18 @@ def _grid(given: dict[str, object], values: list[str]) -> list[str]:
             f"{high:g}: say --domain {min(places):g},{max(places):g}, or a wider one."
         ]
     return []
+
+
+def _covariates(text: str, layout: Layout, shown: bool) -> list[str]:
+    try:
+        named = names_of(text).columns
+    except UsageError as error:
+        return [str(error)]
+    return [
+        f"--covariates names a column {name!r}, and there is none.{_near(name, layout, shown)}"
+        for name in named
+        if name not in layout.names
+    ]
 
 
 def _near(name: object, layout: Layout, shown: bool) -> str:
