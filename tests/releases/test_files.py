@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Callable
@@ -32,7 +33,7 @@ from dpfda.errors import DataError
 from dpfda.kernels import Matern
 from dpfda.privacy import Noise
 from dpfda.releases import Count, Release, load, save
-from dpfda.releases.files import to_dict
+from dpfda.releases.files import text_of, to_dict
 
 BASES: dict[str, Basis] = {
     "beam": beam((0, 23.5), 9),
@@ -251,3 +252,17 @@ def test_a_cut_file_is_not_a_release(release: Release, tmp_path: Path) -> None:
     path.write_text(text[: len(text) // 2])
     with pytest.raises(DataError, match=r"is not a release of format dpfda-release-1\."):
         load(path)
+
+
+def test_a_file_ends_with_the_digest_of_every_byte_before_it(release: Release, tmp_path: Path) -> None:
+    content = release.save(tmp_path / "mean.json").read_bytes()
+    start = content.rindex(b',\n "digest": "')
+    digest = hashlib.sha256(content[:start]).hexdigest()
+    assert content[start:] == f',\n "digest": "{digest}"\n}}\n'.encode()
+    assert text_of(release).encode() == content
+
+
+def test_a_file_from_before_there_were_digests_is_still_read(release: Release, tmp_path: Path) -> None:
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps(to_dict(release), indent=1) + "\n")
+    assert load(path).certificate == release.certificate
