@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
-from dpfda.mechanisms import Gaussian
-from dpfda.norms import L2, Sensitivity
-from dpfda.privacy import Budget, GaussianProfile, Profile, PureProfile, RangeProfile
+from dpfda.errors import UsageError
+from dpfda.mechanisms import Gaussian, Laplace
+from dpfda.norms import L1, L2, Sensitivity
+from dpfda.privacy import Budget, GaussianProfile, Profile, PureProfile, RangeProfile, calibrate
+from dpfda.privacy.profiles import LaplaceProfile, StatedProfile
 
 # The single list of curves: a new kind of profile joins by one line.
 MEMBERS: list[Profile] = [
@@ -24,6 +26,13 @@ MEMBERS: list[Profile] = [
     RangeProfile(1e-3),
     RangeProfile(0.5),
     RangeProfile(4.0),
+    LaplaceProfile(1e-3, 1e6),
+    LaplaceProfile(0.5),
+    LaplaceProfile(0.5, 1.5),
+    LaplaceProfile(4.0, 0.7),
+    LaplaceProfile(4.0, 1e3),
+    StatedProfile(0.5, 1e-6),
+    StatedProfile(4.0, 0.0),
     GaussianProfile(1e-3),
     GaussianProfile(0.3),
     GaussianProfile(2.0),
@@ -102,9 +111,7 @@ def test_a_budget_is_met_from_the_stated_delta_on_and_not_below(profile: Profile
     if 0 < delta < 1:
         assert profile.meets(Budget(epsilon=epsilon, delta=delta))
         assert not profile.meets(Budget(epsilon=epsilon, delta=math.nextafter(delta, 0.0)))
-    assert profile.meets(Budget(epsilon=epsilon, delta=0.0)) == (
-        isinstance(profile, PureProfile | RangeProfile) and profile.epsilon <= epsilon
-    )
+    assert profile.meets(Budget(epsilon=epsilon, delta=0.0)) == (profile.pure <= epsilon)
 
 
 @every
@@ -115,6 +122,226 @@ def test_power_is_a_chance_that_no_guarantee_on_the_curve_contradicts(profile: P
     assert profile.power(min(1.0, positives + 1e-3)) >= power
     for epsilon in EPSILONS:
         assert power <= (math.exp(epsilon) * positives + profile.delta(epsilon)) * (1 + 1e-11)
+
+
+@every
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_below_zero_the_curve_is_the_one_of_neighbours_that_changed_places(profile: Profile, epsilon: float) -> None:
+    here, there = profile.delta(epsilon), profile.delta(-epsilon)
+    distance = getattr(profile, "distance", 0.0)
+    exact = -math.expm1(-epsilon) + math.exp(-epsilon) * here
+    assert exact * (1 - 1e-12) - 2 * distance <= there <= min(1.0, exact) * (1 + 1e-11) + 2 * distance
+    assert there >= -math.expm1(-epsilon)
+
+
+@every
+def test_a_group_of_one_is_the_unit_itself_and_larger_ones_lose_more(profile: Profile) -> None:
+    assert profile.grouped(1) == profile
+    for people in (2, 3):
+        group = profile.grouped(people)
+        assert group.pure >= people * profile.pure
+        assert type(group) is type(profile)
+        for epsilon in EPSILONS:
+            assert group.delta(epsilon) >= profile.delta(epsilon)
+            # What follows from the curve of one alone: a chain of neighbours, each e^epsilon times the one before.
+            steps = [math.exp(i * epsilon) for i in range(people)]
+            assert group.delta(people * epsilon) <= sum(steps) * profile.delta(epsilon) * (1 + 1e-9) + 1e-14
+
+
+@pytest.mark.parametrize("people", [0, -1, 1.5, True, "2"], ids=str)
+@pytest.mark.parametrize("profile", [PureProfile(1.0), GaussianProfile(1.0), StatedProfile(1.0, 0.1)], ids=str)
+def test_a_group_is_a_whole_number_of_people(profile: Profile, people: object) -> None:
+    with pytest.raises(UsageError, match=f"A group has a whole number of people, at least 1, got {people!r}"):
+        profile.grouped(people)  # type: ignore[arg-type]
+
+
+@every
+def test_the_law_of_losses_has_the_curve_of_its_profile(profile: Profile) -> None:
+    """`delta(eps) = E (1 - e^(eps - L))_+`, the density integrated by 60 nodes on each side of epsilon."""
+    parts = profile.parts()
+    if parts.law is None:
+        assert parts.mu == getattr(profile, "mu")  # noqa: B009 - only Gaussian curves have one
+        return
+    law = parts.law
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    for epsilon in (*EPSILONS, *(-epsilon for epsilon in EPSILONS)):
+        ends = ((law.epsilon, law.end), (-law.epsilon, law.end * math.exp(-law.epsilon)))
+        delta = sum(mass * max(0.0, -math.expm1(epsilon - place)) for place, mass in ends)
+        start = min(max(epsilon, -law.reach), law.reach)
+        half = (law.reach - start) / 2
+        losses = start + half * (nodes + 1)
+        density = law.inner * np.exp((losses - law.epsilon) / 2)
+        delta += half * float(weights @ (density * np.maximum(0.0, -np.expm1(epsilon - losses))))
+        delta = parts.delta + (1 - parts.delta) * delta
+        assert delta == pytest.approx(profile.delta(epsilon), rel=1e-9, abs=1e-15)
+
+
+@every
+@pytest.mark.parametrize("order", [-2.3, -0.5, 0.0, 0.7, 5.0, 60.0])
+def test_the_moments_of_a_law_of_losses_are_those_of_a_fine_grid(profile: Profile, order: float) -> None:
+    law = profile.parts().law
+    if law is not None:
+        first, masses = law.on_grid(law.epsilon / 5000)
+        losses = np.arange(first, first + len(masses)) * (law.epsilon / 5000)
+        assert masses.sum() == pytest.approx(1, rel=1e-12)
+        assert masses @ np.exp(-losses) == pytest.approx(1, rel=1e-11)  # the other law of the pair is one too
+        with np.errstate(divide="ignore"):
+            on_grid = np.logaddexp.reduce(np.log(masses) + order * losses)
+        # The grid spreads a mass by at most a step: its moments are no lower, and hardly higher.
+        assert -1e-11 * (1 + abs(order)) <= (on_grid - law.log_moment(order)) * np.sign(order * (order + 1)) <= 1e-3
+
+
+# Laplace curves ----------------------------------------------------------------------------------------------------
+
+
+def clipped_laplace(shift: int, alpha: Fraction) -> list[Fraction]:
+    """The law of integer Laplace noise cut to [0, shift], weights `alpha^|z|`, exactly."""
+    inside = [(1 - alpha) / (1 + alpha) * alpha**y for y in range(1, shift)]
+    return [1 / (1 + alpha), *inside, alpha**shift / (1 + alpha)] if shift else [Fraction(1)]
+
+
+def convolved(one: list[Fraction], other: list[Fraction]) -> list[Fraction]:
+    total = [Fraction(0)] * (len(one) + len(other) - 1)
+    for i, a in enumerate(one):
+        for j, b in enumerate(other):
+            total[i + j] += a * b
+    return total
+
+
+def delta_of(masses: list[Fraction], alpha: Fraction, ratio: Fraction) -> Fraction:
+    """The delta at `e^eps = ratio` of a law on 0..c whose log ratio to its neighbour is `(c - 2y) log(1/alpha)`."""
+    c = len(masses) - 1
+    # P - ratio Q with Q(y) = P(y) alpha^(c - 2y).
+    return sum(
+        (max(Fraction(0), mass * (1 - ratio * alpha ** (c - 2 * y))) for y, mass in enumerate(masses)), Fraction(0)
+    )
+
+
+@pytest.mark.parametrize("alpha", [Fraction(1, 2), Fraction(9, 10), Fraction(1, 50)], ids=str)
+@pytest.mark.parametrize(
+    "shifts", [(1, 1), (1, 2), (2, 2), (1, 5), (3, 4), (1, 1, 1), (2, 1, 3), (1, 1, 1, 1, 1)], ids=str
+)
+def test_one_coordinate_that_takes_the_whole_shift_does_most_harm(shifts: tuple[int, ...], alpha: Fraction) -> None:
+    """In exact fractions, at every ratio where either curve bends: both are straight lines between those."""
+    split = [Fraction(1)]
+    for shift in shifts:
+        split = convolved(split, clipped_laplace(shift, alpha))
+    c = sum(shifts)
+    whole = clipped_laplace(c, alpha)
+    for y in range(c + 1):
+        assert delta_of(split, alpha, alpha ** (2 * y - c)) <= delta_of(whole, alpha, alpha ** (2 * y - c))
+
+
+@pytest.mark.parametrize("alpha", [Fraction(1, 2), Fraction(9, 10), Fraction(1, 50)], ids=str)
+@pytest.mark.parametrize("shift", [1, 2, 3, 7, 20])
+def test_the_laplace_curve_lies_above_the_exact_one_and_touches_it(shift: int, alpha: Fraction) -> None:
+    step = -math.log(alpha)
+    profile = LaplaceProfile(shift * step, 1 / step)
+    masses = clipped_laplace(shift, alpha)
+    gaps = []
+    for at in np.linspace(-1.2, 1.2, 400) * shift * step:
+        exact = float(delta_of(masses, alpha, Fraction(math.exp(at))))
+        assert exact <= profile.delta(at) * (1 + 1e-12) + 1e-15
+        gaps.append(profile.delta(at) - exact)
+    # Between its bends the exact curve is a chord in e^eps, the stated one an arc above it.
+    assert min(gaps) < 1e-4
+    assert max(gaps) < 0.5 * (1 - float(alpha)) ** 2 + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("scales", "shifts"),
+    [
+        ((1.0, 1.0), (2, 3)),
+        ((1.0, 7.0), (1, 4)),
+        ((0.5, 20.0), (1, 30)),
+        ((3.0, 4.0, 50.0), (2, 0, 31)),
+        ((2.0, 3.0), (5, 1)),
+    ],
+    ids=str,
+)
+def test_the_laplace_curve_holds_for_noise_of_several_scales(
+    scales: tuple[float, ...], shifts: tuple[int, ...]
+) -> None:
+    losses, masses = np.zeros(1), np.ones(1)
+    for scale, shift in zip(scales, shifts, strict=True):
+        z = np.arange(-int(45 * scale) - 1, int(45 * scale) + shift + 2)
+        weights = np.exp(-np.abs(z) / scale)
+        loss = (np.abs(z - shift) - np.abs(z)) / scale
+        places, where = np.unique(loss, return_inverse=True)
+        law = np.bincount(where, weights / weights.sum())
+        losses, masses = np.add.outer(losses, places).ravel(), np.outer(masses, law).ravel()
+    total = sum(shift / scale for scale, shift in zip(scales, shifts, strict=True))
+    profile = LaplaceProfile(total, LaplaceProfile.steps_of(scales))
+    for epsilon in np.linspace(-1.1, 1.1, 200) * total:
+        exact = float(masses @ np.maximum(0.0, -np.expm1(np.minimum(epsilon - losses, 1.0))))
+        assert exact <= profile.delta(epsilon) + 1e-13
+        assert profile.delta(epsilon) <= PureProfile(total).delta(epsilon) * (1 + 1e-11)
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 50.0, 1e6])
+def test_one_scale_is_its_own_number_of_steps_and_several_are_less_than_each(scale: float) -> None:
+    assert LaplaceProfile.steps_of((scale,) * 5) == scale
+    both = LaplaceProfile.steps_of((scale, 2 * scale))
+    assert math.cosh(0.5 / both) >= math.cosh(0.5 / scale) * math.cosh(0.25 / scale)
+    assert 0.7 * scale < both < scale
+
+
+def test_very_coarse_lattices_leave_the_pure_curve() -> None:
+    steps = LaplaceProfile.steps_of((1e-4, 2e-4))
+    assert 0 < steps < 1e-4
+    for epsilon in (0.0, 1.0, 1.9):
+        assert LaplaceProfile(2.0, steps).delta(epsilon) == pytest.approx(PureProfile(2.0).delta(epsilon), rel=1e-11)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 3.0, 8.0])
+@pytest.mark.parametrize("positives", [1e-6, 0.01, 0.05, 0.3, 0.7, 0.999])
+def test_the_power_against_continuous_laplace_noise_is_that_of_its_best_threshold(
+    epsilon: float, positives: float
+) -> None:
+    """Reject above c: under the shifted law the chance is `1 - F(c - epsilon)`, with F the standard Laplace law's."""
+    threshold = -math.log(2 * positives) if positives < 0.5 else math.log(2 * (1 - positives))
+    moved = threshold - epsilon
+    detected = math.exp(-moved) / 2 if moved > 0 else 1 - math.exp(moved) / 2
+    assert LaplaceProfile(epsilon).power(positives) == pytest.approx(detected, rel=1e-9)
+
+
+@pytest.mark.parametrize("budget", [Budget(0.1, 0.0), Budget(1.0, 0.0), Budget(2.5, 0.0)], ids=str)
+def test_without_delta_laplace_noise_is_calibrated_by_epsilon_alone(budget: Budget) -> None:
+    bound = Sensitivity(1e5, L1(), "a bound")
+    scale = calibrate(Laplace(), bound, budget, size=4)
+    assert 1e5 / budget.epsilon <= scale <= 1e5 / budget.epsilon * (1 + 1e-14)
+    assert Laplace().profile(bound, scale, size=4) == LaplaceProfile(Laplace().profile(bound, scale).epsilon, scale)
+    assert Laplace().profile(bound, scale).steps == math.inf
+
+
+# Stated guarantees -------------------------------------------------------------------------------------------------
+
+
+@given(epsilon=st.floats(1e-3, 5), delta=st.floats(0, 0.5), at=st.floats(0, 6), positives=st.floats(0, 1))
+@settings(derandomize=True, deadline=None, max_examples=200)
+def test_a_stated_guarantee_is_randomised_response_that_sometimes_tells_all(
+    epsilon: float, delta: float, at: float, positives: float
+) -> None:
+    """The four outcomes of Kairouz, Oh and Viswanath, summed as they stand."""
+    high = (1 - delta) / (1 + math.exp(-epsilon))
+    pair = [(delta, 0.0), (high, high * math.exp(-epsilon)), (high * math.exp(-epsilon), high), (0.0, delta)]
+    exact = sum(max(0.0, one - math.exp(at) * other) for one, other in pair)
+    assert exact <= StatedProfile(epsilon, delta).delta(at) * (1 + 1e-12) + 1e-15
+    assert StatedProfile(epsilon, delta).delta(at) <= exact + 1e-11
+    best = min(1.0, delta + math.exp(epsilon) * positives, 1 - math.exp(-epsilon) * max(0.0, 1 - delta - positives))
+    assert best - 1e-15 <= StatedProfile(epsilon, delta).power(positives) <= best + 1e-11
+
+
+def test_a_group_under_a_stated_guarantee_adds_deltas_along_the_chain() -> None:
+    group = StatedProfile(0.5, 1e-6).grouped(3)
+    assert group.epsilon == pytest.approx(1.5, rel=1e-15)
+    assert group.stated == pytest.approx(1e-6 * (1 + math.exp(0.5) + math.exp(1.0)), rel=1e-11)
+    assert StatedProfile(0.5, 0.0).grouped(3).stated == 0
+    assert StatedProfile(400.0, 1e-6).grouped(3).stated == 1
+    assert StatedProfile(5.0, 1e-6).grouped(4).stated == 1
+    assert (group.rho, group.pure) == (math.inf, math.inf)
+    assert StatedProfile(0.5, 0.0).pure == 0.5
+    assert StatedProfile(0.5, 0.0).rho == PureProfile(0.5).rho
 
 
 # Pure curves -------------------------------------------------------------------------------------------------------

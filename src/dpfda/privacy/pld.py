@@ -193,8 +193,13 @@ def _log_normal_curve(mu: float, epsilons: Array) -> Array:
     """The logarithm of the Gaussian privacy curve, rounded up as GaussianProfile does it."""
     from scipy.special import log_ndtr
 
-    first = log_ndtr(mu / 2 - epsilons / mu)
-    second = epsilons + log_ndtr(-mu / 2 - epsilons / mu)
-    far = mu / 2 + np.abs(epsilons) / mu
+    sizes = np.abs(epsilons)
+    first = log_ndtr(mu / 2 - sizes / mu)
+    second = sizes + log_ndtr(-mu / 2 - sizes / mu)
+    far = mu / 2 + sizes / mu
     rest = -np.expm1(np.minimum(second - first, 0.0)) + 2.0**-50 * (1 + far * far)
-    return np.asarray(first + np.log(rest))
+    logs = first + np.log(rest)
+    # Below zero by the symmetry of the pair, as `mirrored` has it.
+    below = epsilons < 0
+    logs[below] = np.log(-np.expm1(-sizes[below]) + np.exp(logs[below] - sizes[below]))
+    return np.asarray(logs)

@@ -151,9 +151,9 @@ class LaplaceProfile:
         # e^(eps/2) = flat / (2g).
         detected = PureProfile(self.epsilon).power(false_positives)
         flat = math.exp(-self.epsilon / 2 - self._lattice)
-        if flat > 0 and math.exp(-self.epsilon / 2) <= flat / (2 * false_positives or 1.0) <= math.exp(
-            self.epsilon / 2
-        ):
+        # The minimum lies at an epsilon of this loss, between the two ends.
+        least, most = (2 * false_positives * math.exp(end * min(self.epsilon, 700.0) / 2) for end in (-1, 1))
+        if self.epsilon <= 700 and false_positives > 0 and least <= flat <= most:
             detected = min(detected, (1 - flat * flat / (4 * false_positives)) * (1 + 1e-12))
         return min(1.0, detected)
 
@@ -259,9 +259,10 @@ class StatedProfile:
         return self.delta(budget.epsilon) <= budget.delta
 
     def power(self, false_positives: float) -> float:
-        return min(
-            1.0, (self.stated + (1 - self.stated) * PureProfile(self.epsilon).power(false_positives)) * (1 + 1e-12)
-        )
+        # What tells all raises no false alarm: the whole rate is left for the rest, which has the mass 1 - delta.
+        rest = 1 - self.stated
+        rate = min(1.0, false_positives / rest * (1 + 1e-15)) if rest > 0 else 1.0
+        return min(1.0, (self.stated + rest * PureProfile(self.epsilon).power(rate)) * (1 + 1e-12))
 
     @property
     def rho(self) -> float:
@@ -326,6 +327,9 @@ class GaussianProfile:
 
     def _continuous(self, epsilon: float) -> float:
         from scipy.special import log_ndtr
+
+        if epsilon < 0:
+            return mirrored(-epsilon, self._continuous(-epsilon))
 
         first = float(log_ndtr(self.mu / 2 - epsilon / self.mu))
         second = epsilon + float(log_ndtr(-self.mu / 2 - epsilon / self.mu))
