@@ -208,6 +208,18 @@ def test_the_load_curve_is_found_out(run: Run) -> None:
     assert run("verify", EXAMPLES / "load-curve-corrected-claim.json").code == 0
 
 
+def test_the_guide_shows_what_the_command_prints(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    guide = (EXAMPLES.parent / "cards.md").read_text(encoding="utf-8")
+    shown = guide.split("$ dpfda verify docs/examples/load-curve-claim.json\n")[1].split("```")[0]
+    monkeypatch.chdir(EXAMPLES.parents[1])
+    assert run("verify", "docs/examples/load-curve-claim.json").out == shown
+    (tmp_path / "claim.json").write_text(guide.split("```json\n")[1].split("```")[0])
+    found = run("verify", tmp_path / "claim.json")
+    assert found.code == 3
+    assert "stated 0.25, recomputed 12 (" in found.out
+    assert "0.25 is that of one of the 48 values of 'mean' alone" in found.out
+
+
 def test_several_files_are_reported_one_by_one(run: Run, file: Path, tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text("{}")
     outcome = run("verify", "mean.json", "other.json", "--json")

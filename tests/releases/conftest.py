@@ -236,6 +236,8 @@ def fitted(kind: str) -> Any:
         "mean, laplace": {"mechanism": "laplace", **pure},
         "mean, k-norm": {"mechanism": "k-norm", **pure},
         "mean, gp": {"mechanism": "gp", **approximate},
+        "mean, exponential": {"mechanism": "exponential", **pure},
+        "mean, dictionary": {"mechanism": "dictionary", "candidates": [np.zeros_like, np.ones_like], **pure},
         "mean, private number": {
             "mechanism": "gaussian",
             "neighbours": "add-or-remove-one",
@@ -249,11 +251,15 @@ def fitted(kind: str) -> Any:
         law = {"covariance": ("gaussian", 1e-6), "covariance, wishart": ("wishart", 0.0)}[kind]
         wishes = {"epsilon": 1.0, "mechanism": law[0], "delta": law[1], "bound": 1.0, "size": 3}
         return dpfda.CovarianceFunction(**wishes, **seed).fit(curves(), grid=TIMES).release_
-    if kind == "components":
-        wishes = {"mechanism": "exponential", "bound": 1.0, "size": 3, **pure}
+    if kind.startswith("components"):
+        more = {"explained_variance": 0.25} if kind == "components, with variances" else {}
+        wishes = {"mechanism": "exponential", "bound": 1.0, "size": 3, **pure, **more}
         return dpfda.FPCA(1, **wishes, **seed).fit(curves(), grid=TIMES).release_
     if kind == "density":
         return dpfda.DensityFunction(domain=(0, 1), **pure, **seed).fit(points()).release_
+    if kind == "density, bought bandwidth":
+        wishes = {"mechanism": "gp", "bandwidth": "private-iqr", "bandwidth_epsilon": 0.25, **approximate}
+        return dpfda.DensityFunction(domain=(0, 1), **wishes, **seed).fit(points()).release_
     if kind == "machine":
         labels = (points()[:, 0] > 0.4).astype(int)
         wishes = {"domain": (0, 1), "classes": (0, 1), **approximate}

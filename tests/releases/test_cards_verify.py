@@ -25,11 +25,15 @@ KINDS = [
     "mean, laplace",
     "mean, k-norm",
     "mean, gp",
+    "mean, exponential",
+    "mean, dictionary",
     "mean, private number",
     "covariance",
     "covariance, wishart",
     "components",
+    "components, with variances",
     "density",
+    "density, bought bandwidth",
     "machine",
     "regression",
 ]
@@ -117,7 +121,8 @@ def test_every_edit_of_one_character_breaks_the_digest(release_of: Of) -> None:
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_file_with_one_character_changed_does_not_verify(data: st.DataObject, release_of: Of, tmp_path: Path) -> None:
-    content = text_of(release_of(data.draw(st.sampled_from(["mean", "mean, laplace", "components"]))))
+    kind = data.draw(st.sampled_from(["mean", "mean, laplace", "components", "card"]))
+    content = json_text(release_of("mean").certificate) if kind == "card" else text_of(release_of(kind))
     place = data.draw(st.integers(0, len(content) - 1))
     letter = data.draw(st.sampled_from(string.printable))
     way = data.draw(st.sampled_from(["insert", "delete", "replace"]))
@@ -230,9 +235,8 @@ def test_a_curve_that_fits_the_raised_scale_disagrees_with_the_noise_in_the_file
     card["noise_scale"] *= 2
     card["losses"][0] |= {"mu": card["losses"][0]["mu"] / 2, "steps": card["losses"][0]["steps"] * 2}
     card |= {"epsilon": 0.5, "rho": card["rho"] / 4}
-    found = rules(checked(data, tmp_path))
-    assert {"power of an attacker at 5 % false alarms"} < set(found)
-    assert any("noise in the file" in rule for rule in found)
+    (found,) = rules(checked(data, tmp_path))
+    assert "noise in the file" in found
 
 
 def test_a_sensitivity_below_that_of_one_unit_at_the_bound_is_found_out(release_of: Of, tmp_path: Path) -> None:

@@ -58,7 +58,8 @@ class Certificate:
     # choices that it rests on. Dictionaries have no hash; cards that differ in nothing else may share theirs.
     losses: tuple[dict[str, Any], ...] = field(default=(), hash=False)
     # In the units of the sensitivity: their ratio is the parameter of the first loss, so many deviations of normal
-    # noise, or so much epsilon. 0 in files from before it was kept.
+    # noise, or so much epsilon; exponential mechanisms that count a move several times have a multiple of it, see
+    # `cards/guarantee.py`. 0 in files from before it was kept.
     noise_scale: float = 0.0
     curves_per_unit: str = ""  # how many curves one unit may have, and what becomes of them, in words; empty: one
     entry: Entry | None = None  # of the ledger; None where nothing was recorded

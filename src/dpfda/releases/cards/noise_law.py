@@ -98,7 +98,8 @@ def scale_in_file(noise: Noise, kind: str, card: Certificate) -> float | None:
     if card.lattice_step <= 0 or card.what.startswith("penalised"):
         return None
     sums = {"mean": EVEN, "covariance": PACKED}
-    if kind in sums and card.sensitivity_norm in sums[kind] and not card.n_is_planned:
+    plain_law = card.mechanism in ("gaussian", "laplace", "wishart") or card.sensitivity_norm in EVEN
+    if kind in sums and card.sensitivity_norm in sums[kind] and plain_law and not card.n_is_planned:
         return max(noise.scales) * card.n / card.lattice_step
     if kind in ("density", "machine") and card.sensitivity_norm in EVEN and card.neighbours == REPLACE:
         return max(noise.scales) / card.lattice_step
