@@ -66,7 +66,8 @@ def bounds(
     """Buy a bound for the curves in FILE: about the stated share of units lies within it, by root mean square.
 
     It is drawn by the exponential mechanism among public candidates, for pure epsilon, under replace-one. That cost
-    comes on top of what releases cost. A bound that is known in advance is free, and better.
+    comes on top of what releases cost. A bound that is known in advance is free, and better. Ends that lie closer
+    together give a better one: candidates that hold everybody are equally likely, however large they are.
 
     \b
     Examples:
@@ -159,11 +160,13 @@ def _show_dry_run(
 
 def _next(source: Source, account: Account, name: str, bound: str, domain: str, centre: Path | None) -> str:
     """The release that the bound is for; what it may cost is for the user to say."""
-    words = ["dpfda", "release", "mean", str(source.file), "--unit", source.unit]
+    # A mean is not taken around a curve that was released before; what comes after it is.
+    kind = "mean" if centre is None else "covariance"
+    words = ["dpfda", "release", kind, str(source.file), "--unit", source.unit]
     words += ["--values", source.values] if source.values is not None else []
     words += ["--grid", source.grid] if source.grid != "even" else []
     words += ["--domain", domain] if domain != "0,1" else []
-    tail = ["--bound", bound]
+    tail = ["--bound", bound, *(["--centre", str(centre)] if centre is not None else [])]
     if account.ledger is not None:
         from dpfda.apps.budget_words import safe
 
