@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
@@ -59,7 +59,8 @@ class Spectrum:
         empty = Spectrum(
             step, size, tilt, lower, upper, (0.0, 0.0, 0.0), 0.0, 0, 0, 0, np.ones(size // 2 + 1, dtype=np.complex128)
         )
-        for law, count in laws.items():
+        # In one order, whatever the order of the releases: the same history gives the same number.
+        for law, count in sorted(laws.items(), key=lambda item: astuple(item[0])):
             empty = empty.plus(law, count)
         return empty
 
@@ -177,8 +178,8 @@ def _step(laws: Counter[LossLaw], width: float, variance: float, epsilon: float)
     count = laws.total()
     wanted = max(math.sqrt(4 * SPREAD * variance / count), SPREAD * epsilon / 2 / count)
     step = min(max(wanted, width / MOST_SIZE), width / LEAST_SIZE)
-    # The commonest loss lies on the grid.
-    ((law, _),) = laws.most_common(1)
+    # The commonest loss, and of these the largest, lies on the grid.
+    law = max(laws, key=lambda law: (laws[law], law.epsilon))
     return law.epsilon / math.ceil(law.epsilon / step) if law.epsilon > step else step
 
 
