@@ -20,7 +20,7 @@ from dpfda.arrays import Array
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Gaussian, Laplace, SeededRandomness
 from dpfda.norms import L2, Sensitivity
-from dpfda.privacy import Budget, GaussianProfile, Profile, PureProfile, RangeProfile, calibrate
+from dpfda.privacy import Budget, GaussianProfile, Profile, PureProfile, RangeProfile, calibrate, pld
 from dpfda.privacy.composition import MOST_LAWS, Composed, compose
 from dpfda.privacy.parts import LossLaw
 from dpfda.privacy.profiles import LaplaceProfile, StatedProfile
@@ -282,6 +282,47 @@ def test_integer_gaussian_releases_lose_no_more_together_than_is_composed(
         for answer, mass in answers
     ]
     assert sum(for_each) <= delta
+
+
+@pytest.mark.parametrize(
+    "setting", [{"TAIL": 2.0}, {"LEAST_SIZE": 8, "MOST_SIZE": 64}, {"SPREAD": 0.5, "LEAST_SIZE": 8}], ids=str
+)
+@pytest.mark.parametrize("mu", [0.0, 0.7])
+def test_a_narrow_window_and_a_coarse_grid_cost_tightness_and_never_safety(
+    monkeypatch: pytest.MonkeyPatch, setting: dict[str, float], mu: float
+) -> None:
+    losses: list[Profile] = [PureProfile(0.31), RangeProfile(0.5), LaplaceProfile(0.7, 1e3)] * 7
+    losses += [GaussianProfile(mu)] if mu else []
+    good = [compose(losses, delta=delta).epsilon for delta in (1e-2, 1e-5, 1e-9)]
+    for name, value in setting.items():
+        monkeypatch.setattr(pld, name, value)
+    bad = [compose(losses, delta=delta).epsilon for delta in (1e-2, 1e-5, 1e-9)]
+    assert all(worse >= better * (1 - 1e-3) for better, worse in zip(good, bad, strict=True))
+    assert any(worse > better * (1 + 1e-6) for better, worse in zip(good, bad, strict=True))
+
+
+@given(
+    law=st.one_of(
+        st.builds(LossLaw.response, st.floats(1e-3, 5)),
+        st.builds(LossLaw.bounded_range, st.floats(1e-3, 5)),
+        st.builds(LossLaw.laplace, st.floats(1e-3, 5), st.floats(0, 2)),
+    ),
+    step=st.floats(1e-3, 4),
+    at=st.floats(-6, 6),
+)
+@settings(derandomize=True, deadline=None, max_examples=300)
+def test_a_law_on_any_grid_dominates_the_exact_one(law: LossLaw, step: float, at: float) -> None:
+    """Every delta is at least that of a grid two thousand times finer that holds the ends of the law."""
+    curves = []
+    for width in (step, law.epsilon / 2000):
+        first, masses = law.on_grid(width)
+        losses = np.arange(first, first + len(masses)) * width
+        assert masses.min() >= 0
+        assert masses.sum() == pytest.approx(1, rel=1e-11)
+        assert masses @ np.exp(-losses) == pytest.approx(1, rel=1e-11)
+        curves.append(float(masses @ np.maximum(0.0, -np.expm1(np.minimum(at - losses, 0.0)))))
+    # The finer grid dominates the exact law too, by no more than its step squared.
+    assert curves[0] >= curves[1] - (law.epsilon / 2000) ** 2 - 1e-12
 
 
 # Properties ----------------------------------------------------------------------------------------------------------

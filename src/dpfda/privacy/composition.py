@@ -42,7 +42,11 @@ class Statement:
 
 
 def compose(losses: Iterable[Profile], *, delta: float, people: int = 1) -> Statement:
-    """The guarantee of all these releases together, each of which may depend on what came before.
+    """The guarantee of all these releases together, each of which may depend on what the others gave.
+
+    The curves are taken as they stand. Whoever picks the next epsilon by what the last release showed can rely on
+    `pure` and `rho`, which hold for any such plan (Rogers et al. 2016, Feldman and Zrnic 2021); that the tighter number
+    holds then as well is proved for Gaussian noise alone (Smith and Thakurta 2022).
 
     `people` asks for the guarantee of a group of that many units. The epsilon is rounded up, and at most that of basic
     and of zero-concentrated composition.
