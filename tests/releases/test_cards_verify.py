@@ -200,6 +200,14 @@ FORGED: list[tuple[str, str, dict[str, Any], str]] = [
     ("no curves", "mean", {"losses": []}, "privacy curves"),
     ("no scale", "mean", {"noise_scale": 0.0}, "scale of the noise"),
     ("unknown curve", "mean", {"losses": [{"law": "cauchy"}]}, "privacy curve 1"),
+    (
+        "public number",
+        "mean",
+        {"neighbours": "add-or-remove-one"},
+        "number of units is public or private by the relation of neighbours",
+    ),
+    ("other noise", "mean", {"noise": "noise of my own"}, "law of the privacy curve is that of the noise"),
+    ("approximate", "components", {"mechanism": "gibbs"}, "an approximate draw is called nominal"),
 ]
 
 
@@ -210,7 +218,7 @@ def test_an_altered_number_is_found_out_by_the_others(
     data = plain(release_of(kind))
     data["certificate"] |= changes
     report = checked(data, tmp_path)
-    assert rule in rules(report)
+    assert rule in rules(report), report.text()
     assert report.exit_code == 3
     assert "digest of every byte before it" in report.held
 
@@ -254,6 +262,33 @@ def test_curves_of_another_release_are_found_out(release_of: Of, tmp_path: Path)
     assert "epsilon of the privacy curve is sensitivity over scale" in rules(checked(data, tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("kind", "loss"),
+    [
+        ("covariance", {"law": "pure"}),
+        ("covariance", {"law": "stated", "delta": 0.0}),
+        ("covariance, wishart", {"law": "range"}),
+        ("covariance, wishart", {"law": "laplace", "steps": None}),
+        ("components", {"law": "gaussian", "distance": 0.0, "size": 0, "steps": None}),
+    ],
+    ids=str,
+)
+def test_a_curve_of_another_law_with_the_same_parameter_is_found_out(
+    kind: str, loss: dict[str, Any], release_of: Of, tmp_path: Path
+) -> None:
+    data = plain(release_of(kind))
+    first = data["certificate"]["losses"][0]
+    parameter = first.get("mu", first.get("epsilon"))
+    data["certificate"]["losses"][0] = loss | {"mu" if loss["law"] == "gaussian" else "epsilon": parameter}
+    assert "law of the privacy curve is that of the noise" in rules(checked(data, tmp_path))
+
+
+def test_laplace_noise_on_a_finer_lattice_than_its_own_is_found_out(release_of: Of, tmp_path: Path) -> None:
+    data = plain(release_of("mean, laplace"))
+    data["certificate"]["losses"][0]["steps"] = None
+    assert rules(checked(data, tmp_path)) == ["scale of the noise in lattice steps"]
+
+
 def test_a_sampler_that_would_be_too_exact_is_found_out(release_of: Of, tmp_path: Path) -> None:
     for changes, rule in [
         ({"distance": 0.0}, "distance of the sampler from the normal law"),
@@ -280,6 +315,55 @@ def test_an_epsilon_far_above_what_holds_is_worth_a_word(release_of: Of, tmp_pat
 
 def test_a_release_from_a_seed_is_called_not_private(release_of: Of) -> None:
     assert verify(release_of("mean")).notes[0].startswith("NOT PRIVATE: the noise came from a seeded source")
+
+
+def test_a_field_more_is_found_out_whoever_made_the_digest(release_of: Of, tmp_path: Path) -> None:
+    assert rules(checked(plain(release_of("mean")) | {"comment": "true"}, tmp_path)) == [
+        "every part of the file is one of a release"
+    ]
+    data = plain(release_of("mean"))
+    data["smoothing"]["comment"] = "true"
+    assert rules(checked(data, tmp_path)) == ["every part of the file is one of a release"]
+
+
+def test_a_field_twice_or_other_spaces_are_found_out_whoever_made_the_digest(release_of: Of, tmp_path: Path) -> None:
+    text = text_of(release_of("mean"))
+    body = text[: text.rindex(',\n "digest"')]
+    for edited in (body.replace('"epsilon": 1.0', '"epsilon": 0.1,\n  "epsilon": 1.0'), body.replace('": ', '":  ')):
+        path = tmp_path / "forged.json"
+        path.write_text(f'{edited},\n "digest": "{digest_of(edited.encode())}"\n}}\n')
+        assert rules(verify(path)) == ["written as dpfda writes it"]
+
+
+@pytest.mark.parametrize(
+    ("place", "rule"),
+    [
+        ("sentence", "sentence of the card"),
+        ("warnings", "warnings of the card"),
+        ("facts", "facts and answers follow from the card"),
+        ("nist", "facts and answers follow from the card"),
+    ],
+)
+def test_words_of_a_card_that_do_not_follow_from_it_are_found_out(
+    place: str, rule: str, card_of: Of, tmp_path: Path
+) -> None:
+    data = json.loads(json_text(card_of("mean")))
+    del data["digest"]
+    data |= {"sentence": "Nobody can learn anything.", "warnings": []} if place in ("sentence", "warnings") else {}
+    data["facts"]["spent so far"] = "nothing" if place == "facts" else data["facts"]["spent so far"]
+    data["nist"][0]["answer"] = "Very strong." if place == "nist" else data["nist"][0]["answer"]
+    found = checked(data, tmp_path)
+    assert rule in rules(found)
+    assert found.exit_code == 3
+
+
+def test_words_of_another_version_are_not_compared(card_of: Of, tmp_path: Path) -> None:
+    data = json.loads(json_text(replace(card_of("mean"), software=(("dpfda", "0.0.1"),))))
+    del data["digest"]
+    data["facts"]["threats"] = "worded otherwise"
+    found = checked(data, tmp_path)
+    assert found.ok
+    assert "facts and answers were worded by another version, and were not compared" in found.notes
 
 
 @pytest.mark.parametrize("part", ["basis", "noise", "noisy", "certificate", "smoothing"])

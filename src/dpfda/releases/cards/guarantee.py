@@ -38,6 +38,7 @@ def check_guarantee(card: Card, checks: Checks) -> None:
         _check_sensitivity(card, checks)
     _check_epsilon(card, losses, checks)
     _check_others(card, losses, checks)
+    _note_stated(card, checks)
     _check_words(card, checks)
 
 
@@ -61,10 +62,7 @@ def parameter_of(loss: dict[str, Any]) -> float:
 
 def _check_parameter(card: Card, checks: Checks) -> None:
     """The first curve is that of one unit's move over the scale of the noise."""
-    stated, kind = parameter_of(card.losses[0]), str(card.losses[0].get("law", "curve"))
-    if kind == "stated":
-        checks.notes.append("the mechanism has no curve that can be written down: its guarantee is as stated")
-        return
+    stated = parameter_of(card.losses[0])
     if not (0 < card.noise_scale < math.inf and 0 < card.sensitivity < math.inf):
         checks.rule(
             False, GUARANTEE, "scale of the noise", f"{card.noise_scale!r} for {card.sensitivity!r}", "both positive"
@@ -99,8 +97,20 @@ def reach(card: Card) -> float:
 
 
 def _check_sampler(card: Certificate, checks: Checks) -> None:
-    """Normal noise on a lattice: how far the integer sampler is from the normal law, and on how many coordinates."""
+    """Normal noise on a lattice: how far the integer sampler is from the normal law, and on how many coordinates.
+
+    For Laplace noise the lattice is coarser than the curve says only if its scale is smaller.
+    """
     loss = card.losses[0]
+    if loss.get("law") == "laplace" and card.sensitivity_norm == "L1":
+        steps = math.inf if loss["steps"] is None else float(loss["steps"])
+        checks.rule(
+            steps <= card.noise_scale * (1 + CLOSE),
+            GUARANTEE,
+            "scale of the noise in lattice steps",
+            plain(steps),
+            plain(card.noise_scale),
+        )
     if "mu" not in loss or not loss.get("size"):
         return
     size, steps, distance = (float(loss[name]) for name in ("size", "steps", "distance"))
@@ -157,6 +167,11 @@ def _check_epsilon(card: Card, losses: tuple[Profile, ...], checks: Checks) -> N
     checks.rule(found <= card.epsilon * (1 + CLOSE), GUARANTEE, f"epsilon{at}", plain(card.epsilon), f"{found:.10g}")
     if found * SLACK < card.epsilon:
         checks.notes.append(f"epsilon is stated as {plain(card.epsilon)}, but {found:.4g} would hold{at}")
+
+
+def _note_stated(card: Card, checks: Checks) -> None:
+    if any(loss.get("law") == "stated" for loss in card.losses[1:]):
+        checks.notes.append("a later draw under the same card has no curve there: its part of epsilon is as stated")
 
 
 def _check_others(card: Card, losses: tuple[Profile, ...], checks: Checks) -> None:

@@ -95,7 +95,7 @@ def _undermined(card: Card, release: Any) -> tuple[Answer, ...]:
         algorithm = f"exponential mechanism on {card.candidates} candidates, drawn exactly"
         utility = "One candidate was chosen; how close it is to the best one depends on the records and is not known."
         bias = "A choice that suits most units may suit a small group badly. Nothing was measured by group."
-    chosen = "; ".join(f"{name}: {how}" for name, how in card.chosen) or "not told"
+    chosen = "; ".join(f"{name}: {how}" for name, how in dict(card.chosen).items()) or "not told"
     return (
         Answer(MIDDLE, "Which algorithm is it, and why is it private?", _sentence(algorithm)),
         Answer(

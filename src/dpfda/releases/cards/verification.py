@@ -8,6 +8,7 @@ from typing import Any
 
 from dpfda.errors import DpfdaError
 from dpfda.releases.cards.claims import CLAIM, check_claim, read_claim
+from dpfda.releases.cards.consistency import check_consistency, check_whole, check_words, check_written
 from dpfda.releases.cards.document import DOCUMENT, card_from
 from dpfda.releases.cards.entries import check_entry
 from dpfda.releases.cards.guarantee import check_guarantee
@@ -62,6 +63,8 @@ def _check_content(content: bytes, checks: Checks, ledger: Any) -> None:
     damage = broken(content)
     checks.rule(damage is None, EDITED, "digest of every byte before it", *(damage or ("", "")))
     if isinstance(data, dict):
+        if damage is None:
+            check_written(data, content, checks)
         _check_parts(data, checks, ledger)
 
 
@@ -81,8 +84,12 @@ def _check_parts(data: dict[str, Any], checks: Checks, ledger: Any) -> None:
         )
         return
     try:
+        if data.get("format") == DOCUMENT:
+            check_words(data, card, checks)
+        check_consistency(card, checks)
         check_guarantee(card, checks)
         if release is not None:
+            check_whole(data, release, checks)
             check_release(release, kind_of(release), release.certificate, checks)
     except (ArithmeticError, LookupError, TypeError, ValueError):
         checks.rule(False, EDITED, "numbers on the card", "numbers", "one of them is none")
