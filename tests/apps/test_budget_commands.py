@@ -201,6 +201,16 @@ def test_history_lists_charges_with_cost_total_key_and_fate(made: Run) -> None:
     assert [entry["kind"] for entry in entries] == ["create", "charge", "output", "charge", "burn", "charge"]
 
 
+def test_a_long_history_shows_its_newest_entries(made: Run) -> None:
+    for index in range(105):
+        spend(0.001, f"key-{index}")
+    out = made("budget", "history", URL).out
+    assert "; the newest 100 of 106, --json has them all\n" in out
+    assert "key-104" in out
+    assert "key-4 " not in out
+    assert len(json.loads(made("budget", "history", URL, "--json").out)["entries"]) == 211
+
+
 def test_a_frozen_budget_stays_frozen_and_shows_it(made: Run) -> None:
     dry = made("budget", "freeze", URL, "--dataset", "scans", "--dry-run")
     assert (dry.code, dry.out) == (0, "Would freeze the budget of 'scans' in sqlite:///b.db, for ever\n")

@@ -295,6 +295,14 @@ def test_a_first_line_that_may_be_a_record_is_not_shown(first: str, tmp_path: Pa
     )
 
 
+def test_the_command_in_the_end_shows_no_password(run: Run, csv: Path) -> None:
+    for more in ((), ("--json",)):
+        done = run("check", csv.name, *ALL, "--ledger", "postgresql://me:opensesame@host/db", *more)
+        assert done.code == 0
+        assert "opensesame" not in done.out
+        assert "--ledger" in done.out
+
+
 def test_names_that_are_places_are_shown_when_that_is_said(tmp_path: Path, run: Run) -> None:
     (tmp_path / "places.csv").write_text("ID,0,0.5,2\n")
     done = run("check", "places.csv", "--grid", "header", "--domain", "0,2")

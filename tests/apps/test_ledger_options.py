@@ -160,6 +160,21 @@ def test_without_a_ledger_one_line_says_how_to_keep_one(run: Run, patients: Path
     assert "nothing was recorded: no ledger was given" in done.out
 
 
+@pytest.mark.parametrize("kind", ["mean", "classifier", "bound"])
+@pytest.mark.parametrize("target", ["b.db", "b.anchor"])
+def test_no_output_replaces_the_ledger_or_its_anchor(kind: str, target: str, run: Run, patients: Path) -> None:
+    anchor = ("--anchor", "b.anchor")
+    assert run("budget", "create", URL, "--dataset", "trial", "--epsilon", 4, "--delta", "1e-6", *anchor).code == 0
+    text = "An output cannot be written over the ledger or its anchor. Name another. Nothing was charged."
+    for words in (
+        (*COSTLY[kind], *LEDGER, *anchor, "--out", target, "--overwrite"),
+        ("budget", "export", URL, *anchor, "--out", target, "--overwrite"),
+    ):
+        done = run(*words)
+        assert (done.code, done.out, done.err) == (USAGE, "", f"Error: {text}\n")
+    assert run("budget", "check", URL, *anchor).code == 0
+
+
 @pytest.mark.parametrize("kind", ["mean", "bound"])
 @pytest.mark.parametrize(
     ("options", "message"),
@@ -251,6 +266,10 @@ def test_an_anchor_is_used_by_releases(run: Run, patients: Path, tmp_path: Path)
     shutil.copy(tmp_path / "b.db", tmp_path / "old.db")
     asked = (*COSTLY["mean"], *LEDGER, *anchor, "--delta", 0)
     assert run(*asked, "--out", "a.json").code == 0
+    for more in ((), ("--dry-run",)):
+        done = run(*COSTLY["mean"], *LEDGER, "--delta", 0, *more, "--out", "b.json")
+        assert (done.code, done.out) == (USAGE, "")
+        assert "--anchor FILE, the file that was named when it was made. Nothing was " in done.err
     shutil.copy(tmp_path / "old.db", tmp_path / "b.db")
     for more in ((), ("--dry-run",)):
         done = run(*asked, *more, "--out", "b.json")

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 import dpfda
-from dpfda.apps.charging import LEDGER, Account, Asked, Till, quoted, till_of
+from dpfda.apps.charging import LEDGER, Account, Asked, Till, check_books, quoted, till_of
 from dpfda.apps.options import CENTRE, DATASET, FILE, options
 from dpfda.apps.release_command import centre_of, curves_of
 from dpfda.apps.releasing import NOTHING, told_line
@@ -82,6 +82,7 @@ def bounds(
     if out is not None:
         if same_file(source.file, out):
             raise UsageError("The data and the card must be different files. Name another with --out." + NOTHING)
+        check_books(account, [out])
         check_targets([out], overwrite=overwrite or account.dry_run, after=NOTHING)
     name = dataset or source.file.stem
 

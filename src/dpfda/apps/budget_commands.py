@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from dpfda.apps.budget_words import opened, safe
+from dpfda.apps.charging import Account, check_books
 from dpfda.apps.options import NEIGHBOURS, options
 from dpfda.errors import DataError, UsageError
 
@@ -217,7 +218,7 @@ def history(url: str, dataset: str | None, anchor: Path | None, as_json: bool) -
     if as_json:
         click.echo(json.dumps({"ledger": safe(url), "entries": [asdict(entry) for entry in entries]}, indent=1))
         return
-    print_table(history_table(entries, safe(url)), where="--json")
+    print_table(history_table(entries, safe(url)))
 
 
 @budget.command("freeze")
@@ -261,6 +262,7 @@ def export(url: str, out: str, overwrite: bool, anchor: Path | None, as_json: bo
     from dpfda.apps.targets import check_targets, write_text
 
     if out != "-":
+        check_books(Account(url, anchor, None, dry_run=False), [Path(out)])
         check_targets([Path(out)], overwrite=overwrite)
     text = json.dumps(opened(url, anchor).export(), indent=1)
     if out == "-":

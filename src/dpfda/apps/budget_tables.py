@@ -73,6 +73,7 @@ def _facts(spent: Statement) -> dict[str, Any]:
 
 def history_table(entries: tuple[Entry, ...], where: str) -> Table:
     """Entries as a table; what became of a charge stands beside it, not in a row of its own."""
+    from dpfda.apps.tables import MOST_ROWS
     from dpfda.studies.reproduction import Table
 
     fates = {entry.charged: {"output": "stored", "burn": "burnt"}[entry.kind] for entry in entries if entry.charged}
@@ -90,8 +91,11 @@ def history_table(entries: tuple[Entry, ...], where: str) -> Table:
         for entry in entries
         if entry.charged is None
     ]
+    title = f"Entries of {where}; costs are epsilons at the delta of the data set"
+    if len(rows) > MOST_ROWS:
+        title += f"; the newest {MOST_ROWS} of {len(rows)}, --json has them all"
     columns = ("entry", "when (UTC)", "data set", "what", "cost", "total", "key", "output")
-    return Table(f"Entries of {where}; costs are epsilons at the delta of the data set", columns, tuple(rows))
+    return Table(title, columns, tuple(rows[-MOST_ROWS:]))
 
 
 def _what(entry: Entry) -> str:

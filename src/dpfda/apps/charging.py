@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
@@ -82,7 +82,8 @@ class Till:
     key: str
     dry: bool
     receipt: Receipt | None = None
-    told: bool = field(default=False)  # whether the user chose the key
+    told: bool = False  # whether the user chose the key
+    anchored: bool = False  # whether the ledger was opened with its anchor
 
     def charge(self, entry: Charge) -> Receipt:
         if self.dry:
@@ -94,8 +95,13 @@ class Till:
         return self.receipt
 
     def _asked(self, entry: Charge) -> Asked:
-        known = any(each.key == entry.key for each in self.ledger.history())
-        return Asked(entry, self.ledger.quote(entry), known)
+        entries = self.ledger.history()
+        if not self.anchored and any(each.kind == "anchor" for each in entries):
+            raise UsageError(
+                "This ledger has an anchor, and is only charged with it: add --anchor FILE, the file that was named when "
+                "it was made. Nothing was charged."
+            )
+        return Asked(entry, self.ledger.quote(entry), any(each.key == entry.key for each in entries))
 
     def store(self, receipt: Receipt, output: bytes) -> bytes:
         return bytes(self.ledger.store(receipt, output))
@@ -105,6 +111,20 @@ class Till:
 
     def __deepcopy__(self, memo: object) -> Till:
         return self  # a clone of an estimator charges the same ledger
+
+
+def check_books(order: Ordered, paths: list[Path]) -> None:
+    """Nothing is written over the ledger or its anchor: what was spent would be forgotten."""
+    from dpfda.apps.targets import same_file
+    from dpfda.privacy.ledger.names import SQLITE, sqlite_path
+
+    books = [] if order.anchor is None else [order.anchor]
+    if order.ledger is not None and order.ledger.startswith(SQLITE):
+        books.append(sqlite_path(order.ledger))
+    if any(same_file(path, book) for path in paths for book in books):
+        raise UsageError(
+            "An output cannot be written over the ledger or its anchor. Name another. Nothing was charged."
+        )
 
 
 def till_of(order: Ordered) -> Till | None:
@@ -118,7 +138,13 @@ def till_of(order: Ordered) -> Till | None:
         return None
     from dpfda.apps.budget_words import opened
 
-    return Till(opened(order.ledger, order.anchor), order.key or uuid4().hex, order.dry_run, told=order.key is not None)
+    return Till(
+        opened(order.ledger, order.anchor),
+        order.key or uuid4().hex,
+        order.dry_run,
+        told=order.key is not None,
+        anchored=order.anchor is not None,
+    )
 
 
 def quoted(fit: Callable[[], object]) -> Asked | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from dpfda.apps.budget_words import safe
 from dpfda.apps.density_commands import release_density
 from dpfda.apps.layout import Layout, layout_of
 from dpfda.apps.machine_commands import release_classifier, release_regressor
@@ -82,6 +83,8 @@ def check(ctx: click.Context, /, file: Path, kind: str | None, as_json: bool, **
     problems = wrong(kind, given, layout, shown=shown)
     told: dict[str, object] = {each.option: each.place for each in statements}
     told |= {name: quote(guess) for name, guess in guesses.items()}
+    if "ledger" in given:
+        given["ledger"] = safe(str(given["ledger"]))
     told |= {name: _quoted(value) for name, value in given.items()}
     order = _names(targets()[kind])
     line = command(kind, {name: told[name] for name in order if name in told}, layout)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dpfda.apps.charging import Asked, Till, quoted, till_of
+from dpfda.apps.charging import Asked, Till, check_books, quoted, till_of
 from dpfda.apps.targets import check_picture, check_targets, same_file, save_picture
 from dpfda.apps.wishes import Output
 from dpfda.errors import UsageError
@@ -115,4 +115,5 @@ def _check_outputs(file: Path, output: Output, *, kind: str) -> None:
             "The data, the release and the picture must be different files. Name another with --out or --plot."
             + NOTHING
         )
+    check_books(output, paths)
     check_targets(paths, overwrite=output.overwrite or output.dry_run, after=NOTHING)
