@@ -1,0 +1,353 @@
+"""Old copies that are put back, rows that are edited, and statements that the database itself refuses."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpfda.errors import BudgetExceeded, DataError, LedgerDamaged, UsageError
+from dpfda.privacy import Budget, Charge, PureProfile
+from dpfda.privacy.ledger.durable import Ledger
+from dpfda.privacy.ledger.events import COLUMNS, Event, event_of
+
+
+def cost(key: str, epsilon: float = 0.25) -> Charge:
+    return Charge("scans", "noise", Budget(epsilon, 0.0), losses=(PureProfile(epsilon),), key=key, request="r")
+
+
+def filled(url: str, anchor: Path | None = None) -> Ledger:
+    """A ledger of one budget with two charges, an output and a burnt key."""
+    ledger = Ledger(url, anchor=anchor)
+    ledger.create("scans", epsilon=1.0, delta=0.0)
+    ledger.store(ledger.charge(cost("one")), b"output of one")
+    ledger.burn(ledger.charge(cost("two")))
+    return ledger
+
+
+class Raw:
+    """The database under a ledger, by hand."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.lite = url.startswith("sqlite")
+
+    @contextmanager
+    def connection(self) -> Iterator[Any]:
+        if self.lite:
+            with closing(sqlite3.connect(self.url.removeprefix("sqlite:///"), isolation_level=None)) as connection:
+                yield connection
+        else:
+            import psycopg
+
+            with psycopg.connect(self.url, autocommit=True) as connection:
+                yield connection
+
+    def run(self, text: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        with self.connection() as connection:
+            cursor = connection.execute(text if self.lite else text.replace("?", "%s"), values)
+            return list(cursor.fetchall()) if cursor.description else []
+
+    def refused(self, text: str, values: tuple[Any, ...] = ()) -> str:
+        """What the database says to a statement that it refuses."""
+        import psycopg
+
+        with pytest.raises((sqlite3.Error, psycopg.Error)) as caught:
+            self.run(text, values)
+        return str(caught.value)
+
+    def events(self) -> list[Event]:
+        return [event_of(row) for row in self.run(f"SELECT {', '.join(COLUMNS)} FROM dpfda_events ORDER BY number")]
+
+    def unguarded(self) -> None:
+        """Take the triggers away, as an owner of the database can."""
+        if self.lite:
+            for (name,) in self.run("SELECT name FROM sqlite_master WHERE type = 'trigger'"):
+                self.run(f"DROP TRIGGER {name}")
+        else:
+            for name, table in self.run(
+                "SELECT DISTINCT tgname, tgrelid::regclass::text FROM pg_trigger WHERE NOT tgisinternal"
+            ):
+                self.run(f"DROP TRIGGER {name} ON {table}")
+
+
+def insert(event: Event, verb: str = "INSERT") -> tuple[str, tuple[Any, ...]]:
+    marks = ", ".join("?" * len(COLUMNS))
+    return f"{verb} INTO dpfda_events ({', '.join(COLUMNS)}) VALUES ({marks})", event.row()
+
+
+def next_charge(events: list[Event], **changes: Any) -> Event:
+    """A charge that would be right in every column, but for the changes; its hash is right in any case."""
+    last = [event for event in events if event.kind == "charge"][-1]
+    proper: dict[str, Any] = {
+        "number": events[-1].number + 1,
+        "previous": events[-1].hash,
+        "key": "forged",
+        "total": last.total + last.cost,
+    }
+    return replace(last, **(proper | changes), hash=b"").sealed()
+
+
+FORGED = {
+    "a total above the cap": ({"cost": 500_000_000_001, "total": 1_000_000_000_001}, "the total stays within the cap"),
+    "a total that does not add up": ({"total": 500_000_000_000}, "a pure budget adds up"),
+    "a total of less than before": ({"total": 0, "cost": 0}, "a pure budget adds up"),
+    "a number that leaves one out": ({"number": 99}, "an entry has the number after the last one"),
+    "a number that is taken": ({"number": 2}, "an entry has the number after the last one"),
+    "another previous hash": ({"previous": bytes(32)}, "an entry carries the hash of the last one"),
+    "a key that was charged": ({"key": "one"}, "a key is charged once"),
+    "no data set": ({"dataset": 77}, "an entry belongs to a data set"),
+    "a second output": (
+        {"kind": "output", "charged": 2, "total": None, "cost": None, "key": None, "losses": None, "sums": None}
+        | {"epsilon": None, "delta": None},
+        "a charge has one output",
+    ),
+    "an output of a burnt charge": (
+        {"kind": "output", "charged": 4, "total": None, "cost": None, "key": None, "losses": None, "sums": None}
+        | {"epsilon": None, "delta": None},
+        "none once it is burnt",
+    ),
+}
+
+
+@pytest.mark.parametrize("forged", FORGED, ids=list(FORGED))
+def test_the_database_refuses_a_forged_entry(url: str, forged: str) -> None:
+    """The entry's own hash is right: whoever forges knows how to compute it."""
+    ledger, raw = filled(url), Raw(url)
+    before = raw.events()
+    assert [event.kind for event in before] == ["create", "charge", "output", "charge", "burn"]
+    changes, said = FORGED[forged]
+    assert said in raw.refused(*insert(next_charge(before, **changes)))
+    if raw.lite:
+        assert said in raw.refused(*insert(next_charge(before, **changes), "INSERT OR REPLACE"))
+        assert said in raw.refused(*insert(next_charge(before, **changes), "REPLACE"))
+    assert raw.events() == before
+    ledger.check()
+    assert ledger.spent("scans").epsilon == 0.5
+
+
+def test_the_entry_that_is_forged_would_be_taken_if_nothing_were_wrong_with_it(url: str) -> None:
+    """Else the refusals above might have another reason."""
+    filled(url)
+    raw = Raw(url)
+    raw.run(*insert(next_charge(raw.events())))
+    assert len(raw.events()) == 6
+
+
+CHANGES = [
+    "UPDATE dpfda_events SET total = 0",
+    "UPDATE dpfda_events SET cap = 9000000000000 WHERE kind = 'create'",
+    "UPDATE dpfda_events SET key = 'three' WHERE key = 'two'",
+    "UPDATE dpfda_events SET at = at + 1 WHERE number = 1",
+    "DELETE FROM dpfda_events WHERE number = 5",
+    "DELETE FROM dpfda_events",
+    "UPDATE dpfda_outputs SET output = hash FROM dpfda_events WHERE dpfda_outputs.charged = 2",
+    "DELETE FROM dpfda_outputs",
+    "UPDATE dpfda_ledger SET id = 'another'",
+    "DELETE FROM dpfda_ledger",
+    "INSERT INTO dpfda_events SELECT * FROM dpfda_events WHERE number = 2 ON CONFLICT (number) DO UPDATE SET cap = 1",
+    "INSERT INTO dpfda_outputs SELECT * FROM dpfda_outputs WHERE true ON CONFLICT (charged) DO UPDATE SET charged = 4",
+]
+
+
+@pytest.mark.parametrize("statement", CHANGES)
+def test_the_database_refuses_to_change_what_is_entered(url: str, statement: str) -> None:
+    ledger, raw = filled(url), Raw(url)
+    before, outputs = raw.events(), raw.run("SELECT * FROM dpfda_outputs")
+    assert "dpfda: " in raw.refused(statement)
+    assert raw.events() == before
+    assert raw.run("SELECT * FROM dpfda_outputs") == outputs
+    ledger.check()
+
+
+@pytest.mark.parametrize("table", ["dpfda_events", "dpfda_outputs", "dpfda_ledger"])
+def test_postgresql_refuses_to_empty_a_table(postgres_url: str, table: str) -> None:
+    ledger, raw = filled(postgres_url), Raw(postgres_url)
+    assert "dpfda: " in raw.refused(f"TRUNCATE {table}")
+    assert "dpfda: " in raw.refused(f"TRUNCATE {table} CASCADE")
+    ledger.check()
+
+
+def test_the_database_refuses_a_second_output_for_a_charge(url: str) -> None:
+    ledger, raw = filled(url), Raw(url)
+    for number, said in ((2, "a charge has one output"), (4, "an output belongs to an entry")):
+        assert said in raw.refused("INSERT INTO dpfda_outputs (charged, output) VALUES (?, ?)", (number, b"another"))
+    assert ledger.charge(cost("one")).output == b"output of one"
+
+
+# What an owner of the database can do all the same, and what of it is seen.
+
+
+EDITED = {
+    "the cost of a charge": ("UPDATE dpfda_events SET cost = 1 WHERE number = 2", 2),
+    "the total": ("UPDATE dpfda_events SET total = 1 WHERE number = 4", 4),
+    "the cap": ("UPDATE dpfda_events SET cap = 9000000000000 WHERE number = 1", 1),
+    "the losses": ("UPDATE dpfda_events SET losses = '[]' WHERE number = 2", 2),
+    "a key": ("UPDATE dpfda_events SET key = 'three' WHERE number = 4", 4),
+    "the time": ("UPDATE dpfda_events SET at = at - 1 WHERE number = 3", 3),
+    "what is missing in the middle": ("DELETE FROM dpfda_events WHERE number = 3", 3),
+    "an output": ("UPDATE dpfda_outputs SET output = previous FROM dpfda_events WHERE number = 1", 3),
+    "an output that is gone": ("DELETE FROM dpfda_outputs", 3),
+}
+
+
+@pytest.mark.parametrize("edited", EDITED, ids=list(EDITED))
+def test_a_row_that_was_edited_past_the_guards_is_named_by_the_check(url: str, edited: str) -> None:
+    ledger, raw = filled(url), Raw(url)
+    ledger.check()
+    raw.unguarded()
+    statement, number = EDITED[edited]
+    raw.run(statement)
+    with pytest.raises(LedgerDamaged, match=rf"entry {number} "):
+        ledger.check()
+
+
+def test_guards_that_were_taken_away_are_missed_by_the_check(url: str) -> None:
+    ledger = filled(url)
+    Raw(url).unguarded()
+    with pytest.raises(LedgerDamaged, match="guard"):
+        ledger.check()
+
+
+# Old copies.
+
+OLDER = r"is older than its anchor .*: entry \d is missing\. A backup was restored"
+
+
+def copied(url: str, to: Path, how: str) -> None:
+    """A copy of the file of a ledger, as people make them."""
+    source = Path(url.removeprefix("sqlite:///"))
+    if how == "files":
+        for path in source.parent.glob(f"{source.name}*"):
+            shutil.copy2(path, to.parent / path.name.replace(source.name, to.name))
+        return
+    with closing(sqlite3.connect(source)) as connection:
+        if how == "vacuum into":
+            connection.execute("VACUUM INTO ?", (str(to),))
+        else:
+            with closing(sqlite3.connect(to)) as other:
+                connection.backup(other)
+
+
+def put_back(copy: Path, url: str) -> None:
+    target = Path(url.removeprefix("sqlite:///"))
+    for path in target.parent.glob(f"{target.name}*"):
+        path.unlink()
+    for path in copy.parent.glob(f"{copy.name}*"):
+        shutil.copy2(path, target.parent / path.name.replace(copy.name, target.name))
+
+
+HOW = pytest.mark.parametrize("how", ["files", "vacuum into", "backup"])
+
+
+def after_restoring(url: str, anchor: Path | None, how: str, folder: Path) -> Ledger:
+    """Two charges, a copy, a third charge, and the copy put back: the third charge is forgotten."""
+    ledger = filled(url, anchor)
+    copied(url, folder / "copy.db", how)
+    ledger.store(ledger.charge(cost("three")), b"output of three")
+    assert ledger.spent("scans").epsilon == 0.75
+    put_back(folder / "copy.db", url)
+    return Ledger(url, anchor=anchor)
+
+
+@HOW
+def test_an_old_copy_put_back_is_detected_by_the_anchor(sqlite_url: str, tmp_path: Path, how: str) -> None:
+    anchor = tmp_path / "elsewhere" / "anchor"
+    anchor.parent.mkdir()
+    ledger = after_restoring(sqlite_url, anchor, how, tmp_path)
+    with pytest.raises(LedgerDamaged, match=OLDER):
+        ledger.check()
+    for key in ("three", "four"):
+        with pytest.raises(LedgerDamaged, match=OLDER):
+            ledger.charge(cost(key))
+    assert [event.key for event in Raw(sqlite_url).events() if event.kind == "charge"] == ["one", "two"]
+
+
+@HOW
+def test_without_an_anchor_an_old_copy_cannot_be_told_from_the_present(
+    sqlite_url: str, tmp_path: Path, how: str
+) -> None:
+    """This is what the anchor is for: the copy is a ledger in good order, and its budget has come back."""
+    ledger = after_restoring(sqlite_url, None, how, tmp_path)
+    ledger.check()
+    assert ledger.spent("scans").epsilon == 0.5
+    ledger.charge(cost("three"))
+    ledger.charge(cost("four"))
+    with pytest.raises(BudgetExceeded):
+        ledger.charge(cost("five"))
+
+
+def test_a_ledger_that_has_an_anchor_cannot_be_used_without_it(url: str, tmp_path: Path) -> None:
+    """Else whoever restores a copy leaves the anchor out as well."""
+    filled(url, tmp_path / "anchor")
+    with pytest.raises(UsageError, match=r"has an anchor, and is only written with it: .* Nothing was entered\.$"):
+        Ledger(url).charge(cost("three"))
+    assert Ledger(url).spent("scans").epsilon == 0.5
+
+
+def test_an_anchor_that_is_gone_is_not_begun_anew(url: str, tmp_path: Path) -> None:
+    filled(url, tmp_path / "anchor")
+    (tmp_path / "anchor").unlink()
+    ledger = Ledger(url, anchor=tmp_path / "anchor")
+    with pytest.raises(DataError, match=r"^There is no anchor at .* Nothing was entered\.$"):
+        ledger.charge(cost("three"))
+    with pytest.raises(LedgerDamaged, match=r"^The anchor .* is gone\.$"):
+        ledger.check()
+    assert not (tmp_path / "anchor").exists()
+
+
+def test_a_torn_last_line_of_an_anchor_does_not_lock_the_ledger(url: str, tmp_path: Path) -> None:
+    """A process was killed while it wrote: the line before it still stands."""
+    anchor = tmp_path / "anchor"
+    ledger = filled(url, anchor)
+    whole = anchor.read_bytes()
+    for cut in (1, 5, 20, 50):
+        anchor.write_bytes(whole[:-cut])
+        Ledger(url, anchor=anchor).check()
+    ledger.charge(cost("three"))
+    Ledger(url, anchor=anchor).check()
+    assert ledger.spent("scans").epsilon == 0.75
+
+
+@pytest.mark.parametrize("how", ["template", "rows"])
+def test_an_old_copy_of_a_postgresql_database_is_detected_by_the_anchor(
+    postgres_url: str, postgres_host: str, tmp_path: Path, how: str
+) -> None:
+    anchor, raw = tmp_path / "anchor", Raw(postgres_url)
+    ledger = filled(postgres_url, anchor)
+    tables = ("dpfda_ledger", "dpfda_events", "dpfda_outputs")
+    name = postgres_url.split("/")[3].partition("?")[0]
+    home = Raw(f"postgresql://postgres@/postgres?host={postgres_host}")
+
+    def disconnected() -> None:
+        home.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ?", (name,))
+
+    if how == "template":
+        disconnected()
+        home.run(f"CREATE DATABASE {name}_copy TEMPLATE {name}")
+    else:
+        kept = {table: raw.run(f"SELECT * FROM {table}") for table in tables}
+    ledger = Ledger(postgres_url, anchor=anchor)
+    ledger.charge(cost("three"))
+    if how == "template":
+        home.run(f"DROP DATABASE {name} WITH (FORCE)")
+        home.run(f"ALTER DATABASE {name}_copy RENAME TO {name}")
+    else:
+        with raw.connection() as connection:
+            for table in tables:
+                connection.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")  # as an owner can
+            for table, rows in kept.items():
+                connection.execute(f"DELETE FROM {table}")
+                for row in rows:
+                    connection.execute(f"INSERT INTO {table} VALUES ({', '.join(['%s'] * len(row))})", row)
+    old = Ledger(postgres_url, anchor=anchor)
+    for act in (old.check, lambda: old.charge(cost("four"))):
+        with pytest.raises(LedgerDamaged, match=OLDER):
+            act()
+    assert [event.key for event in raw.events() if event.kind == "charge"] == ["one", "two"]
