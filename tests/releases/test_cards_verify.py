@@ -383,6 +383,36 @@ def test_a_text_among_the_numbers_is_an_edit(release_of: Of, tmp_path: Path) -> 
     assert "numbers on the card" in rules(checked(data, tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("delta", 1.5),
+        ("epsilon", -1.0),
+        ("epsilon", 1e308),
+        ("n", 0.0),
+        ("n", -5.0),
+        ("lattice_step", 0.0),
+        ("bound", "one"),
+        ("neighbours", 5),
+        ("noise", None),
+        ("mechanism", []),
+        ("losses", [5]),
+        ("losses", [{"law": "gaussian", "mu": 0, "distance": 0, "size": 0, "steps": 0}]),
+        ("losses", [{"law": "gaussian", "mu": "a", "distance": 0, "size": 0, "steps": 0}]),
+        ("entry", 5),
+        ("software", {"dpfda": 5}),
+        ("size", 1e300),
+    ],
+    ids=str,
+)
+def test_whatever_stands_on_a_card_there_is_a_report(field: str, value: Any, release_of: Of, tmp_path: Path) -> None:
+    data = plain(release_of("mean"))
+    data["certificate"][field] = value
+    report = checked(data, tmp_path)
+    assert report.exit_code in (0, 3)
+    assert report.ok == ((field, value) == ("epsilon", 1e308) or field == "software")
+
+
 # What is none of ours ------------------------------------------------------------------------------------------------
 
 

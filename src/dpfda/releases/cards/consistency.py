@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from dpfda.privacy import REPLACE
@@ -41,6 +42,9 @@ def check_consistency(card: Card, checks: Checks) -> None:
         checks.rule(law in laws, GUARANTEE, "law of the privacy curve is that of the noise", law, said)
     if not isinstance(card, Certificate):
         return
+    # Without them rules below would be passed over.
+    off = [name for name in ("epsilon", "n", "bound", "lattice_step", "rho") if not 0 < getattr(card, name) < math.inf]
+    checks.rule(not off, GUARANTEE, "numbers are positive", ", ".join(off), "positive and finite")
     if ONLINE not in card.noise:
         hidden = card.n_is_noisy or card.n_is_planned
         checks.rule(
@@ -58,7 +62,7 @@ def check_written(data: dict[str, Any], content: bytes, checks: Checks) -> None:
     """A file is as we write it, whoever made its digest: no other spaces, no field twice, no number that is none."""
     try:
         text = sealed({name: part for name, part in data.items() if name != "digest"})
-    except ValueError:
+    except (ValueError, RecursionError):
         text = ""
     checks.rule(text.encode() == content, EDITED, "written as dpfda writes it", "the file", "other spaces or fields")
 

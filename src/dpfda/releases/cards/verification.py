@@ -21,6 +21,9 @@ from dpfda.releases.seal import broken, stated_digest
 # Any one of them shows that a file was once written by us: a single edit cannot remove all.
 MARKS = (FORMAT.encode(), DOCUMENT.encode(), b'"certificate": {')
 
+# What comes of data that are not what they should be: a file may hold anything at all.
+UNREAD = (ArithmeticError, AttributeError, DpfdaError, LookupError, RecursionError, TypeError, ValueError)
+
 
 def verify(subject: str | Path | Any, ledger: Any = None) -> Report:
     """Compute a guarantee anew from what stands on a card, and name each disagreement.
@@ -76,7 +79,7 @@ def _check_parts(data: dict[str, Any], checks: Checks, ledger: Any) -> None:
         else:
             release = from_dict({name: part for name, part in data.items() if name != "digest"})
             card = release.certificate
-    except (ArithmeticError, AttributeError, DpfdaError, LookupError, TypeError, ValueError):
+    except UNREAD:
         said = data.get("kind", "card" if "card" in data else "mean")
         known = said in FORMS or said == "card"
         checks.rule(
@@ -91,7 +94,7 @@ def _check_parts(data: dict[str, Any], checks: Checks, ledger: Any) -> None:
         if release is not None:
             check_whole(data, release, checks)
             check_release(release, kind_of(release), release.certificate, checks)
-    except (ArithmeticError, LookupError, TypeError, ValueError):
+    except UNREAD:
         checks.rule(False, EDITED, "numbers on the card", "numbers", "one of them is none")
         return
     check_entry(card, ledger, checks, release)
