@@ -329,6 +329,25 @@ def test_a_pattern_takes_all_of_a_group_and_nothing_else() -> None:
     assert Group("[a]", ("[a]1", "[a]2", "[a]3"), (1.0, 2.0, 3.0)).pattern(()) == "[[]a]*"
 
 
+def test_times_of_day_are_columns_of_one_curve(tmp_path: Path, run: Run) -> None:
+    times = [f"{hour:02}:{minute:02}" for hour in range(24) for minute in (0, 30)]
+    (tmp_path / "load.csv").write_text(",".join(["household", "date", *times]) + "\n")
+    done = run("check", "load.csv", "--epsilon", 1, "--delta", 0, "--bound", 5)
+    assert done.code == 0
+    assert "00:00 to 23:30, 48 alike: --values '[0-9]*'\n" in done.out
+    assert done.out.endswith(
+        "  dpfda release mean load.csv --unit household --values '[0-9]*' --epsilon 1 --delta 0 --bound 5\n"
+    )
+    (group,) = Layout(Path("a.csv"), ("1st", *times), None).groups
+    assert (group.places, group.pattern(("1st", *times))) == ((), "[0-9]*:[0-9]*")
+
+
+def test_a_wide_list_of_other_columns_is_cut(tmp_path: Path, run: Run) -> None:
+    names = [f"gene_{chr(97 + index % 26)}{chr(97 + index // 26)}" for index in range(60)]
+    (tmp_path / "genes.csv").write_text(",".join(["ID", *names]) + "\n")
+    assert ", ... (61 in all)" in run("check", "genes.csv").out
+
+
 def test_names_that_sound_like_persons_could_be_the_unit() -> None:
     layout = Layout(Path("a.csv"), ("PatientID", "household", "user_id", "avoid", "video", "idle", "t1"), None)
     assert layout.persons == ("PatientID", "household", "user_id")

@@ -329,7 +329,7 @@ def test_a_density_that_cannot_be_seen_is_refused_by_its_expected_error(run: Run
     assert run(*asked, "--epsilon", 1, "--force").code == 0
 
 
-@pytest.mark.parametrize("command", [("show",), ("evaluate", "--at", "0.5"), ("report",)])
+@pytest.mark.parametrize("command", [("show",), ("evaluate", "--at", "0.5"), ("report",), ("sample", "--size", "3")])
 def test_a_database_is_no_release_and_says_who_reads_it(command: tuple[str, ...], paid: Run) -> None:
     done = paid(command[0], "b.db", *command[1:])
     assert (done.code, done.out) == (USAGE, "")

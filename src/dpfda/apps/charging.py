@@ -98,8 +98,8 @@ class Till:
         entries = self.ledger.history()
         if not self.anchored and any(each.kind == "anchor" for each in entries):
             raise UsageError(
-                "This ledger has an anchor, and is only charged with it: add --anchor FILE, the file that was named when "
-                "it was made. Nothing was charged."
+                "This ledger has an anchor, and is only charged with it: add --anchor FILE, the file that was named "
+                "when it was made. Nothing was charged."
             )
         return Asked(entry, self.ledger.quote(entry), any(each.key == entry.key for each in entries))
 

@@ -19,6 +19,7 @@ from dpfda.apps.release_command import release
 from dpfda.errors import UsageError
 
 WIDTH = 118
+MOST_NAMES = 24  # beyond them a list helps nobody
 PERSONS = (
     "A person with several rows is protected as a person only if --unit names the column that says whose row it is; "
     "--unit row promises something about one row. Whether somebody has several is not looked at."
@@ -205,7 +206,8 @@ def _columns(layout: Layout) -> list[str]:
     kinds = layout.kinds or {}
     others = [f"{name} ({kinds[name]})" if name in kinds else name for name in layout.others]
     if others:
-        found.append(_entry("columns" if not layout.groups else "besides", ", ".join(others)))
+        rest = f", ... ({len(others)} in all)" if len(others) > MOST_NAMES else ""
+        found.append(_entry("columns" if not layout.groups else "besides", ", ".join(others[:MOST_NAMES]) + rest))
     return found
 
 

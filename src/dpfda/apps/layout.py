@@ -22,6 +22,7 @@ PERSONS = re.compile(
     r"individual|child|member|donor)s?([_ .-]|$)",
     re.IGNORECASE,
 )
+NUMBERED = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 # One pattern for names that run together, as in PatientID, which ends in a capital ID.
 ENDS_IN_ID = re.compile(r"[a-z](ID|Id)$")
 TIMES = re.compile(
@@ -34,27 +35,27 @@ READINGS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Columns that look alike: one stem, and a number that may be the place of a grid point."""
+    """Columns that look alike: the same but for numbers, of which the last may be the place of a grid point."""
 
-    stem: str
+    stem: str  # before the first number
     names: tuple[str, ...]
-    places: tuple[float, ...]
+    places: tuple[float, ...]  # none where more than the last number differs, as in 00:00, 00:30, 01:00
 
     @property
     def even(self) -> bool:
         """Whether the numbers increase by equal steps, as an even grid takes them to do."""
-        steps = [high - low for low, high in pairwise(self.places)]
+        steps = [high - low for low, high in pairwise(self.places)] or [0.0]
         return min(steps) > 0 and max(steps) - min(steps) < 1e-6 * max(steps)
 
     @property
     def increasing(self) -> bool:
-        return all(low < high for low, high in pairwise(self.places))
+        return bool(self.places) and all(low < high for low, high in pairwise(self.places))
 
     def pattern(self, names: Iterable[str]) -> str | None:
         """The shell pattern that names these columns and no other; None if there is none so simple."""
         others = set(names) - set(self.names)
-        for tail in ("*", "[0-9]*", "[-+0-9]*"):
-            found = escape(self.stem) + tail
+        whole = "[0-9]*".join(escape(part) for part in NUMBERED.split(self.names[0]))
+        for found in (*(escape(self.stem) + tail for tail in ("*", "[0-9]*", "[-+0-9]*")), whole):
             if all(fnmatchcase(name, found) for name in self.names) and not any(
                 fnmatchcase(name, found) for name in others
             ):
@@ -82,18 +83,11 @@ class Layout:
     @property
     def groups(self) -> tuple[Group, ...]:
         """Columns that look alike, at least three of them, in the order of the file."""
-        from dpfda.records.curves import NUMBER
-
-        found: dict[str, list[tuple[str, float]]] = {}
+        found: dict[str, list[str]] = {}
         for name in self.names:
-            number = NUMBER.search(name)
-            if number is not None:
-                found.setdefault(NUMBER.sub("", name), []).append((name, float(number.group())))
-        return tuple(
-            Group(stem, tuple(name for name, _ in members), tuple(place for _, place in members))
-            for stem, members in found.items()
-            if len(members) >= FEWEST_ALIKE
-        )
+            if NUMBERED.search(name):
+                found.setdefault(NUMBERED.sub("#", name), []).append(name)
+        return tuple(_group(members) for members in found.values() if len(members) >= FEWEST_ALIKE)
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -114,6 +108,15 @@ class Layout:
         times = [name for name in self.names if TIMES.match(name)]
         readings = [name for name in self.names if READINGS.match(name) and name not in times]
         return (times[0], readings[0]) if times and readings else None
+
+
+def _group(names: list[str]) -> Group:
+    from dpfda.records.curves import NUMBER
+
+    last = [NUMBER.search(name) for name in names]
+    alike = len({NUMBER.sub("", name) for name in names}) == 1 and None not in last
+    places = tuple(float(number.group()) for number in last if number is not None) if alike else ()
+    return Group(NUMBERED.split(names[0])[0], tuple(names), places)
 
 
 def is_number(name: str) -> bool:

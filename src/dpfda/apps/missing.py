@@ -103,7 +103,7 @@ def missing(kind: str, given: dict[str, object], layout: Layout) -> list[Stateme
 def all_alike(given: dict[str, object], layout: Layout) -> bool:
     """Whether all columns but the unit's look alike: a release then takes them without being told."""
     rest = [name for name in layout.names if name != given.get("unit")]
-    return any(set(group.names) == set(rest) for group in layout.groups)
+    return any(group.places and set(group.names) == set(rest) for group in layout.groups)
 
 
 def needs_ranges(given: dict[str, object]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-import dpfda
+from dpfda.apps.reading_commands import loaded
 from dpfda.apps.targets import check_table, check_targets, same_file, write_table
 from dpfda.errors import UsageError
 
@@ -38,7 +38,7 @@ def sample(
     """
     from dpfda.apps.asking import coordinates
 
-    result = dpfda.load(file)
+    result = loaded(file)
     if not hasattr(result, "sample"):
         raise UsageError(f"Records are drawn from a density, and {str(file)!r} holds a {result.certificate.what}.")
     dimension = result.basis.domain.dimension
@@ -81,7 +81,7 @@ def predict(file: Path, table: Path, points: tuple[str, ...], out: Path | None, 
     from dpfda.apps.point_evaluation import decisions
     from dpfda.releases.machine import MachineRelease, into
 
-    result = dpfda.load(file)
+    result = loaded(file)
     if not isinstance(result, MachineRelease):
         raise UsageError(
             f"A classifier or a regressor predicts, and {str(file)!r} holds a {result.certificate.what}. Use dpfda "
