@@ -82,6 +82,13 @@ def test_a_card_by_itself_holds(kind: str, card_of: Of, tmp_path: Path) -> None:
     assert "a bare card: it has no digest, so edits show only in its numbers" in bare.notes
 
 
+def test_a_card_among_what_a_command_printed_holds_and_the_rest_is_named(card_of: Of, tmp_path: Path) -> None:
+    (tmp_path / "printed.json").write_text(json.dumps({"bound": 0.5, **card_of("choice").to_dict()}))
+    report = verify(tmp_path / "printed.json")
+    assert report.ok
+    assert report.notes[1] == "not of the card, and not checked: bound"
+
+
 def test_the_noise_in_a_file_is_compared_with_the_card(release_of: Of) -> None:
     """For a mean everything is at hand; elsewhere the scale is, where the noise has no shape of its own."""
     whole = "privacy curve is that of the noise in the file, bound and number of units"

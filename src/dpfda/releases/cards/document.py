@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,13 @@ def card_from(data: dict[str, Any]) -> Card:
     return card
 
 
+def bare(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """A card among what a command printed as JSON, and the names of what else stands there."""
+    kind = ChoiceCard if "candidates" in data else Certificate
+    known = {"neighbours", *(field.name for field in fields(kind))}
+    return {name: value for name, value in data.items() if name in known}, [name for name in data if name not in known]
+
+
 def read_card(path: str | Path) -> tuple[Card, Any, str]:
     """The card in a file, the release it came with, if any, and the digest of its file."""
     try:
@@ -68,7 +76,7 @@ def read_card(path: str | Path) -> tuple[Card, Any, str]:
         found = data.get("card") if data.get("format") == DOCUMENT else data
         if isinstance(found, dict) and found.get("schema") == SCHEMA:
             try:
-                return card_from(found), None, str(data.get("release", ""))
+                return card_from(bare(found)[0]), None, str(data.get("release", ""))
             except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
                 raise DataError(f"The card in {str(path)!r} is damaged. Take a fresh copy of it.") from None
     release = load(path)

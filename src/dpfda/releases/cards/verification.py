@@ -9,7 +9,7 @@ from typing import Any
 from dpfda.errors import DpfdaError
 from dpfda.releases.cards.claims import CLAIM, check_claim, read_claim
 from dpfda.releases.cards.consistency import check_consistency, check_whole, check_words, check_written
-from dpfda.releases.cards.document import DOCUMENT, card_from
+from dpfda.releases.cards.document import DOCUMENT, bare, card_from
 from dpfda.releases.cards.entries import check_entry
 from dpfda.releases.cards.guarantee import check_guarantee
 from dpfda.releases.cards.noise_law import check_release
@@ -55,7 +55,10 @@ def _check_content(content: bytes, checks: Checks, ledger: Any) -> None:
         return
     if isinstance(data, dict) and kind is None and data.get("schema") == SCHEMA:
         checks.notes.append("a bare card: it has no digest, so edits show only in its numbers")
-        _check_parts({"card": data}, checks, ledger)
+        card, others = bare(data)
+        if others:
+            checks.notes.append(f"not of the card, and not checked: {', '.join(others)}")
+        _check_parts({"card": card}, checks, ledger)
         return
     ours = kind in (FORMAT, DOCUMENT) or stated_digest(content) is not None or any(mark in content for mark in MARKS)
     if not ours:
