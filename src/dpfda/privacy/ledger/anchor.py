@@ -13,7 +13,8 @@ from dpfda.errors import DataError, LedgerDamaged
 from dpfda.privacy.ledger.book import Book
 
 _LINE = re.compile(rb"([0-9a-f]{32}) ([1-9][0-9]{0,17}) ([0-9a-f]{64})\n")
-_TAIL = 4096  # bytes: far more than a line
+_LONGEST = 120  # bytes of a line
+_TAIL = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,8 @@ class Anchor:
             file.seek(max(0, end - _TAIL))
             tail = file.read()
         marks = list(_marks(tail))
-        if end > _TAIL and not marks:
-            raise LedgerDamaged(f"{str(self.path)!r} is no anchor of a ledger. Nothing was entered.")
+        if not marks and len(tail) > _LONGEST:
+            raise DataError(f"{str(self.path)!r} is no anchor of a ledger, but something else. Name another file.")
         return marks[-1] if marks else None
 
     def marks(self) -> list[Mark]:
@@ -56,12 +57,13 @@ class Anchor:
     def check(self, book: Book) -> None:
         """Refuse a ledger that does not hold what its anchor remembers."""
         mark = self.last()
-        if mark is None:
+        if mark is not None:
+            self.compare(mark, book)
+        elif book.has_charges():
             raise LedgerDamaged(
-                f"The anchor {str(self.path)!r} is empty: it cannot say how far the ledger {book.name} had come. "
+                f"The anchor {str(self.path)!r} holds no line: it cannot say how far the ledger {book.name} had come. "
                 "Nothing was entered; put the right file there."
             )
-        self.compare(mark, book)
 
     def compare(self, mark: Mark, book: Book) -> None:
         if mark.ledger != book.id:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
-from dpfda.errors import DataError
+from dpfda.errors import DataError, ReleaseFailed
 from dpfda.privacy.ledger.book import Book
 
 PATIENCE = 60.0  # seconds that one process waits for another
@@ -16,7 +16,13 @@ T = TypeVar("T")
 
 
 class Lost(DataError):
-    """The connection went away, perhaps during the last step: only looking again tells what was entered."""
+    """The database went away, perhaps during the last step: only looking again tells what was entered."""
+
+    def __init__(self, name: str, said: str) -> None:
+        super().__init__(
+            f"The ledger {name} was lost in the middle: {said}. Whether something was entered is not known; repeat a "
+            "charge under the same key, it is charged once."
+        )
 
 
 class Database(ABC):
@@ -55,8 +61,15 @@ class Database(ABC):
         try:
             with self.writing(more=more) as book:
                 return act(book)
-        except Lost:
+        except Lost as error:
             if not again:
                 raise
-        with self.writing(more=more) as book:
-            return act(book)
+            lost = error
+        try:
+            with self.writing(more=more) as book:
+                return act(book)
+        except DataError as error:
+            if isinstance(error, ReleaseFailed):
+                raise
+        # It cannot even be looked at: only the first trouble is known, and not what became of it.
+        raise lost from None

@@ -178,7 +178,7 @@ class Ledger(Reports):
         anchor = self._anchor
         if anchor is None:
             raise UsageError("Name the file first: Ledger(url, anchor='ledger.anchor').start_anchor().")
-        if anchor.exists():
+        if anchor.exists() and anchor.last() is not None:
             raise UsageError(f"The anchor {str(anchor.path)!r} is there already. Name a new file.")
         mark = self._database.write(lambda book: _mark(book, book.append(ANCHOR)))
         anchor.add(mark)
@@ -253,7 +253,7 @@ class Ledger(Reports):
                 f"There is no anchor at {str(self._anchor.path)!r}, and the ledger {book.name} has entries. Put the "
                 "file back, or begin a new one on purpose: Ledger(url, anchor=...).start_anchor(). Nothing was entered."
             )
-        else:
+        if not book.anchored:
             book.append(ANCHOR)
 
     def __repr__(self) -> str:

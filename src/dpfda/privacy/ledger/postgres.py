@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,6 +13,7 @@ from dpfda.errors import DataError, DpfdaError, LedgerDamaged, MissingExtra
 from dpfda.privacy.ledger.book import COVER, Book
 from dpfda.privacy.ledger.database import NO_LEDGER, PATIENCE, Database, Lost
 from dpfda.privacy.ledger.events import SCHEMA
+from dpfda.privacy.ledger.forks import GATE
 from dpfda.privacy.ledger.names import secrets_of, without_password
 from dpfda.privacy.ledger.postgres_schema import CHECKS, INDICES, bodies, schema
 
@@ -30,17 +30,23 @@ WRITE = (
     "SELECT id FROM dpfda_ledger FOR UPDATE"
 )
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-# Connections of a parent process: a child must neither use nor close them.
-_INHERITED: list[Any] = []
 
 
 class PostgresDatabase(Database):
     """A server; each process has a connection of its own, which its threads use one at a time."""
 
     def __init__(self, url: str) -> None:
+        try:
+            # Here rather than in a thread: a fork would find the import half done.
+            import psycopg  # noqa: F401
+        except ImportError:
+            raise MissingExtra(
+                "Ledgers on a PostgreSQL server need psycopg. Install it: pip install 'dpfda[postgres]'."
+            ) from None
         self.url = url
         self.name = without_password(url)
         self._held = _Held()
+        GATE.members.add(self)
         finalize(self, self._held.close)
 
     def close(self) -> None:
@@ -117,20 +123,15 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def _alone(self) -> Iterator[psycopg.Connection[Any]]:
-        if self._held.process not in (None, os.getpid()):
-            # A thread of the parent may have held the lock.
-            _INHERITED.append(self._held)
-            self._held = _Held()
-            finalize(self, self._held.close)
-        held = self._held
-        if not held.lock.acquire(timeout=PATIENCE):
-            raise DataError(_busy(self.name))
-        try:
-            if held.connection is None or held.connection.closed:
-                held.connection, held.process = self._connect(), os.getpid()
-            yield held.connection
-        finally:
-            held.lock.release()
+        with GATE.inside():
+            if not self._held.lock.acquire(timeout=PATIENCE):
+                raise DataError(_busy(self.name))
+            try:
+                if self._held.connection is None or self._held.connection.closed:
+                    self._held.connection = self._connect()
+                yield self._held.connection
+            finally:
+                self._held.lock.release()
 
     def _connect(self) -> psycopg.Connection[Any]:
         import psycopg
@@ -141,12 +142,8 @@ class PostgresDatabase(Database):
     @contextmanager
     def _troubles(self) -> Iterator[None]:
         """What the server or the way to it did, in public words and without the password."""
-        try:
-            import psycopg
-        except ImportError:
-            raise MissingExtra(
-                "Ledgers on a PostgreSQL server need psycopg. Install it: pip install 'dpfda[postgres]'."
-            ) from None
+        import psycopg
+
         try:
             yield
             return
@@ -176,23 +173,19 @@ class PostgresDatabase(Database):
             return DataError(f"The ledger {self.name} cannot be written: {said}. Nothing was entered.")
         connection = self._held.connection
         if isinstance(error, errors.OperationalError) and connection is not None and connection.closed:
-            return Lost(
-                f"The connection to the ledger {self.name} was lost: {said}. If a charge was on its way, repeat it "
-                "under the same key: it is charged once."
-            )
+            return Lost(self.name, said)
         return DataError(f"The ledger {self.name} cannot be used: {said}. Nothing was entered.")
 
 
 class _Held:
-    """A connection, the process that opened it, and the lock for its threads."""
+    """A connection, and the lock for the threads that use it in turn."""
 
     def __init__(self) -> None:
         self.connection: psycopg.Connection[Any] | None = None
-        self.process: int | None = None
-        self.lock = threading.RLock()
+        self.lock = threading.Lock()
 
     def close(self) -> None:
-        if self.connection is not None and self.process == os.getpid():
+        if self.connection is not None:
             with suppress(Exception):
                 self.connection.close()
 

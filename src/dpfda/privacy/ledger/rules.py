@@ -15,6 +15,7 @@ from dpfda.privacy.ledger.amounts import MOST_EPSILON, epsilon_of, units_down, u
 from dpfda.privacy.ledger.book import Book
 from dpfda.privacy.ledger.contract import Charge
 from dpfda.privacy.ledger.events import Event
+from dpfda.privacy.ledger.forks import GATE
 from dpfda.privacy.ledger.names import check_key, check_name
 from dpfda.privacy.losses import loss_from, losses_of
 from dpfda.privacy.profiles import Profile
@@ -79,6 +80,9 @@ def order_of(charge: Charge) -> Order:
     check_name(charge.what, "What is charged")
     check_name(charge.unit.name, "The name of a unit")
     losses = losses_of(charge)
+    with GATE.inside():
+        # Libraries that the count needs are loaded here: not while others wait, nor half-way when a process forks.
+        _quick(Sums.nothing().plus(losses), 1e-6)
     said = [
         charge.request,
         charge.what,

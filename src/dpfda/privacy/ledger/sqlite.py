@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -18,12 +17,11 @@ from dpfda.errors import DataError, DpfdaError, LedgerDamaged
 from dpfda.privacy.ledger.book import COVER, Book
 from dpfda.privacy.ledger.database import NO_LEDGER, PATIENCE, Database, Lost
 from dpfda.privacy.ledger.events import SCHEMA
+from dpfda.privacy.ledger.forks import GATE
 from dpfda.privacy.ledger.sqlite_schema import name_of, schema
 
 APPLICATION = 0x64706664  # "dpfd", in the header of the file
 LOG = 32  # pages in the log before it is moved into the file
-# Connections of a parent process: a child must neither use nor close them, or the parent's locks would be gone.
-_INHERITED: list[sqlite3.Connection] = []
 
 
 class SqliteDatabase(Database):
@@ -37,8 +35,8 @@ class SqliteDatabase(Database):
         self.path = path
         self.name = f"sqlite:///{path}"
         self.keeps = keeps
-        # Taken and put back whole, which needs no lock that a fork could leave locked.
-        self._idle: list[_Kept] = []
+        self._idle: list[_Kept] = []  # one at most; taken and put back whole, which needs no lock
+        GATE.members.add(self)
         finalize(self, _close, self._idle)
 
     def close(self) -> None:
@@ -94,31 +92,29 @@ class SqliteDatabase(Database):
             _patiently(connection, "COMMIT")
             return
         except sqlite3.Error as error:
-            problem = self._words(str(error))
-        raise Lost(problem) from None
+            said = str(error)
+        raise Lost(self.name, said) from None
 
     @contextmanager
     def _connection(self, mode: str, *, more: bool = False) -> Iterator[sqlite3.Connection]:
         """A connection of this process alone; with `more` it is kept for the next to ask."""
-        kept = self._kept() or _Kept(self._opened(mode), os.getpid(), self._place())
-        well = False
-        try:
-            yield kept.connection
-            well = True
-        finally:
-            if well and more and not self._idle:
-                self._idle.append(kept)
-            else:
-                kept.connection.close()
+        with GATE.inside():
+            kept = self._kept() or _Kept(self._opened(mode), self._place())
+            well = False
+            try:
+                yield kept.connection
+                well = True
+            finally:
+                if well and more and not self._idle:
+                    self._idle.append(kept)
+                else:
+                    kept.connection.close()
 
     def _kept(self) -> _Kept | None:
-        """The connection of the last charge, if it is this process's, and the file is still the same."""
+        """The connection of the last charge, if the file is still the same."""
         try:
             kept = self._idle.pop()
         except IndexError:
-            return None
-        if kept.process != os.getpid():
-            _INHERITED.append(kept.connection)
             return None
         if kept.place != self._place():
             kept.connection.close()
@@ -190,17 +186,12 @@ class SqliteDatabase(Database):
 @dataclass(frozen=True, slots=True)
 class _Kept:
     connection: sqlite3.Connection
-    process: int
     place: tuple[int, int]
 
 
 def _close(idle: list[_Kept]) -> None:
     while idle:
-        kept = idle.pop()
-        if kept.process == os.getpid():
-            kept.connection.close()
-        else:
-            _INHERITED.append(kept.connection)
+        idle.pop().connection.close()
 
 
 def _undo(connection: sqlite3.Connection) -> None:
