@@ -10,10 +10,11 @@ from fractions import Fraction
 
 from dpfda.errors import UsageError
 from dpfda.norms import up
-from dpfda.privacy.parts import LossLaw, Parts
+from dpfda.privacy.parts import Law, LossLaw, Parts
 from dpfda.privacy.pld import Spectrum
 from dpfda.privacy.profiles import Profile, check_people
 from dpfda.privacy.quick import gaussian_epsilon, root_up, solve
+from dpfda.privacy.ranges import range_law
 from dpfda.privacy.sampler import Sampler
 from dpfda.privacy.sums import Sums
 from dpfda.privacy.units import amount_of, exactly
@@ -22,11 +23,13 @@ SUM = "sum of epsilons"
 QUICK = "basic or zero-concentrated composition"
 CLOSED = "Gaussian closed form"
 LAWS = "privacy loss distribution"
+CHOICES = "privacy loss distribution, choices together"
 ALONE = "its own privacy curve"
 NONE = "none: a release loses more than this delta outright, or has no guarantee with delta = 0"
 
 MOST_EPSILON = 1e5  # beyond, nobody asks how tight a statement is
 OUTSIDE = 1e-4  # the largest share of delta that may stand for what lies outside a window before a new one is made
+MOST_RANGES = 2000  # choices that are composed together: seconds of work
 MOST_LAWS = 200  # different laws are told apart; more are rounded up, which makes few of them
 
 
@@ -70,6 +73,7 @@ class Composed:
     sampler: Sampler
     kept: float  # the chance that nothing is lost outright, rounded down
     laws: Counter[LossLaw]
+    ranges: tuple[float, ...]  # epsilons of the losses of bounded range, in the order in which they were made
     spectrum: Spectrum | None
 
     @staticmethod
@@ -80,7 +84,7 @@ class Composed:
         statement = Statement(0.0, delta, 0.0, 0.0, SUM)
         zero = Fraction()
         return Composed(
-            check_people(people), statement, Sums.nothing(), zero, zero, Sampler.of(()), 1.0, Counter(), None
+            check_people(people), statement, Sums.nothing(), zero, zero, Sampler.of(()), 1.0, Counter(), (), None
         )
 
     def plus(self, losses: Iterable[Profile]) -> Composed:
@@ -98,6 +102,7 @@ class Composed:
         if any(part.delta for part in parts):
             kept *= 1 - 4e-16 * len(parts)
         laws = self.laws + Counter(part.law for part in parts if part.law is not None)
+        ranges = self.ranges + tuple(part.epsilon for part in parts if part.law is not None and part.law.ranges)
         # Without the rounding of each loss to whole units.
         pure = amount_of(epsilons) if math.isfinite(sums.pure) else math.inf
         found = [(pure, SUM), (sums.epsilon(delta), QUICK)]
@@ -110,41 +115,65 @@ class Composed:
                 mu = root_up(squares)
                 found.append((sampler.least(lambda share: gaussian_epsilon(mu, share), delta), CLOSED))
             elif 1 - kept < delta and math.isfinite(root_up(squares)) and epsilons < MOST_EPSILON:
-                tight, spectrum = self._tight(parts, laws, root_up(squares), sampler, kept)
+                search = _Search(delta, root_up(squares), sampler, kept)
+                tight, spectrum = self._tight(parts, laws, search)
                 found.append((tight, LAWS))
+                if 2 <= len(ranges) <= MOST_RANGES:
+                    found.append((_together(laws, ranges, search), CHOICES))
         epsilon, method = min(found, key=lambda pair: pair[0])
         statement = Statement(epsilon, delta, pure, sums.rho, method if math.isfinite(epsilon) else NONE)
-        return Composed(self.people, statement, sums, epsilons, squares, sampler, kept, laws, spectrum)
+        return Composed(self.people, statement, sums, epsilons, squares, sampler, kept, laws, ranges, spectrum)
 
-    def _tight(
-        self, parts: list[Parts], laws: Counter[LossLaw], mu: float, sampler: Sampler, kept: float
-    ) -> tuple[float, Spectrum]:
+    def _tight(self, parts: list[Parts], laws: Counter[LossLaw], search: _Search) -> tuple[float, Spectrum]:
         """Gaussian shifts in closed form, everything else by the law of its losses."""
-        # With chance 1 - kept all is lost; else the curve is that of the laws. Rounded up, and down.
-        lost = up(1 - kept, 2) if kept < 1 else 0.0
-        delta = self.statement.delta
-        left = (delta - lost) / kept
-
-        def least(spectrum: Spectrum) -> float:
-            curve = spectrum.curve(mu)
-            return sampler.least(
-                lambda share: solve(curve, (share - lost) * (1 - 1e-15)) if share > lost else math.inf, delta
-            )
-
         if self.spectrum is not None and len(parts) <= 4:
             longer = self.spectrum
             for part in parts:
                 longer = longer if part.law is None else longer.plus(part.law)
-            epsilon = least(longer)
-            if math.isfinite(epsilon) and longer.outside(mu, epsilon) <= OUTSIDE * left:
+            epsilon = search.least(longer)
+            if math.isfinite(epsilon) and longer.outside(search.mu, epsilon) <= OUTSIDE * search.left:
                 return epsilon, longer
-        if len(laws) > MOST_LAWS:
-            rounded: Counter[LossLaw] = Counter()
-            for law, count in laws.items():
-                rounded[law.rounded()] += count
-            laws = rounded
-        fresh = Spectrum.of(laws, mu, left)
-        return least(fresh), fresh
+        fresh = Spectrum.of(_few(laws), search.mu, search.left)
+        return search.least(fresh), fresh
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """The least epsilon at a delta, of laws beside a Gaussian shift, with what is lost outright."""
+
+    delta: float
+    mu: float
+    sampler: Sampler
+    kept: float
+
+    @property
+    def lost(self) -> float:
+        # With chance 1 - kept all is lost; else the curve is that of the laws. Rounded up, and down.
+        return up(1 - self.kept, 2) if self.kept < 1 else 0.0
+
+    @property
+    def left(self) -> float:
+        return (self.delta - self.lost) / self.kept
+
+    def least(self, spectrum: Spectrum) -> float:
+        curve, lost = spectrum.curve(self.mu), self.lost
+        return self.sampler.least(
+            lambda share: solve(curve, (share - lost) * (1 - 1e-15)) if share > lost else math.inf, self.delta
+        )
+
+
+def _together(laws: Counter[LossLaw], ranges: tuple[float, ...], search: _Search) -> float:
+    """All choices of bounded range as one law, in their order: tighter than each for itself, where there are many."""
+    others = _few(Counter({law: count for law, count in laws.items() if not law.ranges}))
+    return search.least(Spectrum.of(Counter({range_law(ranges): 1, **others}), search.mu, search.left))
+
+
+def _few(laws: Counter[LossLaw]) -> Counter[Law]:
+    """The laws, rounded up where there are too many different ones."""
+    found: Counter[Law] = Counter()
+    for law, count in laws.items():
+        found[law if len(laws) <= MOST_LAWS else law.rounded()] += count
+    return found
 
 
 def _alone(loss: Profile, delta: float) -> float:

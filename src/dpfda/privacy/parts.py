@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from dpfda.arrays import Array, Integers
+
+
+class Law(Protocol):
+    """What composition asks of a law of losses; whatever has it can be counted among others."""
+
+    def __hash__(self) -> int: ...
+    @property
+    def epsilon(self) -> float:
+        """The largest loss."""
+
+    def log_moment(self, order: float) -> float: ...
+    def on_grid(self, step: float) -> tuple[int, Array]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +56,11 @@ class LossLaw:
         if step >= epsilon:
             return LossLaw.response(epsilon)
         return LossLaw(epsilon, 1 / (1 + math.exp(-step)), 0.25 * math.exp(-log_cosh(step / 2)), epsilon - step)
+
+    @property
+    def ranges(self) -> bool:
+        """Whether it is the law of a bounded range, many of which are better composed together."""
+        return self.end == 0
 
     def rounded(self) -> LossLaw:
         """A law of the same kind that dominates this one, its numbers rounded up to one part in 4,096."""

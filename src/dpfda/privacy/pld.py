@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dpfda.arrays import Array, Integers
-from dpfda.privacy.parts import LossLaw
+from dpfda.privacy.parts import Law
 
 TAIL = 30.0  # minus the logarithm of the share of the tilted law that may lie outside the window
 LEAST_SIZE, MOST_SIZE = 2**12, 2**20  # points of the grid
@@ -40,7 +40,7 @@ class Spectrum:
     transform: Array  # complex, (size // 2 + 1,)
 
     @staticmethod
-    def of(laws: Counter[LossLaw], mu: float, delta: float) -> Spectrum:
+    def of(laws: Counter[Law], mu: float, delta: float) -> Spectrum:
         """The sum of these laws, tilted for what it composes to at about this delta, with a shift of mu beside it."""
 
         def moment(order: float) -> float:
@@ -60,11 +60,11 @@ class Spectrum:
             step, size, tilt, lower, upper, (0.0, 0.0, 0.0), 0.0, 0, 0, 0, np.ones(size // 2 + 1, dtype=np.complex128)
         )
         # In one order, whatever the order of the releases: the same history gives the same number.
-        for law, count in sorted(laws.items(), key=lambda item: astuple(item[0])):
+        for law, count in sorted(laws.items(), key=lambda item: (item[0].epsilon, repr(item[0]))):
             empty = empty.plus(law, count)
         return empty
 
-    def plus(self, law: LossLaw, count: int = 1) -> Spectrum:
+    def plus(self, law: Law, count: int = 1) -> Spectrum:
         """The sum with one more loss, `count` times, on the same grid."""
         from scipy.fft import rfft
 
@@ -173,7 +173,7 @@ def _window(moment: Callable[[float], float], tilt: float, most: float) -> tuple
     return width, variance, lower, upper
 
 
-def _step(laws: Counter[LossLaw], width: float, variance: float, epsilon: float) -> float:
+def _step(laws: Counter[Law], width: float, variance: float, epsilon: float) -> float:
     """The step of the grid: it adds at most a quarter of its square to the variance, and itself to epsilon, a loss."""
     count = laws.total()
     wanted = max(math.sqrt(4 * SPREAD * variance / count), SPREAD * epsilon / 2 / count)

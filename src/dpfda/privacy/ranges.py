@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -21,7 +21,7 @@ class TableLaw:
     """A law of losses on whole multiples of a step, from minus to plus its last one; `parts.LossLaw` tells what for."""
 
     step: float
-    masses: Array  # (2 last + 1,)
+    masses: Array = field(repr=False)  # (2 last + 1,)
 
     @property
     def epsilon(self) -> float:
@@ -65,7 +65,8 @@ def range_law(epsilons: tuple[float, ...]) -> TableLaw:
     # them: delta = sum of P (1 - e^(eps - l)) over larger losses l, so the slope changes by P e^-l at each.
     at = np.exp(np.arange(len(curve) + 1) * step)
     slopes = np.diff(np.append(curve, 0.0)) / np.diff(at)
-    above = at[1:] * np.maximum(np.diff(np.append(slopes, 0.0)), 0.0)
+    # The factor outweighs the rounding of differences.
+    above = at[1:] * np.maximum(np.diff(np.append(slopes, 0.0)), 0.0) * (1 + 1e-9)
     # The relation of neighbours has no direction: P(-l) = e^-l P(l), and what is left lies at zero.
     below = above * np.exp(-np.arange(1, len(above) + 1) * step)
     rest = max(1.0 - math.fsum(above) - math.fsum(below), 0.0)
