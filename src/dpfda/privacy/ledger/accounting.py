@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 from dpfda.errors import BudgetExceeded
 from dpfda.privacy.budget import Budget
@@ -13,9 +15,11 @@ from dpfda.privacy.ledger.amounts import epsilon_of, shown, units_up
 from dpfda.privacy.ledger.events import Event
 from dpfda.privacy.ledger.rules import Account, Order, count, grouped, losses_in, people_of
 from dpfda.privacy.ledger.views import Quote
-from dpfda.privacy.profiles import GaussianProfile, Profile, PureProfile
+from dpfda.privacy.losses import loss_from
+from dpfda.privacy.profiles import GaussianProfile, Profile
 
 BEYOND = 10**30  # units: where there is no bound at all
+_SHRINK = ("mu", "epsilon")  # what more noise lowers in the description of a curve
 STEPS = 12  # of the slow accountant, in search of what could be granted
 
 
@@ -79,7 +83,8 @@ def exceeded(order: Order, tight: Tight) -> BudgetExceeded:
     left = max(0, account.cap - tight.before)
     digits = next((d for d in (2, 4, 6) if shown(cost, up=True, digits=d) != shown(left, up=False, digits=d)), 12)
     grant = affordable(order, tight)
-    way = f"Lower epsilon to {grant}." if float(grant) > 0 else "Nothing that would be granted is left."
+    none = "No epsilon" if budget.pure else f"No epsilon with delta {budget.delta:g}"
+    way = f"Lower epsilon to {grant}." if float(grant) > 0 else f"{none} would be granted any more."
     twice = " (counted twice: the budget is for neighbours='replace-one')" if tight.people == 2 else ""
     return BudgetExceeded(
         f"This release costs epsilon {shown(cost, up=True, digits=digits)}{twice}; spent "
@@ -89,25 +94,26 @@ def exceeded(order: Order, tight: Tight) -> BudgetExceeded:
 
 
 def affordable(order: Order, tight: Tight) -> str:
-    """An epsilon at the charge's own delta that would be granted, rounded down; '0' if none would be.
+    """The largest epsilon up to the one ordered that would be granted for the same release, rounded down; '0' if none.
 
-    It stands for one Gaussian draw calibrated to (epsilon, delta), or for a pure one where delta is 0.
+    It stands for the same draws with more noise, calibrated to (epsilon, delta) at the charge's own delta.
     """
-    account, delta = tight.account, order.charge.budget.delta
+    account, asked = tight.account, units_up(order.charge.budget.epsilon)
     if account.pure:
-        return shown((account.cap - account.spent) // tight.people, up=False) if account.cap > account.spent else "0"
+        left = (account.cap - account.spent) // tight.people
+        return shown(min(left, asked), up=False) if left > 0 and tight.cost < BEYOND else "0"
 
     def quickly(units: int) -> bool:
-        budget, losses = _sample(units, delta)
+        budget, losses = _weaker(order, units)
         total = count(account, budget, losses, tight.people).total
         return total is not None and total <= account.cap
 
     def slowly(units: int) -> bool:
-        _, losses = _sample(units, delta)
+        _, losses = _weaker(order, units)
         return quickly(units) or composed((*tight.history, *grouped(losses, tight.people)), account) <= account.cap
 
-    low = _largest(quickly, 0, account.cap, steps=60)
-    found = _largest(slowly, low, account.cap, steps=STEPS)
+    low = _largest(quickly, 0, asked, steps=60)
+    found = _largest(slowly, low, asked, steps=STEPS)
     for granted in (found, low):
         text = shown(granted, up=False)
         if granted > 0 and slowly(units_up(float(text))):
@@ -127,19 +133,33 @@ def _largest(granted: Callable[[int], bool], low: int, high: int, *, steps: int)
     return low
 
 
-def _sample(units: int, delta: float) -> tuple[Budget, tuple[Profile, ...]]:
-    """A release of this epsilon: the budget that it would state, and its curve."""
-    budget = Budget(max(epsilon_of(units), 1e-12), delta)
-    if delta == 0:
-        return budget, (PureProfile(budget.epsilon),)
+def _weaker(order: Order, units: int) -> tuple[Budget, tuple[Profile, ...]]:
+    """The same release at a lower epsilon: the budget that it would state, and its curves."""
+    asked = order.charge.budget
+    budget = Budget(min(max(epsilon_of(units), 1e-12), asked.epsilon), asked.delta)
+    if budget == asked:
+        return budget, order.losses
+    share = budget.epsilon / asked.epsilon
+    normal = share if asked.pure else _mu(budget) / _mu(asked)
+    return budget, tuple(_weakened(loss.describe(), share, normal) for loss in order.losses)
+
+
+def _weakened(loss: dict[str, Any], share: float, normal: float) -> Profile:
+    # Steps and distances stay: with more noise they could only be better.
+    less = {name: value * (normal if name == "mu" else share) for name, value in loss.items() if name in _SHRINK}
+    return loss_from(loss | less)
+
+
+@lru_cache(maxsize=256)
+def _mu(budget: Budget) -> float:
+    """The shift in deviations that normal noise for this budget allows."""
     low, high = 0.0, 1.0
-    while GaussianProfile(high).delta(budget.epsilon) <= delta:
+    while GaussianProfile(high).delta(budget.epsilon) <= budget.delta:
         low, high = high, 2 * high
     for _ in range(40):
         middle = (low + high) / 2
-        low, high = (middle, high) if GaussianProfile(middle).delta(budget.epsilon) <= delta else (low, middle)
-    # At the upper end: what a release is really calibrated to lies below.
-    return budget, (GaussianProfile(high),)
+        low, high = (middle, high) if GaussianProfile(middle).delta(budget.epsilon) <= budget.delta else (low, middle)
+    return high
 
 
 def _or(units: int | None) -> int:

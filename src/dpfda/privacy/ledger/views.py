@@ -64,4 +64,4 @@ class Quote:
     after: float
     cap: Budget
     allowed: bool
-    affordable: float  # the largest epsilon that would be granted at the charge's own delta, rounded down; 0 if none
+    affordable: float  # the largest epsilon up to the one ordered that would be granted, rounded down; 0 if none
