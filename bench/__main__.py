@@ -9,9 +9,11 @@ from rich.console import Console
 
 from bench import (
     components,
+    composition,
     density,
     dti,
     frames,
+    ledger,
     machines,
     mean_error,
     mechanisms,
@@ -46,6 +48,8 @@ def main(data: Path | None, repetitions: int, rows: int, quick: bool) -> None:
     density.run(console, repetitions=max(4, repetitions // 2))
     machines.run(console, quick=quick)
     online.run(console, quick=quick)
+    ledger.run(console, quick=quick)
+    composition.run(console)
     service.run(console, seconds=5 if quick else 30)
     startup.run(console)
 

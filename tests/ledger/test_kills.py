@@ -78,5 +78,4 @@ def test_three_hundred_kills_neither_lose_a_charge_nor_repeat_a_release(
     url: str, tmp_path: Path, anchored: bool
 ) -> None:
     anchor = str(tmp_path / "anchor") if anchored else None
-    did = killed_until_exhausted(Orders(url, anchor, str(tmp_path / "lives"), charges=1000, kills=300, seed=2))
-    print(did)
+    print(killed_until_exhausted(Orders(url, anchor, str(tmp_path / "lives"), charges=1000, kills=300, seed=2)))
