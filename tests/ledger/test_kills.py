@@ -13,12 +13,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+import worker_fits
 from worker_releases import DATASET, Orders, charge, digest
 
 from dpfda.errors import BudgetExceeded
 from dpfda.privacy.ledger.durable import Ledger
 
 WORKER = Path(__file__).parent / "worker_releases.py"
+FITS = Path(__file__).parent / "worker_fits.py"
 
 
 def handed_out(folder: Path) -> list[tuple[str, str]]:
@@ -79,3 +81,39 @@ def test_three_hundred_kills_neither_lose_a_charge_nor_repeat_a_release(
 ) -> None:
     anchor = str(tmp_path / "anchor") if anchored else None
     print(killed_until_exhausted(Orders(url, anchor, str(tmp_path / "lives"), charges=1000, kills=300, seed=2)))
+
+
+def fits_killed(url: str, folder: Path, kills: int) -> None:
+    """Whole fits under a few keys: whatever was saved under one key is one release, byte by byte."""
+    folder.mkdir()
+    orders = {"url": url, "place": str(folder), "kills": kills, "seed": 3}
+    ran = subprocess.run([sys.executable, str(FITS), json.dumps(orders)], stdout=subprocess.PIPE, check=True)
+    errors = [path.read_text() for path in sorted(folder.glob("error-*"))]
+    assert not errors, errors[0]
+    assert json.loads(ran.stdout) == {"killed": kills}
+    ledger = Ledger(url)
+    ledger.check()
+    charges = [entry.key for entry in ledger.history(worker_fits.DATASET) if entry.kind == "charge"]
+    assert len(charges) == len(set(charges)) <= worker_fits.KEYS
+    saved: dict[str, set[bytes]] = {}
+    for path in folder.glob("key-*.json"):
+        saved.setdefault(path.name.partition(".")[0], set()).add(path.read_bytes())
+    assert saved
+    assert saved.keys() <= set(charges)
+    assert all(len(files) == 1 for files in saved.values())
+    assert len({next(iter(files)) for files in saved.values()}) == len(saved)
+    # And whoever comes later, with the same key, gets the same again.
+    for key, files in saved.items():
+        worker_fits.fit(url, key).save(folder / "again")
+        assert {(folder / "again").read_bytes()} == files
+        (folder / "again").unlink()
+    assert len(ledger.history(worker_fits.DATASET)) == len(Ledger(url).history(worker_fits.DATASET))
+
+
+def test_fits_that_are_killed_hand_out_one_release_a_key(url: str, tmp_path: Path) -> None:
+    fits_killed(url, tmp_path / "fits", kills=20)
+
+
+@pytest.mark.audit
+def test_a_hundred_fits_that_are_killed_hand_out_one_release_a_key(url: str, tmp_path: Path) -> None:
+    fits_killed(url, tmp_path / "fits", kills=100)
