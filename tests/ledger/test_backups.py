@@ -14,6 +14,7 @@ import pytest
 
 from dpfda.errors import BudgetExceeded, DataError, LedgerDamaged, UsageError
 from dpfda.privacy import Budget, Charge, PureProfile
+from dpfda.privacy.ledger.anchor import Anchor
 from dpfda.privacy.ledger.durable import Ledger
 from dpfda.privacy.ledger.events import COLUMNS, Event, event_of
 
@@ -313,6 +314,35 @@ def test_a_torn_last_line_of_an_anchor_does_not_lock_the_ledger(url: str, tmp_pa
     ledger.charge(cost("three"))
     Ledger(url, anchor=anchor).check()
     assert ledger.spent("scans").epsilon == 0.75
+
+
+@pytest.mark.parametrize("torn", [None, b"", b"0123"], ids=["no file", "an empty file", "half a line"])
+def test_a_ledger_whose_maker_was_killed_before_the_anchor_was_written_can_still_be_used(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, torn: bytes | None
+) -> None:
+    """Nothing has been charged yet, so nothing can be forgotten; where there is no file at all, it is begun anew."""
+    path = tmp_path / "anchor"
+    with monkeypatch.context() as killed:
+        killed.setattr(Anchor, "add", lambda *_: _killed(path, torn))
+        with pytest.raises(KeyboardInterrupt):
+            Ledger(url, anchor=path).create("scans", epsilon=1.0, delta=0.0)
+    ledger = Ledger(url, anchor=path)
+    if torn is None:
+        with pytest.raises(DataError, match=r"^There is no anchor at .*: Ledger\(url, anchor=\.\.\.\)\.start_anchor"):
+            ledger.charge(cost("one"))
+        ledger.start_anchor()
+    ledger.charge(cost("one"))
+    ledger.check()
+    # From here on an anchor without a line is an anchor that was lost.
+    path.write_bytes(b"")
+    with pytest.raises(LedgerDamaged, match=r"^The anchor .* holds no line"):
+        ledger.charge(cost("two"))
+
+
+def _killed(path: Path, torn: bytes | None) -> None:
+    if torn is not None:
+        path.write_bytes(torn)
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("how", ["template", "rows"])

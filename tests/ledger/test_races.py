@@ -209,7 +209,6 @@ print(sum(granted), ended)
 """
 
 
-@pytest.mark.xfail(strict=False, reason="a child waits for locks that its parent's threads held")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_a_fork_in_the_middle_of_other_threads_charges_is_harmless(url: str) -> None:
     """A child inherits whatever its parent's threads held at that moment: locks, files, half of a conversation."""
