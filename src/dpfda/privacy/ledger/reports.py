@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -125,7 +126,13 @@ def _composed(account: Account, charges: list[Event], people: int) -> Statement:
         for event in charges
         for loss in grouped(losses_in(event), people_of(account.created.neighbours, event.neighbours))
     ]
-    return compose(losses, delta=account.budget.delta, people=people)
+    found = compose(losses, delta=account.budget.delta, people=people)
+    if people > 1 or not losses:
+        return found
+    # What the newest entry states was proved too, and for a pure budget it is the exact sum.
+    entered = epsilon_of(account.spent)
+    pure = min(found.pure, entered) if account.pure else found.pure
+    return replace(found, epsilon=min(found.epsilon, entered), pure=pure)
 
 
 def _dataset(created: Event, events: list[Event]) -> Dataset:
