@@ -21,7 +21,7 @@ def units_down(amount: float) -> int:
 
 
 def epsilon_of(units: int) -> float:
-    """The double nearest to so many units; it reads back as the same number of units."""
+    """The double nearest to so many units; up to a thousand it reads back as the same units."""
     return units / EPSILON_UNITS
 
 

@@ -198,6 +198,8 @@ class Ledger(Reports):
             cost = tight.cost if cost is None else cost
         if total is None or cost is None or total > account.cap:
             return None
+        if not account.pure:
+            cost = min(cost, total)  # alone it is no more than together with others
         event = book.append(
             CHARGE,
             dataset=account.created.number,

@@ -53,7 +53,7 @@ class PostgresDatabase(Database):
         self._held.close()
 
     def make(self) -> None:
-        with self._troubles(), self._alone() as connection, self._transaction(connection, "BEGIN; SELECT 1"):
+        with self._transaction("BEGIN; SELECT 1") as (connection, _):
             connection.execute(f"SELECT pg_advisory_xact_lock({ALONE})")
             if connection.execute("SELECT to_regclass('dpfda_ledger')").fetchone() == (None,):
                 found = connection.execute("SELECT quote_ident(current_schema())").fetchone()
@@ -73,11 +73,7 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def _book(self, begin: str) -> Iterator[Book]:
-        with (
-            self._troubles(),
-            self._alone() as connection,
-            self._transaction(connection, f"{begin}; {COVER}") as cover,
-        ):
+        with self._transaction(f"{begin}; {COVER}") as (connection, cover):
 
             def rows(text: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
                 cursor = connection.execute(text.replace("?", "%s").encode(), values)
@@ -86,7 +82,7 @@ class PostgresDatabase(Database):
             yield Book(cover, rows, self.name)
 
     def guards(self) -> list[str]:
-        with self._troubles(), self._alone() as connection:
+        with self._transaction(f"{READ}; SELECT 1") as (connection, _):
             triggers = connection.execute(
                 "SELECT t.tgname, p.prosrc FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid "
                 "WHERE t.tgenabled = 'A' AND t.tgrelid IN ("
@@ -106,32 +102,52 @@ class PostgresDatabase(Database):
         return missing + ([] if checks == (CHECKS,) else ["dpfda_events_check"])
 
     @contextmanager
-    def _transaction(self, connection: psycopg.Connection[Any], begin: str) -> Iterator[list[tuple[Any, ...]]]:
-        """What happens inside is committed; begins with what the last statement of `begin` finds."""
-        try:
-            cursor = connection.execute(begin.encode())
-            while cursor.nextset():
-                pass
-            yield cursor.fetchall()
-            connection.execute("COMMIT")
-        except BaseException:
-            with suppress(Exception):
-                connection.execute("ROLLBACK")
-            if connection.info.transaction_status != 0:
-                self._held.close()  # whatever it is in the middle of, the server ends it
-            raise
+    def _transaction(self, begin: str) -> Iterator[tuple[psycopg.Connection[Any], list[tuple[Any, ...]]]]:
+        """What happens inside is committed; starts with what the last statement of `begin` finds."""
+        with self._troubles(), GATE.inside(), self._alone():
+            connection, found = self._begun(begin)
+            try:
+                yield connection, found
+                connection.execute("COMMIT")
+            except BaseException:
+                self._undo(connection)
+                raise
+
+    def _begun(self, begin: str) -> tuple[psycopg.Connection[Any], list[tuple[Any, ...]]]:
+        """A connection in a transaction; one that was lost since its last use is opened anew, as nothing was begun."""
+        from psycopg import OperationalError
+
+        kept = self._held.connection
+        for connection in (kept, None):
+            if connection is None or connection.closed:
+                connection = self._held.connection = self._connect()
+                kept = None
+            try:
+                cursor = connection.execute(begin.encode())
+                while cursor.nextset():
+                    pass
+                return connection, cursor.fetchall()
+            except BaseException as error:
+                self._undo(connection)
+                if kept is None or not isinstance(error, OperationalError) or not connection.closed:
+                    raise
+        raise AssertionError("the second round returns or raises")
+
+    def _undo(self, connection: psycopg.Connection[Any]) -> None:
+        with suppress(Exception):
+            connection.execute("ROLLBACK")
+        if connection.info.transaction_status != 0:
+            self._held.close()  # whatever it is in the middle of, the server ends it
 
     @contextmanager
-    def _alone(self) -> Iterator[psycopg.Connection[Any]]:
-        with GATE.inside():
-            if not self._held.lock.acquire(timeout=PATIENCE):
-                raise DataError(_busy(self.name))
-            try:
-                if self._held.connection is None or self._held.connection.closed:
-                    self._held.connection = self._connect()
-                yield self._held.connection
-            finally:
-                self._held.lock.release()
+    def _alone(self) -> Iterator[None]:
+        """One thread at a time."""
+        if not self._held.lock.acquire(timeout=PATIENCE):
+            raise DataError(_busy(self.name))
+        try:
+            yield
+        finally:
+            self._held.lock.release()
 
     def _connect(self) -> psycopg.Connection[Any]:
         import psycopg
