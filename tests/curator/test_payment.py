@@ -153,7 +153,7 @@ def test_a_payment_cannot_be_pickled():
 def test_noise_drawn_into_a_store_is_given_out_once():
     book = Book()
     Payment(book, book.charge(Charge("d", "w", Budget(1.0, 0.0)))).hand_over()
-    assert book.output == STORE
+    assert book.output.startswith(STORE)
     for again in ("hand_over", "spend"):
         payment = Payment(book, book.charge(Charge("d", "w", Budget(1.0, 0.0))))
         with pytest.raises(UsageError, match=re.escape(GIVEN)):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from dpfda.errors import ReleaseFailed, UsageError
 from dpfda.privacy import AnyLedger, Receipt
 
 T = TypeVar("T")
-STORE = b"answers point by point, kept in a store"  # the output of a charge whose noise is drawn as it is asked for
+STORE = b"answers point by point, kept in a store"  # begins the output of a charge whose noise is drawn as it is asked
 GIVEN = (
     "This fit was given out already, and one charge pays for one noise: another version of the same function would be "
     "a second release. To go on with a store, open it with the points, est.open(store, points), which is free; to get "
@@ -49,7 +50,7 @@ class Tape:
     @staticmethod
     def of(stored: bytes) -> Tape:
         """The tape that `to_bytes` wrote."""
-        if stored == STORE:
+        if stored.startswith(STORE):
             raise UsageError(GIVEN)
         try:
             columns = np.frombuffer(zlib.decompress(stored), dtype=np.uint8).reshape(8, -1)
@@ -105,9 +106,22 @@ class Payment:
 
     def hand_over(self) -> None:
         """Note that the noise is drawn point by point into a store from here on, and nowhere else."""
+        self.begin(lambda tape: None)
+
+    def begin(self, body: Callable[[Tape], T]) -> T:
+        """What `body` makes of all that it draws, where more is drawn on the same charge later, and never stored.
+
+        Nobody else may go on with it. The output holds a word of this call alone: two that came to the same draws, or
+        to none at all, must not both believe to have been first.
+        """
         self.claim()
-        if self.given or self._keep(STORE) is not None:
+        if self.given:
             raise UsageError(GIVEN)
+        tape = Tape()
+        made = self.attempt(lambda: body(tape))
+        if self._keep(STORE + uuid4().bytes + tape.to_bytes()) is not None:
+            raise UsageError(GIVEN)
+        return made
 
     @property
     def given(self) -> bool:

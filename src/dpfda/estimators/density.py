@@ -192,9 +192,7 @@ class DensityFunction(Spender):
             choice, first, released = payment.spend(whole)
         elif self._price:
             # The bandwidth is kept and shown now, the noise is drawn later: nobody gets it under the same key again.
-            if payment.given:
-                raise UsageError(GIVEN)
-            choice, first = payment.spend(bought)
+            choice, first = payment.begin(bought)
             held = self._prepared(first).read(Payment(None, receipt))
         else:
             held = prepared.read(payment)

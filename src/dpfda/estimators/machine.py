@@ -137,7 +137,15 @@ class KernelMachine(Spender):
     def _prepared(self, plan: ExactPlan, records: Curves, unit: Unit) -> Machine:
         from dpfda.estimators.machine_online import prepared
 
-        return prepared(plan, records, unit=unit.name, bound=self._facts().get("bound"), dataset=self.dataset)
+        facts = self._facts()
+        return prepared(
+            plan,
+            records,
+            unit=unit.name,
+            bound=facts.get("bound"),
+            classes=facts.get("classes"),
+            dataset=self.dataset,
+        )
 
     def _released(self, plan: MachinePlan, records: Curves, unit: Unit, n: int | None) -> MachineRelease:
         domain, facts = plan.request.domain, self._facts()

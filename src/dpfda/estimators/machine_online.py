@@ -80,7 +80,9 @@ class HeldMachine:
         return self.oracle
 
 
-def prepared(plan: ExactPlan, records: Curves, *, unit: str, bound: float | None, dataset: str) -> Machine:
+def prepared(
+    plan: ExactPlan, records: Curves, *, unit: str, bound: float | None, dataset: str, classes: object = None
+) -> Machine:
     """A machine that is neither charged nor solved yet."""
     facts = Facts(
         what=f"kernel {plan.request.task}",
@@ -96,6 +98,8 @@ def prepared(plan: ExactPlan, records: Curves, *, unit: str, bound: float | None
         ),
         chosen=plan.reasons,
         missing=MISSING,
+        # A store is bound to it: two losses of one slope have one law, and are two functions.
+        columns=f"{plan.request.loss!r}, classes {classes!r}, {records.columns or 'columns without names'}",
     )
     law = calibrated(
         plan.request.known_kernel,
