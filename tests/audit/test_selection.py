@@ -16,9 +16,9 @@ import pytest
 from scipy.stats import beta
 
 import dpfda
-from dpfda import curator
 from dpfda.bases import legendre
 from dpfda.curator import Curator
+from dpfda.curator import door as curator
 from dpfda.estimators.bound import private_bound
 from dpfda.estimators.choice import private_choice
 from dpfda.kernels import Matern

@@ -125,11 +125,11 @@ def _show_dry_run(
     as_json: bool,
 ) -> None:
     from dpfda.apps.budget_words import quote_facts, quote_lines, refuse
-    from dpfda.estimators.bound import _accuracy, _candidates
+    from dpfda.estimators.bound import accuracy_of, candidates_of
 
     n = curves.size_under(dpfda.Unit(curves.unit or "row", "replace-one"))
-    listed = _candidates(ends)
-    accuracy = _accuracy(epsilon, quantile, len(listed), n)
+    listed = candidates_of(ends)
+    accuracy = accuracy_of(epsilon, quantile, len(listed), n)
     if as_json:
         facts = {
             "n": n,

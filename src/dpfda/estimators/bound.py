@@ -21,7 +21,7 @@ from dpfda.privacy import AnyLedger, Budget
 from dpfda.records import as_curves
 from dpfda.records.reading import Reading
 from dpfda.releases.choices import ChoiceCard
-from dpfda.summaries.norms import NormQuantile
+from dpfda.summaries.norms import PARTS, NormQuantile
 
 GRID = 64  # candidates between two ends
 WIDEST = 1e9  # the largest candidate over the smallest: beyond, small ones could not be told apart
@@ -69,7 +69,9 @@ def private_bound(
 
     It is chosen among public candidates, in increasing order, or among 64 between two ends (low, high), each the same
     factor above the one before, with probability proportional to `exp(-epsilon misses / 2)`, where a candidate misses
-    the quantile by that many units. Costs pure epsilon, on top of what releases cost; the number of units is public.
+    the quantile by that many units; a larger candidate must hold a few more units than the one below it, so that bounds
+    far above everybody are not as likely as the first that holds them. Costs pure epsilon, on top of what releases
+    cost; the number of units is public.
 
     >>> import numpy as np
     >>> curves = np.ones((4000, 9)) * np.linspace(0, 2, 4000)[:, None]
@@ -78,14 +80,15 @@ def private_bound(
     True
     """
     budget = Budget(epsilon, 0.0)
-    listed = _candidates(candidates)
+    listed = candidates_of(candidates)
     if not (isinstance(quantile, int | float | np.number) and 0 < quantile <= 1):
         raise UsageError(f"quantile must lie in (0, 1], e.g. 0.95, got {quantile!r}.")
     reading = Reading(batch_rows=batch_rows, workers=workers, progress=progress)
     curves = as_curves(X, grid=grid, units=units)
     estimator = MeanFunction(epsilon=epsilon, delta=0.0, bound=listed[-1], domain=domain, centre=centre)
     public = estimator.facts(curves)
-    selection = NormQuantile(listed, float(quantile), as_domain(domain), len(public.grid))
+    step = preference_of(budget.epsilon, float(quantile), len(listed), public.planned)
+    selection = NormQuantile(listed, float(quantile), as_domain(domain), len(public.grid), step)
     curator = Curator(
         curves,
         public,
@@ -96,7 +99,7 @@ def private_bound(
         chosen=(
             ("quantile", f"{float(quantile):g} of all units, by the root mean square of a unit's average curve"),
             ("candidates", f"{len(listed)} bounds from {listed[0]:.6g} to {listed[-1]:.6g}, stated by the user"),
-            ("accuracy", _accuracy(budget.epsilon, float(quantile), len(listed), public.planned)),
+            ("accuracy", accuracy_of(budget.epsilon, float(quantile), len(listed), public.planned)),
         ),
     )
     index, card = curator.choose(selection, budget=budget)
@@ -105,7 +108,7 @@ def private_bound(
     return BoundChoice(value, budget.epsilon, float(quantile), listed, card)
 
 
-def _candidates(candidates: Sequence[float]) -> tuple[float, ...]:
+def candidates_of(candidates: Sequence[float]) -> tuple[float, ...]:
     try:
         table = np.array(candidates, dtype=np.float64)
     except (TypeError, ValueError):
@@ -122,10 +125,23 @@ def _candidates(candidates: Sequence[float]) -> tuple[float, ...]:
     return tuple(table.tolist())
 
 
-def _accuracy(epsilon: float, quantile: float, size: int, n: int) -> str:
+def preference_of(epsilon: float, quantile: float, size: int, n: int) -> int:
+    """How many parts of a unit a candidate must be better than the one below it.
+
+    So many that the next candidate is e^2 times less likely if it is no better; but over all candidates not more than a
+    quarter of the units that the quantile holds, so that few data do not drown in it.
+    """
+    return int(PARTS * min(4 / epsilon, quantile * n / (4 * size)))
+
+
+def accuracy_of(epsilon: float, quantile: float, size: int, n: int) -> str:
     """How far off the choice may be: with probability 1 - p a score is within `2 log(m/p) / epsilon` of the best."""
     missed = math.ceil(2 * math.log(size / 0.05) / epsilon)
-    text = f"with probability 0.95 it misses the quantile by at most {missed} units more than the best candidate does"
+    more = preference_of(epsilon, quantile, size, n) / PARTS
+    text = (
+        f"with probability 0.95 it misses the quantile by at most {missed} units more than the best candidate does, and "
+        f"{more:.3g} for each candidate that it lies below that one"
+    )
     if missed >= (1 - quantile) * n:
         text += "; as many lie above the quantile, so it may come out much too large: more epsilon or a lower quantile"
     return text

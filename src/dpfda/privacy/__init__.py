@@ -2,6 +2,7 @@
 
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.calibration import calibrate
+from dpfda.privacy.composition import Statement, compose
 from dpfda.privacy.ledger import AnyLedger, Charge, Ledger, OwnSpend, Receipt, SessionLedger
 from dpfda.privacy.noise import Noise
 from dpfda.privacy.profiles import (
@@ -32,6 +33,8 @@ __all__ = [
     "Receipt",
     "SessionLedger",
     "StatedProfile",
+    "Statement",
     "Unit",
     "calibrate",
+    "compose",
 ]

@@ -19,6 +19,7 @@ from dpfda.records.sums import Encode
 from dpfda.summaries.base import Public
 from dpfda.summaries.selection import Selection
 
+PARTS = 64  # of a unit, in which scores are counted
 VALUE_BITS = 44  # of a value within the cap: small candidates are told apart, and 2^19 records of a unit add up
 
 
@@ -39,16 +40,19 @@ class Within:
 class NormQuantile(Selection):
     """The candidate within which a stated share of the units lies: its score is by how many units it misses that.
 
-    Replacing one unit moves each count by at most one, and so each score; one may rise as another falls.
+    Replacing one unit moves each count by at most one, and so each score; one may rise as another falls. Each candidate
+    is `preference` parts of a unit worse than the one below it, whatever the data: among bounds that hold everybody,
+    which all miss alike, the smallest is likeliest.
     """
 
     candidates: tuple[float, ...]  # increasing
     quantile: float
     domain: Domain
     width: int  # values of a curve
+    preference: int = 0
 
     name: ClassVar[str] = "bound"
-    spread: ClassVar[float] = 2.0
+    spread: ClassVar[float] = 2.0 * PARTS
 
     @property
     def size(self) -> int:
@@ -80,7 +84,8 @@ class NormQuantile(Selection):
 
     def scores(self, total: Integers, public: Public) -> Scores:
         target = math.ceil(self.quantile * int(public.n or public.planned))
-        return Scores((0,) * len(total), tuple(abs(int(count) - target) for count in total))
+        missed = (PARTS * abs(int(count) - target) for count in total)
+        return Scores((0,) * len(total), tuple(parts + self.preference * i for i, parts in enumerate(missed)))
 
 
 def mean_weights(grid: Array, domain: Domain) -> Array:
