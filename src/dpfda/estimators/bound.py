@@ -139,8 +139,8 @@ def accuracy_of(epsilon: float, quantile: float, size: int, n: int) -> str:
     missed = math.ceil(2 * math.log(size / 0.05) / epsilon)
     more = preference_of(epsilon, quantile, size, n) / PARTS
     text = (
-        f"with probability 0.95 it misses the quantile by at most {missed} units more than the best candidate does, and "
-        f"{more:.3g} for each candidate that it lies below that one"
+        f"with probability 0.95 it misses the quantile by at most {missed} units more than the best candidate does, "
+        f"and {more:.3g} for each candidate that it lies below that one"
     )
     if missed >= (1 - quantile) * n:
         text += "; as many lie above the quantile, so it may come out much too large: more epsilon or a lower quantile"
