@@ -42,7 +42,7 @@ def run(console: Console, *, quick: bool = False) -> None:
     with tempfile.TemporaryDirectory() as folder:
         with _bare_sqlite(Path(folder) / "bare.db") as commit:
             _measure(table, "SQLite", f"sqlite:///{Path(folder) / 'ledger.db'}", commit, times)
-        sizes = [_size(Path(folder) / f"size {output}.db", output) for output in (0, 256)]
+        sizes = [_size(Path(folder) / f"size {output}.db", output) for output in (0, 64)]
     server = _server()
     if server is None:
         console.print("PostgreSQL: not run. Install Debian's package postgresql and psycopg.")
@@ -52,7 +52,7 @@ def run(console: Console, *, quick: bool = False) -> None:
     console.print(table)
     console.print(
         f"SQLite after {ENTRIES:,} charges: {sizes[0] / 1e3:,.0f} kB (limit {MOST / 1e3:,.0f} kB, ratio "
-        f"{sizes[0] / MOST:.2f}); with an output of 256 bytes each {sizes[1] / 1e3:,.0f} kB"
+        f"{sizes[0] / MOST:.2f}); with an output of 64 bytes each {sizes[1] / 1e3:,.0f} kB"
     )
 
 

@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 from worker_race import race
 
+from dpfda.errors import DataError
 from dpfda.privacy import GaussianProfile
 from dpfda.privacy.ledger.durable import Ledger
 
@@ -235,4 +237,40 @@ def test_a_check_during_charges_raises_no_false_alarm(url: str, tmp_path: Path) 
             ledger.remaining("busy")
             checks += 1
     assert granted([future.result() for future in charging]) == 180
+    ledger.check()
+
+
+def test_connections_that_are_cut_at_any_moment_neither_lose_nor_repeat_a_charge(postgres_url: str) -> None:
+    """Whoever hears of no answer asks again under the same key, and gets the one charge that there is, or makes it."""
+    import psycopg
+
+    ledger = Ledger(postgres_url)
+    ledger.create("cut", epsilon=1.0, delta=0.0)
+    done, cuts = threading.Event(), 0
+
+    def charging(place: int) -> list[str]:
+        own, outputs = Ledger(postgres_url), []
+        for number in range(40):  # 160 ask for 100
+            wanted = order("cut", 0.01, key=f"{place} {number}")
+            while True:
+                try:
+                    outputs += race(own, wanted, "")["outputs"]
+                except DataError:
+                    continue
+                break
+        return outputs
+
+    with ThreadPoolExecutor(4) as pool, psycopg.connect(postgres_url, autocommit=True) as connection:
+        working = [pool.submit(charging, place) for place in range(4)]
+        while not all(future.done() for future in working):
+            found = connection.execute(
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            ).fetchone()
+            cuts += 0 if found is None else found[0]
+            done.wait(0.02)
+        outputs = [output for future in working for output in future.result()]
+    assert cuts > 10
+    assert len(outputs) == len(set(outputs)) == len(charged(ledger, "cut")) == 100
+    assert ledger.spent("cut").epsilon == 1.0
     ledger.check()
