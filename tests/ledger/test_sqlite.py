@@ -11,13 +11,16 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dpfda.errors import DataError, DpfdaError, LedgerDamaged, UsageError
 from dpfda.privacy import Budget, Charge, GaussianProfile, PureProfile
 from dpfda.privacy.ledger import Ledger, database, sqlite
+from dpfda.privacy.ledger.events import COLUMNS, event_of
 
 
 def cost(key: str = "k", epsilon: float = 0.25) -> Charge:
@@ -380,3 +383,85 @@ def test_every_trouble_is_an_error_of_this_package(path: Path, monkeypatch: pyte
     failing(monkeypatch, "BEGIN", "something nobody has heard of", times=1)
     with pytest.raises(DpfdaError, match=r"cannot be used: something nobody has heard of\. Try again\. Nothing was"):
         ledger.charge(cost())
+
+
+# A forger who owns the database, takes the guards away and computes all hashes again.
+
+
+def story(path: Path) -> Ledger:
+    """1 create, 2 copy, 3 charge, 4 output, 5 charge, 6 burn, 7 create (normal noise), 8 charge, 9 freeze."""
+    ledger = Ledger(f"sqlite:///{path}")
+    ledger.create("scans", epsilon=1.0, delta=0.0, copies=["copy"])
+    ledger.store(ledger.charge(cost("a")), b"output")
+    ledger.burn(ledger.charge(cost("b")))
+    ledger.create("noisy", epsilon=1.0, delta=1e-6)
+    ledger.charge(Charge("noisy", "mean", Budget(0.5, 1e-6), losses=(GaussianProfile(0.1),), key="c"))
+    ledger.freeze("noisy")
+    ledger.check()
+    ledger.close()
+    return ledger
+
+
+def forged(path: Path, changes: dict[int, dict[str, Any]], more: dict[str, Any] | None = None) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'index'").fetchall():
+            connection.execute(f"DROP INDEX {name}")
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM dpfda_events ORDER BY number").fetchall()
+        events = [event_of(row) for row in rows]
+        if more is not None:
+            events.append(replace(events[more.pop("like") - 1], number=len(events) + 1, **more))
+        connection.execute("DELETE FROM dpfda_events")
+        link = events[0].previous
+        for event in events:
+            sealed = replace(event, **changes.get(event.number, {}), previous=link).sealed()
+            link = sealed.hash
+            connection.execute(f"INSERT INTO dpfda_events VALUES ({', '.join('?' * len(COLUMNS))})", sealed.row())
+
+
+@pytest.mark.parametrize(
+    ("changes", "more", "said"),
+    [
+        ({3: {"cost": 1, "total": 1}}, None, "entry 3 does not add up"),
+        ({3: {"total": 2 * 10**12}}, None, "entry 3 is beyond the cap"),
+        ({3: {"losses": '[{"law":"pure","epsilon":0.1}]'}}, None, "entry 3 does not have the sums of its curves"),
+        ({3: {"losses": "{"}}, None, "entry 3 cannot be read"),
+        ({3: {"kind": "bribe"}}, None, "entry 3 cannot be read"),
+        ({3: {"sums": None}}, None, "entry 3 lacks a column"),
+        ({1: {"total": 5}}, None, "entry 1 does not begin with nothing spent"),
+        ({2: {"name": "scans"}}, None, "entry 2 has no name of its own"),
+        ({2: {"dataset": 9}}, None, "entry 2 belongs to no data set"),
+        ({5: {"key": "a"}}, None, "entry 5 has no key of its own"),
+        ({6: {"charged": 1}}, None, "entry 6 belongs to no charge"),
+        ({6: {"charged": 3}}, None, "entry 6 is a second output of one charge"),
+        ({8: {"total": 10**10}}, None, "entry 8 states less than its history composes to"),
+        ({}, {"like": 8, "key": "d"}, "entry 10 was charged to a frozen budget"),
+        ({4: {"kind": "burn", "digest": None}}, None, "entry 3 has an output that was not entered"),
+    ],
+)
+def test_a_forger_who_computes_the_hashes_is_found_by_what_does_not_add_up(
+    path: Path, changes: dict[int, dict[str, Any]], more: dict[str, Any] | None, said: str
+) -> None:
+    ledger = story(path)
+    forged(path, changes, None if more is None else dict(more))
+    with pytest.raises(LedgerDamaged, match=rf"^The ledger .* is damaged: {said}\. Put the newest whole copy back\.$"):
+        ledger.check()
+
+
+def test_only_the_guards_miss_a_forgery_that_adds_up(path: Path) -> None:
+    """Whoever owns the database can write another story; an anchor or an old card would still tell."""
+    ledger = story(path)
+    forged(path, {3: {"what": "covariance"}})
+    with pytest.raises(LedgerDamaged, match=r"lacks its guards: dpfda_keys, .* was taken away or changed\.$"):
+        ledger.check()
+
+
+def test_the_output_of_a_key_is_compared_with_its_digest_before_it_is_given(path: Path) -> None:
+    ledger = story(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("DROP TRIGGER dpfda_outputs_update")
+        connection.execute("UPDATE dpfda_outputs SET output = x'00'")
+    with pytest.raises(LedgerDamaged, match=r"^The output of entry 3 of the ledger .* is not the one that was entered"):
+        ledger.charge(cost("a"))

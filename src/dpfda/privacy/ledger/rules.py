@@ -22,6 +22,11 @@ from dpfda.privacy.profiles import Profile
 from dpfda.privacy.sums import Sums
 from dpfda.privacy.unit import REPLACE, Unit
 
+
+class Lacking(LedgerDamaged):
+    """An entry is not whole; whoever walks through the chain knows which."""
+
+
 SUMS = tuple(Sums.nothing().to_row())
 
 
@@ -225,5 +230,5 @@ def _some(cost: int | None) -> list[int]:
 def _known(value: Any) -> Any:
     """A column that the guards of the database do not let be empty."""
     if value is None:
-        raise LedgerDamaged("An entry of the ledger lacks a column that its kind must have. Take a fresh copy of it.")
+        raise Lacking("An entry of the ledger lacks a column that its kind must have. Take a fresh copy of it.")
     return value
