@@ -18,9 +18,11 @@ from scipy.special import ndtr
 from sklearn.base import BaseEstimator, clone
 
 from dpfda.errors import BudgetExceeded, DataError, MissingExtra, NoBudget, PrivacyRefused, ReleaseFailed, UsageError
-from dpfda.privacy import AnyLedger, Budget, Charge, GaussianProfile, PureProfile, SessionLedger, Unit
+from dpfda.privacy import AnyLedger, Budget, Charge, GaussianProfile, PureProfile, RangeProfile, SessionLedger, Unit
 from dpfda.privacy.ledger import Ledger
+from dpfda.privacy.ledger.accounting import Tight
 from dpfda.privacy.ledger.database import Lost
+from dpfda.privacy.ledger.rules import Order
 
 FAILED = "The release failed after records were read."
 
@@ -325,6 +327,50 @@ def test_normal_noise_composes_by_squares_beyond_the_sum_of_epsilons(ledger: Led
     assert left.epsilon == pytest.approx(6.0 - statement.epsilon, abs=1e-9)
     assert ledger.spent("noisy", people=2).epsilon > 2 * statement.epsilon
     assert ledger.remaining("noisy", people=2).epsilon == 0
+    ledger.check()
+
+
+def test_a_charge_that_others_keep_overtaking_is_given_up(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dpfda.privacy.ledger import durable
+
+    ledger.create("noisy", epsilon=1.0, delta=1e-6)
+    monkeypatch.setattr(durable, "PATIENCE", -1.0)
+    ledger.charge(gaussian(0.4, 0.1, key="a", dataset="noisy"))  # needs no slow accountant
+    with pytest.raises(DataError, match=r"^Other charges to 'noisy' were faster for .* Nothing was charged; try"):
+        ledger.charge(gaussian(2.0, 0.5, key="b", dataset="noisy"))
+
+
+def test_what_was_charged_meanwhile_is_counted_by_the_slow_accountant_again(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another charge comes in between its count and the entry: what was found before does not hold any more."""
+    ledger.create("mixed", epsilon=1.15, delta=1e-6)
+
+    def mixed(key: str) -> Charge:
+        return Charge("mixed", "mean", Budget(0.3, 0.0), losses=(RangeProfile(0.3),), key=key)
+
+    for number in range(3):
+        ledger.charge(mixed(f"first {number}"))
+    tight, counts = Ledger._tight, []
+
+    def slow(self: Ledger, order: Order) -> Tight:
+        found = tight(self, order)
+        counts.append(found.total)
+        if len(counts) == 1:
+            Ledger(self._url).charge(mixed("meanwhile"))
+        return found
+
+    with monkeypatch.context() as patched:
+        ways = {"mine": slow}
+        patched.setattr(Ledger, "_tight", lambda self, order: ways.get(order.charge.key, tight)(self, order))
+        with pytest.raises(BudgetExceeded, match=r"of 1\.15 for 'mixed'"):
+            ledger.charge(mixed("mine"))
+    first, second = counts
+    assert first <= 1_150_000_000_000 < second
+    keys = [entry.key for entry in ledger.history("mixed") if entry.kind == "charge"]
+    assert keys == ["first 0", "first 1", "first 2", "meanwhile"]
+    # Four of 0.3 make 1.2 by addition: only the slow accountant, found again here, could grant the last of them.
+    assert ledger.history("mixed")[-1].total == first / 10**12
     ledger.check()
 
 

@@ -15,7 +15,8 @@ from dpfda.privacy.ledger.anchor import Anchor, Mark
 from dpfda.privacy.ledger.book import Book
 from dpfda.privacy.ledger.contract import Charge, Receipt
 from dpfda.privacy.ledger.database import PATIENCE, Database
-from dpfda.privacy.ledger.events import ANCHOR, BURN, CHARGE, COPY, CREATE, FREEZE, OUTPUT, Event
+from dpfda.privacy.ledger.entering import charge_of, check_new, enter, mark_of
+from dpfda.privacy.ledger.events import ANCHOR, BURN, COPY, CREATE, FREEZE
 from dpfda.privacy.ledger.keyed import Keyed
 from dpfda.privacy.ledger.names import POSTGRES, SQLITE, check_name, sqlite_path
 from dpfda.privacy.ledger.reports import Reports
@@ -25,10 +26,7 @@ from dpfda.privacy.ledger.rules import (
     cap_of,
     check_fits,
     check_relation,
-    count,
-    described,
     order_of,
-    spent_of,
     sums_row,
 )
 from dpfda.privacy.ledger.views import Quote
@@ -70,7 +68,7 @@ class Ledger(Reports):
 
         def act(book: Book) -> None:
             for name in names:
-                _check_new(book, name)
+                check_new(book, name)
             created = book.append(
                 CREATE,
                 dataset=0,
@@ -99,7 +97,7 @@ class Ledger(Reports):
             known = book.named(name)
             if known is not None and known.number == account.created.number:
                 return
-            _check_new(book, name)
+            check_new(book, name)
             book.append(COPY, dataset=account.created.number, name=name)
 
         self._write(act)
@@ -120,7 +118,7 @@ class Ledger(Reports):
         until = time.monotonic() + PATIENCE
         tight: Tight | None = None
         while True:
-            receipt = self._write(partial(self._enter, order, tight), more=True)
+            receipt = self._write(partial(enter, order, tight), more=True)
             if isinstance(receipt, Receipt):
                 return receipt
             if tight is not None and tight.total > tight.account.cap:
@@ -144,7 +142,7 @@ class Ledger(Reports):
         """Keep what was drawn on a charge, durably; what stands is returned, since another process may be first."""
 
         def act(book: Book) -> bytes:
-            charge = _charge_of(book, receipt)
+            charge = charge_of(book, receipt)
             fate = book.fate_of(charge)
             if fate is not None and fate.kind == BURN:
                 raise ReleaseFailed
@@ -159,7 +157,7 @@ class Ledger(Reports):
         """Say that the draw failed: the charge stays, and its key gives nothing ever again."""
 
         def act(book: Book) -> None:
-            charge = _charge_of(book, receipt)
+            charge = charge_of(book, receipt)
             if book.fate_of(charge) is None:
                 book.append(BURN, dataset=charge.dataset, charged=charge.number)
 
@@ -180,44 +178,8 @@ class Ledger(Reports):
             raise UsageError("Name the file first: Ledger(url, anchor='ledger.anchor').start_anchor().")
         if anchor.exists() and anchor.last() is not None:
             raise UsageError(f"The anchor {str(anchor.path)!r} is there already. Name a new file.")
-        mark = self._database.write(lambda book: _mark(book, book.append(ANCHOR)))
+        mark = self._database.write(lambda book: mark_of(book, book.append(ANCHOR)))
         anchor.add(mark)
-
-    def _enter(self, order: Order, tight: Tight | None, book: Book) -> Receipt | None:
-        """A charge inside its transaction; None where only the slow accountant can tell."""
-        entry = order.charge
-        account = account_of(book, entry.dataset)
-        known = book.charge_under(entry.key)
-        if known is not None:
-            return _again(book, order, known, account.created.number)
-        check_fits(account, entry)
-        found = count(account, entry.budget, order.losses, order.people(account))
-        total, cost = found.total, found.cost
-        if tight is not None and tight.account.newest.number == account.newest.number:
-            total = tight.total if total is None else min(total, tight.total)
-            cost = tight.cost if cost is None else cost
-        if total is None or cost is None or total > account.cap:
-            return None
-        if not account.pure:
-            cost = min(cost, total)  # alone it is no more than together with others
-        event = book.append(
-            CHARGE,
-            dataset=account.created.number,
-            key=entry.key,
-            digest=order.digest,
-            what=entry.what,
-            unit=entry.unit.name,
-            neighbours=entry.unit.neighbours,
-            epsilon=entry.budget.epsilon,
-            delta=entry.budget.delta,
-            losses=described(order.losses),
-            sums=sums_row(found.sums),
-            cost=cost,
-            total=total,
-        )
-        return Receipt(
-            entry.dataset, entry.key, book.id, event.number, event.hash.hex(), spent_of(account, total), account.budget
-        )
 
     def _tight(self, order: Order) -> Tight:
         with self._reading() as book:
@@ -294,47 +256,4 @@ def _database(url: str, *, keeps: bool) -> tuple[Database, str]:
         return PostgresDatabase(url), url
     raise UsageError(
         f"A ledger is named 'sqlite:///ledger.db' or 'postgresql://user@host/name', got {str(url).split('@')[-1]!r}."
-    )
-
-
-def _check_new(book: Book, name: str) -> None:
-    if book.named(name) is not None:
-        raise UsageError(
-            f"The ledger {book.name} has a budget for {name!r} already, and it is neither raised nor made again. "
-            "Nothing was entered."
-        )
-
-
-def _charge_of(book: Book, receipt: Receipt) -> Event:
-    found = book.charge_under(receipt.key)
-    if found is None or (receipt.ledger, receipt.number, receipt.digest) != (book.id, found.number, found.hash.hex()):
-        raise UsageError(f"The ledger {book.name} has no such charge under the key {receipt.key!r}. Charge first.")
-    return found
-
-
-def _mark(book: Book, event: Event) -> Mark:
-    return Mark(book.id, event.number, event.hash)
-
-
-def _again(book: Book, order: Order, known: Event, dataset: int) -> Receipt:
-    """The receipt of the first call under this key; the same request only."""
-    if known.dataset != dataset or known.digest != order.digest:
-        raise UsageError(
-            f"The key {order.charge.key!r} stands for another request already. The same key gives the same release "
-            "again; for a new one use a new key. Nothing was charged."
-        )
-    fate = book.fate_of(known)
-    if fate is not None and fate.kind == BURN:
-        raise ReleaseFailed
-    account = account_of(book, order.charge.dataset)
-    output = chain.stored(book, known, fate) if fate is not None and fate.kind == OUTPUT else None
-    return Receipt(
-        order.charge.dataset,
-        known.key or "",
-        book.id,
-        known.number,
-        known.hash.hex(),
-        spent_of(account, known.total or 0),
-        account.budget,
-        output,
     )
