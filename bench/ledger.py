@@ -41,14 +41,16 @@ def run(console: Console, *, quick: bool = False) -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         with _bare_sqlite(Path(folder) / "bare.db") as commit:
-            _measure(table, "SQLite", f"sqlite:///{Path(folder) / 'ledger.db'}", commit, times)
+            _measure(table, "SQLite", Ledger(f"sqlite:///{Path(folder) / 'ledger.db'}"), commit, times)
+            anchored = Ledger(f"sqlite:///{Path(folder) / 'anchored.db'}", anchor=Path(folder) / "anchor")
+            _measure(table, "SQLite, anchored", anchored, commit, times)
         sizes = [_size(Path(folder) / f"size {output}.db", output) for output in (0, 64)]
     server = _server()
     if server is None:
         console.print("PostgreSQL: not run. Install Debian's package postgresql and psycopg.")
     else:
         with server as address, _bare_postgres(address) as commit:
-            _measure(table, "PostgreSQL", address, commit, times)
+            _measure(table, "PostgreSQL", Ledger(address), commit, times)
     console.print(table)
     console.print(
         f"SQLite after {ENTRIES:,} charges: {sizes[0] / 1e3:,.0f} kB (limit {MOST / 1e3:,.0f} kB, ratio "
@@ -56,8 +58,7 @@ def run(console: Console, *, quick: bool = False) -> None:
     )
 
 
-def _measure(table: Table, name: str, address: str, commit: Callable[[], object], times: int) -> None:
-    ledger = Ledger(address)
+def _measure(table: Table, name: str, ledger: Ledger, commit: Callable[[], object], times: int) -> None:
     for entries in (0, ENTRIES):
         ledger.create(f"timed {entries}", epsilon=8.0, delta=1e-6)
         for _ in range(entries):
