@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from dpfda.errors import BudgetExceeded, DataError, LedgerDamaged, UsageError
-from dpfda.privacy import Budget, Charge, PureProfile
+from dpfda.privacy import Budget, Charge, GaussianProfile, PureProfile
 from dpfda.privacy.ledger.anchor import Anchor
 from dpfda.privacy.ledger.durable import Ledger
 from dpfda.privacy.ledger.events import COLUMNS, Event, event_of
@@ -213,6 +213,33 @@ def test_guards_that_were_taken_away_are_missed_by_the_check(url: str) -> None:
     ledger = filled(url)
     Raw(url).unguarded()
     with pytest.raises(LedgerDamaged, match="guard"):
+        ledger.check()
+
+
+@pytest.mark.parametrize("table", ["dpfda_events", "dpfda_outputs", "dpfda_ledger"])
+def test_guards_that_were_put_to_sleep_are_missed_by_the_check(postgres_url: str, table: str) -> None:
+    ledger, raw = filled(postgres_url), Raw(postgres_url)
+    raw.run(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+    with pytest.raises(LedgerDamaged, match=f"lacks its guards: {table}"):
+        ledger.check()
+
+
+def test_a_forged_total_that_the_curves_do_not_bear_out_is_named_by_the_check(url: str) -> None:
+    """With delta above 0 the database cannot recompute a total; the entry is right in all else, its hash included."""
+    ledger, raw = Ledger(url), Raw(url)
+    ledger.create("scans", epsilon=1.0, delta=1e-6)
+    gaussian = Charge("scans", "noise", Budget(0.5, 1e-6), losses=(GaussianProfile(0.1),), request="r")
+    receipts = [ledger.charge(replace(gaussian, key=key)) for key in ("one", "two")]
+    before = raw.events()
+    third = ledger.charge(replace(gaussian, key="three"))
+    proper = raw.events()[-1]
+    assert third.spent is not None
+    assert receipts[1].spent is not None
+    raw.unguarded()
+    raw.run("DELETE FROM dpfda_events WHERE number = ?", (third.number,))
+    raw.run(*insert(replace(proper, total=before[0].total, hash=b"").sealed()))
+    assert ledger.datasets()[0].spent == 0.0  # a budget that has come back, if nobody looks
+    with pytest.raises(LedgerDamaged, match=rf"entry {third.number} states less than its history composes to"):
         ledger.check()
 
 
