@@ -200,6 +200,31 @@ def test_a_trouble_of_the_disk_is_one_error_and_enters_nothing(
     assert ledger.charge(cost()).number == 2
 
 
+def test_a_disk_that_is_full_at_the_commit_has_taken_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = made(path)
+    failing(monkeypatch, "COMMIT", "database or disk is full", times=1)
+    with pytest.raises(DataError, match=r"disk is full\. Make room on the disk\. Nothing was entered\.$"):
+        ledger.charge(cost())
+    assert len(ledger.history()) == 1
+
+
+def test_a_folder_that_is_closed_is_one_error(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger, anchored = made(path), Ledger(f"sqlite:///{path}", anchor=tmp_path / "anchor")
+
+    def closed(self: Path, **options: object) -> None:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "stat", closed)
+    with pytest.raises(
+        DataError, match=r"cannot be used: unable to open it, permission denied\. Look at the perm"
+    ):
+        ledger.charge(cost())
+    with pytest.raises(
+        DataError, match=r"^The anchor .* cannot be used: Permission denied\. If a charge was on its way"
+    ):
+        anchored.remaining("scans")
+
+
 def test_a_commit_that_failed_after_it_was_done_is_found_and_not_charged_again(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

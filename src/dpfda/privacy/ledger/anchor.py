@@ -37,7 +37,8 @@ class Anchor:
     path: Path
 
     def exists(self) -> bool:
-        return self.path.exists()
+        with self._troubles():
+            return self.path.exists()
 
     def last(self) -> Mark | None:
         """The last whole line; a line that a crash has torn was never confirmed to anybody."""

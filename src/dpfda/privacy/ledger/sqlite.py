@@ -93,6 +93,9 @@ class SqliteDatabase(Database):
             return
         except sqlite3.Error as error:
             said = str(error)
+        if "full" in said:
+            # A write failed before the last page of the log was there: nothing of it counts.
+            raise DataError(self._words(said)) from None
         raise Lost(self.name, said) from None
 
     @contextmanager
@@ -161,6 +164,8 @@ class SqliteDatabase(Database):
             said = str(error)
             damaged = "malformed" in said or "no such table" in said or "no such column" in said
             problem = LedgerDamaged(self._words(said)) if damaged else DataError(self._words(said))
+        except OSError as error:
+            problem = DataError(self._words(f"unable to open it, {(error.strerror or 'unknown trouble').lower()}"))
         # Outside of the handler: no chain of frames goes with it.
         raise problem from None
 
