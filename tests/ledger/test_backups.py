@@ -17,6 +17,7 @@ from dpfda.privacy import Budget, Charge, GaussianProfile, PureProfile
 from dpfda.privacy.ledger.anchor import Anchor
 from dpfda.privacy.ledger.durable import Ledger
 from dpfda.privacy.ledger.events import COLUMNS, Event, event_of
+from dpfda.privacy.ledger.rules import losses_in, sums_in, sums_row
 
 
 def cost(key: str, epsilon: float = 0.25) -> Charge:
@@ -240,6 +241,23 @@ def test_a_forged_total_that_the_curves_do_not_bear_out_is_named_by_the_check(ur
     raw.run(*insert(replace(proper, total=before[0].total, hash=b"").sealed()))
     assert ledger.datasets()[0].spent == 0.0  # a budget that has come back, if nobody looks
     with pytest.raises(LedgerDamaged, match=rf"entry {third.number} states less than its history composes to"):
+        ledger.check()
+
+
+@pytest.mark.xfail(strict=False, reason="only the newest total of the slow accountant is recomputed")
+def test_a_forged_total_is_found_although_honest_charges_rest_on_it(url: str) -> None:
+    """No guard stops whoever may insert: with delta above 0 a total may fall, when a better count is made."""
+    ledger, raw = Ledger(url), Raw(url)
+    ledger.create("scans", epsilon=1.0, delta=1e-6)
+    for key in ("one", "two"):
+        ledger.charge(cost(key, 0.4))
+    last = raw.events()[-1]
+    sums = sums_row(sums_in(last).plus(losses_in(last)))
+    forged = replace(last, number=4, previous=last.hash, key="forged", cost=0, total=0, sums=sums, hash=b"").sealed()
+    raw.run(*insert(forged))
+    for key in ("three", "four"):  # 2 in all, of a budget of 1
+        ledger.charge(cost(key, 0.4))
+    with pytest.raises(LedgerDamaged, match="entry 4 states less than its history composes to"):
         ledger.check()
 
 
