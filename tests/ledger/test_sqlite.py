@@ -215,9 +215,7 @@ def test_a_folder_that_is_closed_is_one_error(path: Path, tmp_path: Path, monkey
         raise PermissionError(13, "Permission denied", str(self))
 
     monkeypatch.setattr(Path, "stat", closed)
-    with pytest.raises(
-        DataError, match=r"cannot be used: unable to open it, permission denied\. Look at the perm"
-    ):
+    with pytest.raises(DataError, match=r"cannot be used: unable to open it, permission denied\. Look at the perm"):
         ledger.charge(cost())
     with pytest.raises(
         DataError, match=r"^The anchor .* cannot be used: Permission denied\. If a charge was on its way"
