@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import re
+import subprocess
+import sys
 from threading import Barrier, Thread
 
 import numpy as np
 import pytest
 
 import dpfda
-from dpfda.curator import GIVEN
+from dpfda.curator import GIVEN, request_hash
 from dpfda.errors import UsageError
+from dpfda.estimators.maximiser import Maximiser
 from dpfda.kernels import Gaussian
 from dpfda.privacy import SessionLedger
 
@@ -113,3 +117,139 @@ def test_a_store_of_one_machine_does_not_answer_for_another_with_the_same_noise(
     with pytest.raises(UsageError, match="belongs to another release"):
         classifier(ledger, **{"classes": ("a", "b"), **changes}).open(store, POINTS, words)
     assert len(ledger.entries) == 1
+
+
+class Asked(Exception):
+    """A charge that was not entered."""
+
+
+class Counter:
+    """A ledger that enters nothing: it only shows what it was asked for."""
+
+    def charge(self, entry):
+        raise Asked(entry.request)
+
+    def store(self, receipt, output):
+        pytest.fail("stored")
+
+    def burn(self, receipt):
+        pytest.fail("burnt")
+
+
+def request_of(fit) -> str:
+    with pytest.raises(Asked) as asked:
+        fit(Counter())
+    return str(asked.value)
+
+
+CURVES = np.sin(np.arange(40 * 6)).reshape(40, 6)
+
+
+def dictionary(functions):
+    wishes = {"epsilon": 1.0, "delta": 0.0, "bound": 1.0, "mechanism": "dictionary", "candidates": functions}
+    return lambda ledger: dpfda.MeanFunction(**wishes, ledger=ledger).fit(CURVES)
+
+
+def maximiser(utility):
+    wishes = {"epsilon": 1.0, "bound": 1.0, "size": 2, "utility_range": (-4.0, 0.0), "utility": utility}
+    return lambda ledger: Maximiser(**wishes, ledger=ledger).fit(CURVES)
+
+
+def power(exponent):
+    return lambda t: np.asarray(t) ** exponent
+
+
+class Far:
+    """A utility with a parameter, and no words of its own."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, units, point):
+        return -self.factor * np.abs(units - point).sum(axis=1)
+
+
+PAIRS = {
+    "candidates": (dictionary([lambda t: t, lambda t: t**2]), dictionary([lambda t: t, lambda t: t**3])),
+    "their order": (dictionary([power(1), power(2)]), dictionary([power(2), power(1)])),
+    "what candidates hold": (dictionary([power(1), power(2)]), dictionary([power(1), power(3)])),
+    "utilities": (
+        maximiser(lambda units, point: -np.sum((units - point) ** 2, axis=1)),
+        maximiser(lambda units, point: -np.sum(np.abs(units - point), axis=1)),
+    ),
+    "what a utility holds": (maximiser(Far(0.5)), maximiser(Far(0.25))),
+    "parts of utilities": (
+        maximiser(functools.partial(lambda far, units, point: far(units, point), Far(0.5))),
+        maximiser(functools.partial(lambda far, units, point: far(units, point) / 2, Far(0.5))),
+    ),
+    "methods": (maximiser(Far(0.5).__call__), maximiser(Far(0.25).__call__)),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_functions_of_one_name_are_not_one_request(name):
+    """All lambdas are called alike; the release of one of them must not be handed out for another."""
+    one, other = PAIRS[name]
+    assert request_of(one) == request_of(one)
+    assert request_of(one) != request_of(other)
+
+
+def test_a_function_that_knows_itself_has_a_hash():
+    def down(n):
+        return down(n - 1) if n else 0
+
+    def later():
+        return unbound  # noqa: F821
+
+    assert request_hash(down) == request_hash(down) != request_hash(later)
+
+
+def test_functions_have_the_same_hash_in_every_process():
+    code = (
+        "from dpfda.curator import request_hash\n"
+        "f = lambda k: lambda t: (t * k, t in {'a', 'b', 'c'})\n"
+        "class Plain:\n    def __init__(self): self.words = {'x', 'y', 'z'}\n"
+        "print(request_hash(f(2.5), Plain(), {'d', 'e', 'f'}))"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        ).stdout
+        for seed in "12"
+    }
+    assert len(found) == 1
+
+
+def test_columns_between_the_first_and_the_last_are_part_of_the_request(tmp_path):
+    file = tmp_path / "curves.csv"
+    file.write_text("t1,t2,t3,t4\n" + "0.1,0.2,0.3,0.4\n" * 5)
+
+    def mean(pattern):
+        curves = dpfda.read_curves(file, values=pattern)
+        return lambda ledger: dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=1.0, ledger=ledger).fit(curves)
+
+    assert request_of(mean("t[124]")) != request_of(mean("t[134]"))
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor", "density"])
+def test_another_column_beside_the_points_is_another_request(kind, tmp_path, monkeypatch):
+    """The same key with another label, response or count is an error, not the release of the first one again."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.csv").write_text("x,a,b\n" + "".join(f"0.{i % 10},{i % 2},{(i + 1) % 2}\n" for i in range(60)))
+    url = f"sqlite:///{tmp_path / 'l.db'}"
+    dpfda.Ledger(url).create("p", epsilon=10.0, delta=1e-5)
+    beside = {
+        "classifier": ("--classes", "0,1", "--label"),
+        "regressor": ("--response-bound", "1", "--response"),
+        "density": ("--counts",),
+    }[kind]
+    common = f"release {kind} p.csv --points x --domain 0,1 --epsilon 1 --delta 1e-6 --ledger {url} --key k --overwrite --force"
+    command = (sys.executable, "-c", "from dpfda.apps.cli import main; main()")
+    who = () if kind == "density" else ("--unit", "row")
+    first, second = (
+        subprocess.run([*command, *common.split(), *who, *beside, column], capture_output=True, text=True, check=False)
+        for column in "ab"
+    )
+    assert first.returncode == 0, first.stderr
+    assert second.returncode == 2, second.stderr
+    assert "stands for another request already" in second.stderr

@@ -13,7 +13,7 @@ from dpfda.apps.asking import places
 from dpfda.apps.charging import LEDGER, Account, quoted, till_of
 from dpfda.apps.density_commands import about_density
 from dpfda.apps.options import DATASET, SPENT, kernel_option, options
-from dpfda.apps.point_checks import Counts, check_sides, number_of_units, protected_points
+from dpfda.apps.point_checks import Counts, called_after, check_sides, number_of_units, protected_points
 from dpfda.apps.point_options import DOMAIN, POINT_FILE, UNIT_OR_COUNTS
 from dpfda.apps.point_wishes import DensityWishes, PointSource
 from dpfda.apps.releasing import NOTHING, show_dry_run, told_line
@@ -123,7 +123,7 @@ def ask(
     _check_store(store, new=new)
 
     def opened() -> Any:
-        return est.open(store, points, counts=None if many is None else many.numbers)
+        return est.open(store, called_after(points, "counts", counts), counts=None if many is None else many.numbers)
 
     if account.dry_run:
         about = about_density(est, points, counts, wishes)

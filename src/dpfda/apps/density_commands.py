@@ -9,7 +9,7 @@ import click
 import dpfda
 from dpfda.apps.options import options, output_options
 from dpfda.apps.plan_command import JSON, PEOPLE, show_plan
-from dpfda.apps.point_checks import Counts, check_drawn, check_sides, number_of_units, protected_points
+from dpfda.apps.point_checks import Counts, called_after, check_drawn, check_sides, number_of_units, protected_points
 from dpfda.apps.point_options import DENSITY, POINT_FILE, UNIT_OR_COUNTS
 from dpfda.apps.point_wishes import BOUGHT, DensityWishes, PointSource
 from dpfda.apps.releasing import output_parameters, ready, write
@@ -49,7 +49,7 @@ def release_density(source: PointSource, wishes: DensityWishes, output: Output, 
     about = about_density(est, points, counts, wishes)
 
     def fitted() -> Any:
-        return est.fit(points, counts=None if many is None else many.numbers)
+        return est.fit(called_after(points, "counts", counts), counts=None if many is None else many.numbers)
 
     if ready(est, made, about, source.file, output, kind="density", hidden=hidden_in(made), charged=fitted):
         write(est, fitted().release_, source.file, output, kind="density")

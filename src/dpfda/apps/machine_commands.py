@@ -11,7 +11,7 @@ import dpfda
 from dpfda.apps.columns import check_numbers, classes_in, read_labels, read_numbers
 from dpfda.apps.options import options, output_options
 from dpfda.apps.plan_command import JSON, PEOPLE, show_plan
-from dpfda.apps.point_checks import check_drawn, check_sides, number_of_units, protected_points
+from dpfda.apps.point_checks import called_after, check_drawn, check_sides, number_of_units, protected_points
 from dpfda.apps.point_options import (
     CLASSES,
     CLASSIFIER_LOSSES,
@@ -54,7 +54,9 @@ def release_classifier(source: PointSource, wishes: MachineWishes, output: Outpu
     points = protected_points(source, {label: "the label"})
     found = classes_in(points, label, named)
     est = dpfda.KernelClassifier(**stated, classes=found)
-    _release_machine(est, points, lambda: read_labels(points, label, found), source, output, kind="classifier")
+    _release_machine(
+        est, points, lambda: read_labels(points, label, found), source, output, kind="classifier", beside=label
+    )
 
 
 @click.command("regressor")
@@ -86,7 +88,13 @@ def release_regressor(
     points = protected_points(source, {response: "the response"})
     check_numbers(points, response)
     _release_machine(
-        est, points, lambda: read_numbers(points, response, what="responses"), source, output, kind="regressor"
+        est,
+        points,
+        lambda: read_numbers(points, response, what="responses"),
+        source,
+        output,
+        kind="regressor",
+        beside=response,
     )
 
 
@@ -133,7 +141,14 @@ def plan_regressor(
 
 
 def _release_machine(
-    est: Any, points: dpfda.Curves, targets: Callable[[], Any], source: PointSource, output: Output, *, kind: str
+    est: Any,
+    points: dpfda.Curves,
+    targets: Callable[[], Any],
+    source: PointSource,
+    output: Output,
+    *,
+    kind: str,
+    beside: str,
 ) -> None:
     """Check everything, plan, release, write and print: the same for both machines."""
     from dpfda.bases import as_domain
@@ -145,11 +160,13 @@ def _release_machine(
     made = est.plan(n, dimension=columns)
     about = (("protects", f"one {points.unit or 'row'}, {est.neighbours}"), ("points", points.columns))
 
+    records = called_after(points, "labels" if kind == "classifier" else "responses", beside)
+
     def charged() -> object:
-        return est.fit(points, empty_targets(est, points.rows))
+        return est.fit(records, empty_targets(est, points.rows))
 
     if ready(est, made, about, source.file, output, kind=kind, hidden=drowned_in(made), charged=charged):
-        write(est, est.fit(points, targets()).release_, source.file, output, kind=kind)
+        write(est, est.fit(records, targets()).release_, source.file, output, kind=kind)
 
 
 def empty_targets(est: Any, rows: int) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,11 @@ def protected_points(source: PointSource, beside: dict[str, str]) -> dpfda.Curve
     points = read_points(source.file, source.points, unit=source.column, beside=beside)
     check_row(source.file, source.unit)
     return points
+
+
+def called_after(points: dpfda.Curves, what: str, column: str | None) -> dpfda.Curves:
+    """The points, named after the column beside them too: with another label or other counts it is another release."""
+    return points if column is None else replace(points, columns=f"{points.columns}; {what} {column}")
 
 
 @dataclass(frozen=True)

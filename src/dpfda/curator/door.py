@@ -94,7 +94,7 @@ class Curator:
             f"{summary.name}, {terms.name}",
             Budget(budget.epsilon + self.before, budget.delta),
             losses,
-            (summary, basis.describe(), terms.name, budget, sensitivity.value, scale, smoothing),
+            (summary, basis.describe(), mechanism, terms.name, budget, sensitivity.value, scale, smoothing),
         )
         return Order(
             self.curves, self.public, self.reading, terms, price, lambda: self.pay(price), paper.randomness, finish
@@ -102,7 +102,9 @@ class Curator:
 
     def price(self, what: str, budget: Budget, losses: tuple[Profile, ...], ordered: object) -> Charge:
         """What a ledger is asked for; `ordered` is all that is public about the request beyond the public facts."""
-        request = request_hash(self.dataset, what, budget, self.public, self.chosen, self.before, ordered)
+        # By all their names: the card has the first and the last of many columns only.
+        columns = _names(self.curves.source)
+        request = request_hash(self.dataset, what, budget, self.public, self.chosen, self.before, columns, ordered)
         return Charge(self.dataset, what, budget, losses, self.public.unit, request=request)
 
     def pay(self, price: Charge) -> Payment:
@@ -165,3 +167,8 @@ class Curator:
         return "; rows that do not say whose they are are left out" + (
             "" if self.public.n is None else " and count as one empty unit"
         )
+
+
+def _names(source: Any) -> tuple[str, ...]:
+    """The columns that records are read from, where they have names; those of covariates stand on the card."""
+    return tuple(getattr(getattr(source, "curves", source), "names", ()))
