@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpfda.errors import UsageError
@@ -27,8 +27,9 @@ CHOICES = "privacy loss distribution, choices together"
 ALONE = "its own privacy curve"
 NONE = "none: a release loses more than this delta outright, or has no guarantee with delta = 0"
 
-MOST_EPSILON = 1e5  # beyond, nobody asks how tight a statement is
+LEAST_EPSILON, MOST_EPSILON = 1e-300, 1e5  # beyond, nobody asks how tight a statement is
 OUTSIDE = 1e-4  # the largest share of delta that may stand for what lies outside a window before a new one is made
+BEYOND = 35.0  # minus the logarithm of the share of delta that may stand for the largest losses of many choices
 MOST_RANGES = 2000  # choices that are composed together: seconds of work
 MOST_LAWS = 200  # different laws are told apart; more are rounded up, which makes few of them
 
@@ -114,11 +115,12 @@ class Composed:
             elif not laws:
                 mu = root_up(squares)
                 found.append((sampler.least(lambda share: gaussian_epsilon(mu, share), delta), CLOSED))
-            elif 1 - kept < delta and math.isfinite(root_up(squares)) and epsilons < MOST_EPSILON:
+            elif LEAST_EPSILON < epsilons < MOST_EPSILON and math.isfinite(root_up(squares)):
                 search = _Search(delta, root_up(squares), sampler, kept)
-                tight, spectrum = self._tight(parts, laws, search)
-                found.append((tight, LAWS))
-                if 2 <= len(ranges) <= MOST_RANGES:
+                if search.left > 0:
+                    tight, spectrum = self._tight(parts, laws, search)
+                    found.append((tight, LAWS))
+                if search.left > 0 and 2 <= len(ranges) <= MOST_RANGES:
                     found.append((_together(laws, ranges, search), CHOICES))
         epsilon, method = min(found, key=lambda pair: pair[0])
         statement = Statement(epsilon, delta, pure, sums.rho, method if math.isfinite(epsilon) else NONE)
@@ -126,14 +128,15 @@ class Composed:
 
     def _tight(self, parts: list[Parts], laws: Counter[LossLaw], search: _Search) -> tuple[float, Spectrum]:
         """Gaussian shifts in closed form, everything else by the law of its losses."""
-        if self.spectrum is not None and len(parts) <= 4:
+        few = _few(laws)
+        if self.spectrum is not None and len(parts) <= 4 and self.spectrum.suits(few, search.mu, search.left):
             longer = self.spectrum
             for part in parts:
                 longer = longer if part.law is None else longer.plus(part.law)
             epsilon = search.least(longer)
             if math.isfinite(epsilon) and longer.outside(search.mu, epsilon) <= OUTSIDE * search.left:
                 return epsilon, longer
-        fresh = Spectrum.of(_few(laws), search.mu, search.left)
+        fresh = Spectrum.of(few, search.mu, search.left)
         return search.least(fresh), fresh
 
 
@@ -145,15 +148,17 @@ class _Search:
     mu: float
     sampler: Sampler
     kept: float
+    beyond: float = 0.0  # the chance of losses larger than any of the laws
 
     @property
     def lost(self) -> float:
         # With chance 1 - kept all is lost; else the curve is that of the laws. Rounded up, and down.
-        return up(1 - self.kept, 2) if self.kept < 1 else 0.0
+        outright = up(1 - self.kept, 2) if self.kept < 1 else 0.0
+        return up(outright + self.beyond) if self.beyond else outright
 
     @property
     def left(self) -> float:
-        return (self.delta - self.lost) / self.kept
+        return (self.delta - self.lost) / self.kept if self.lost < self.delta else 0.0
 
     def least(self, spectrum: Spectrum) -> float:
         curve, lost = spectrum.curve(self.mu), self.lost
@@ -165,7 +170,12 @@ class _Search:
 def _together(laws: Counter[LossLaw], ranges: tuple[float, ...], search: _Search) -> float:
     """All choices of bounded range as one law, in their order: tighter than each for itself, where there are many."""
     others = _few(Counter({law: count for law, count in laws.items() if not law.ranges}))
-    return search.least(Spectrum.of(Counter({range_law(ranges): 1, **others}), search.mu, search.left))
+    # What lies beyond the law's end is a share of delta that no digit shows, and counted.
+    tail = float(math.ceil(BEYOND - math.log(search.left)))
+    search = replace(search, beyond=up(math.exp(-tail), 4))
+    if search.left <= 0:
+        return math.inf
+    return search.least(Spectrum.of(Counter({range_law(ranges, tail): 1, **others}), search.mu, search.left))
 
 
 def _few(laws: Counter[LossLaw]) -> Counter[Law]:

@@ -42,13 +42,7 @@ class Spectrum:
     @staticmethod
     def of(laws: Counter[Law], mu: float, delta: float) -> Spectrum:
         """The sum of these laws, tilted for what it composes to at about this delta, with a shift of mu beside it."""
-
-        def moment(order: float) -> float:
-            return math.fsum(count * law.log_moment(order) for law, count in laws.items())
-
-        def total(order: float) -> float:
-            return moment(order) + mu * mu * order * (order + 1) / 2
-
+        moment, total = _moments(laws, 0.0), _moments(laws, mu)
         tilt = best_tilt(total, delta)
         width, variance, lower, upper = _window(moment, tilt, math.fsum(n * law.epsilon for law, n in laws.items()))
         largest = max(law.epsilon for law in laws)
@@ -63,6 +57,12 @@ class Spectrum:
         for law, count in sorted(laws.items(), key=lambda item: (item[0].epsilon, repr(item[0]))):
             empty = empty.plus(law, count)
         return empty
+
+    def suits(self, laws: Counter[Law], mu: float, delta: float) -> bool:
+        """Whether the grid has places for all of these laws, and the tilt is about that for what they compose to."""
+        if max(law.epsilon for law in laws) > MOST_SIZE * self.step:
+            return False
+        return 1 / 3 < self.tilt / best_tilt(_moments(laws, mu), delta) < 3
 
     def plus(self, law: Law, count: int = 1) -> Spectrum:
         """The sum with one more loss, `count` times, on the same grid."""
@@ -105,9 +105,12 @@ class Spectrum:
         logs = np.log(weights[multiples % self.size]) - self.tilt * places + self.log_moments[0]
         # Masses carry relative errors far below the first terms, and each exponent is rounded in its last digits.
         reach = self.step * max(abs(self.first), abs(self.last))
+        # A place on the grid stands for one a few roundings away: so much less is asked for.
+        less = 2.0**-50 * reach
         slack = 1e-10 + 1e-11 * self.count + 2.0**-51 * (self.count + 4) * self.tilt * reach
 
         def delta(epsilon: float) -> float:
+            epsilon -= less
             if mu > 0:
                 terms = logs + _log_normal_curve(mu, epsilon - places)
             else:
@@ -141,6 +144,16 @@ class Spectrum:
         terms = (shift, there, place, self.log_moments[which])
         rounding = 2.0**-51 * (self.count + 4) * (sum(map(abs, terms)) + 1)
         return math.exp(min(sum(terms) + rounding, 1.0))
+
+
+def _moments(laws: Counter[Law], mu: float) -> Callable[[float], float]:
+    """The logarithms of the moments of a sum of losses, and of a shift of mu deviations."""
+
+    def moment(order: float) -> float:
+        shift = mu * mu * order * (order + 1) / 2
+        return math.fsum(count * law.log_moment(order) for law, count in laws.items()) + shift
+
+    return moment
 
 
 def best_tilt(moment: Callable[[float], float], delta: float) -> float:
@@ -194,6 +207,7 @@ def _log_normal_curve(mu: float, epsilons: Array) -> Array:
     """The logarithm of the Gaussian privacy curve, rounded up as GaussianProfile does it."""
     from scipy.special import log_ndtr
 
+    mu = max(mu, 1e-100)  # a larger shift loses more, and the squares below are numbers
     sizes = np.abs(epsilons)
     first = log_ndtr(mu / 2 - sizes / mu)
     second = sizes + log_ndtr(-mu / 2 - sizes / mu)

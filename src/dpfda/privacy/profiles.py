@@ -317,7 +317,7 @@ class GaussianProfile:
         if self.steps < 16 or epsilon <= 0:
             return math.inf
         reach = math.sqrt(2 * epsilon + 200)
-        there = self.size / (8 * self.steps**2)
+        there = self.size / (8 * self.steps * self.steps)
         back = there * reach**2 + 1e-15  # the last term outweighs the normaliser of p, which is 1 but for e^(-5000)
         less = epsilon - (there + back) * (1 + 1e-12)
         if less <= 0:
@@ -332,6 +332,8 @@ class GaussianProfile:
             return mirrored(-epsilon, self._continuous(-epsilon))
 
         first = float(log_ndtr(self.mu / 2 - epsilon / self.mu))
+        if first < -745:
+            return math.ulp(0.0)  # the curve is below its first term, and that below all doubles
         second = epsilon + float(log_ndtr(-self.mu / 2 - epsilon / self.mu))
         # On the log scale: e^eps alone overflows, and the difference cancels where delta is small.
         curve = math.exp(first) * -math.expm1(min(second - first, 0.0))

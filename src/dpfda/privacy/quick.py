@@ -81,9 +81,12 @@ def solve(curve: Callable[[float], float], delta: float, *, precision: float = 1
             return math.inf
     # Regula falsi on the logarithm, halved where one end stays: only ends at which the curve was seen are kept.
     above, below = _excess(curve(low), delta), _excess(curve(high), delta)
-    moved = 0
+    moved = tries = 0
     while high - low > precision * high:
-        middle = low + (high - low) * min(max(above / (above - below), 0.01), 0.99)
+        tries += 1
+        # Every fourth step halves: along a curve that is flat at delta the others would creep.
+        share = 0.5 if tries % 4 == 0 or above <= below else min(max(above / (above - below), 0.01), 0.99)
+        middle = low + (high - low) * share
         if not low < middle < high:
             break
         value = curve(middle)
@@ -98,4 +101,6 @@ def solve(curve: Callable[[float], float], delta: float, *, precision: float = 1
 
 def _excess(value: float, delta: float) -> float:
     """The logarithm of a curve over delta, cut so that differences stay finite."""
-    return min(max(math.log(value / delta), -50.0), 700.0) if value / delta > 0 else -50.0
+    if not value / delta > 0:
+        return -50.0 if value <= delta else 700.0
+    return min(max(math.log(value / delta), -50.0), 700.0)

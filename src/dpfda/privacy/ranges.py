@@ -13,7 +13,7 @@ from dpfda.arrays import Array
 
 PLACES = 480  # of the grid to a typical epsilon, over the root of their number: as fine as a second of work allows
 PARTS = 16  # of its steps: how finely the worst interval is looked for
-TAIL = 700.0  # minus the logarithm of what may be left beyond the window: nothing that doubles could show
+TAIL = 700.0  # minus the logarithm of what may be left beyond the window: next to nothing that doubles could show
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,27 +53,30 @@ class TableLaw:
 
 
 @lru_cache(maxsize=64)
-def range_law(epsilons: tuple[float, ...]) -> TableLaw:
+def range_law(epsilons: tuple[float, ...], tail: float = TAIL) -> TableLaw:
     """A law that dominates mechanisms of bounded range, made in this order, each chosen after seeing those before.
+
+    Losses are left out that are larger than any of the law, and together have a chance of at most `e^-tail`.
 
     An adversary who may choose t anew each time, after all that was seen, can do no worse than `adaptive_curve`. Losses
     of other releases may come before, between or after: whoever knew their sum in advance could choose no worse than
     the worst t for what is left, so the law of that sum and this law may be composed like any two.
     """
-    step, curve = adaptive_curve(epsilons)
+    step, curve = adaptive_curve(epsilons, tail)
     # Straight lines in e^eps between the points lie above the curve, which is convex there, and belong to masses on
-    # them: delta = sum of P (1 - e^(eps - l)) over larger losses l, so the slope changes by P e^-l at each.
-    at = np.exp(np.arange(len(curve) + 1) * step)
-    slopes = np.diff(np.append(curve, 0.0)) / np.diff(at)
+    # them: delta = sum of P (1 - e^(eps - l)) over larger losses l, so the slope changes by P e^-l at each. With the
+    # falls f of the curve from point to point, that is f before l, and what f changes there over e^step - 1: nothing
+    # overflows, and no difference is taken of what is close to 1.
+    falls = -np.diff(np.append(curve, [0.0, 0.0]))
     # The factor outweighs the rounding of differences.
-    above = at[1:] * np.maximum(np.diff(np.append(slopes, 0.0)), 0.0) * (1 + 1e-9)
+    above = np.maximum(falls[:-1] - np.diff(falls) / math.expm1(step), 0.0) * (1 + 1e-9)
     # The relation of neighbours has no direction: P(-l) = e^-l P(l), and what is left lies at zero.
     below = above * np.exp(-np.arange(1, len(above) + 1) * step)
     rest = max(1.0 - math.fsum(above) - math.fsum(below), 0.0)
     return TableLaw(step, np.concatenate([below[::-1], [rest], above]))
 
 
-def adaptive_curve(epsilons: Sequence[float]) -> tuple[float, Array]:
+def adaptive_curve(epsilons: Sequence[float], tail: float = TAIL) -> tuple[float, Array]:
     """The privacy curve at multiples of a step from 0 on, and that step.
 
     Let V(e) be the curve of all that comes later, convex in `e^e`. Ratios of a mechanism of bounded range lie between
@@ -90,7 +93,7 @@ def adaptive_curve(epsilons: Sequence[float]) -> tuple[float, Array]:
     step *= 1 + 1e-11
     fine = step / PARTS
     # Beyond the sum of all nothing is left; long before that hardly anything, by Hoeffding's inequality.
-    reach = min(sum(lengths) * fine, math.sqrt(TAIL * squares / 2) + squares / 8)
+    reach = min(sum(lengths) * fine, math.sqrt(tail * squares / 2) + squares / 8)
     last = math.ceil(reach / step) + 1
     curve = np.zeros(last + 1)
     for length in reversed(lengths):
@@ -118,8 +121,8 @@ def _worst(later: Array, step: float, length: int) -> Array:
 
     worst = np.zeros(size)
     for t in range(length + 1):
-        up, down = t * fine, (length - t) * fine
-        p = math.expm1(down) / (math.expm1(down) - math.expm1(-up)) if length else 1.0
+        # The mean: p e^-t + (1 - p) e^(epsilon - t) = 1.
+        p = math.expm1((t - length) * fine) / math.expm1(-length * fine)
         np.maximum(worst, p * at(t) + (1 - p) * at(t - length), out=worst)
     # Far more than the rounding of a dozen operations on positive numbers.
     return worst * (1 + 1e-14)
