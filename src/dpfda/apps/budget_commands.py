@@ -57,6 +57,11 @@ def budget() -> None:
         ),
         NEIGHBOURS,
         click.option("--copies", metavar="NAME,...", help="Other names of the same data: they share the budget."),
+        click.option(
+            "--adaptive",
+            is_flag=True,
+            help="Prices may be chosen after seeing earlier releases: a little less is granted in all.",
+        ),
         ANCHOR,
         DRY,
         JSON,
@@ -70,6 +75,7 @@ def create(
     unit: str | None,
     neighbours: str,
     copies: str | None,
+    adaptive: bool,
     anchor: Path | None,
     dry_run: bool,
     as_json: bool,
@@ -88,7 +94,9 @@ def create(
     if dry_run:
         _check_new(ledger, url, (dataset, *names), epsilon, delta)
     else:
-        ledger.create(dataset, epsilon=epsilon, delta=delta, unit=unit, neighbours=neighbours, copies=names)
+        ledger.create(
+            dataset, epsilon=epsilon, delta=delta, unit=unit, neighbours=neighbours, copies=names, adaptive=adaptive
+        )
     facts = {
         "ledger": safe(url),
         "dataset": dataset,
@@ -97,6 +105,7 @@ def create(
         "delta": delta,
         "unit": unit,
         "neighbours": neighbours,
+        "adaptive": adaptive,
         "anchor": None if anchor is None else str(anchor),
         "created": not dry_run,
     }

@@ -26,6 +26,7 @@ def budget_text(ledger: Ledger, budget: Dataset, people: int | None) -> str:
         ("releases", str(budget.charges)),
         ("protects", f"one {budget.unit}" if budget.unit is not None else "as the first release will say"),
         ("neighbours", budget.neighbours),
+        ("prices", "may depend on earlier releases" if budget.adaptive else "do not depend on earlier releases"),
         ("state", "frozen" if budget.frozen else "open"),
     ]
     return "\n".join(
@@ -59,6 +60,7 @@ def budget_facts(ledger: Ledger, budget: Dataset, people: int | None) -> dict[st
         "unit": budget.unit,
         "neighbours": budget.neighbours,
         "frozen": budget.frozen,
+        "adaptive": budget.adaptive,
     }
     if people is not None:
         facts["people"] = {"size": people, "spent": _facts(ledger.spent(budget.name, people=people))}

@@ -44,7 +44,7 @@ def tight_total(account: Account, events: list[Event], order: Order) -> Tight:
         for loss in grouped(losses_in(event), people_of(account.created.neighbours, event.neighbours))
     )
     quick = count(account, order.charge.budget, order.losses, people)
-    if account.pure:
+    if account.pure or account.adaptive:
         return Tight(account, history, people, _or(quick.cost), account.spent, _or(quick.total))
     before = min(account.spent, composed(history, account)) if history else 0
     total = min(_or(quick.total), composed((*history, *grouped(order.losses, people)), account))
@@ -109,8 +109,10 @@ def affordable(order: Order, tight: Tight) -> str:
         return total is not None and total <= account.cap
 
     def slowly(units: int) -> bool:
+        if quickly(units) or account.adaptive:
+            return quickly(units)
         _, losses = _weaker(order, units)
-        return quickly(units) or composed((*tight.history, *grouped(losses, tight.people)), account) <= account.cap
+        return composed((*tight.history, *grouped(losses, tight.people)), account) <= account.cap
 
     low = _largest(quickly, 0, asked, steps=60)
     found = _largest(slowly, low, asked, steps=STEPS)

@@ -114,7 +114,7 @@ class _Walk:
             _damaged(self.book, event.number, "does not have the sums of its curves")
         if event.total is None or event.total > account.cap:
             _damaged(self.book, event.number, "is beyond the cap")
-        if account.pure and (event.cost != found.cost or event.total != found.total):
+        if (account.pure or account.adaptive) and (event.cost != found.cost or event.total != found.total):
             _damaged(self.book, event.number, "does not add up")
         self.tight.pop(number, None)
         if found.total is None or event.total < found.total:

@@ -21,6 +21,7 @@ from dpfda.privacy.ledger.keyed import Keyed
 from dpfda.privacy.ledger.names import POSTGRES, SQLITE, check_name, sqlite_path
 from dpfda.privacy.ledger.reports import Reports
 from dpfda.privacy.ledger.rules import (
+    ADAPTIVE,
     Order,
     account_of,
     cap_of,
@@ -56,8 +57,13 @@ class Ledger(Reports):
         unit: str | None = None,
         neighbours: str = "replace-one",
         copies: Sequence[str] = (),
+        adaptive: bool = False,
     ) -> None:
-        """Make a budget for a data set and its copies; the ledger too, where there is none."""
+        """Make a budget for a data set and its copies; the ledger too, where there is none.
+
+        Composition is tightest for prices that do not depend on what earlier releases gave. With `adaptive` they may:
+        charges are then granted by filters, which hold for any choice of prices.
+        """
         names = [check_name(name) for name in (dataset, *copies)]
         if len(set(names)) < len(names):
             raise UsageError(f"A data set and its copies have a name each, got {', '.join(map(repr, names))}.")
@@ -75,6 +81,7 @@ class Ledger(Reports):
                 name=dataset,
                 unit=unit,
                 neighbours=neighbours,
+                what=ADAPTIVE if adaptive else None,
                 epsilon=budget.epsilon,
                 delta=budget.delta,
                 sums=sums_row(Sums.nothing()),

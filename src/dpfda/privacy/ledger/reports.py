@@ -50,7 +50,7 @@ class Reports:
             charges = book.charges(account.created.number)
         if account.frozen:
             return Remaining(0.0, account.budget.delta)
-        if account.pure and people == 1:
+        if (account.pure or account.adaptive) and people == 1:
             spent = account.spent
         else:
             found = _composed(account, charges, people).epsilon
@@ -150,6 +150,7 @@ def _dataset(created: Event, events: list[Event]) -> Dataset:
         charges=len(charges),
         spent=epsilon_of(account.spent),
         number=created.number,
+        adaptive=account.adaptive,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from dpfda.errors import LedgerDamaged, NoBudget, PrivacyRefused, UsageError
 from dpfda.privacy.budget import Budget
+from dpfda.privacy.filters import filtered_epsilon
 from dpfda.privacy.ledger.amounts import MOST_EPSILON, epsilon_of, units_down, units_up
 from dpfda.privacy.ledger.book import Book
 from dpfda.privacy.ledger.contract import Charge
@@ -28,6 +29,7 @@ class Lacking(LedgerDamaged):
 
 
 SUMS = tuple(Sums.nothing().to_row())
+ADAPTIVE = "adaptive"  # what the entry of a budget says whose prices may be chosen on the way
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,11 @@ class Account:
     @property
     def pure(self) -> bool:
         return self.budget.pure
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether prices may depend on earlier releases: then filters decide, not the tightest composition."""
+        return self.created.what == ADAPTIVE
 
     @property
     def unit(self) -> str | None:
@@ -177,6 +184,8 @@ def count(account: Account, budget: Budget, losses: tuple[Profile, ...], people:
     pure = pure_cost(budget, losses, people)
     if account.pure:
         return Count(pure, None if pure is None else account.spent + pure, after)
+    if account.adaptive:
+        return Count(_filtered(Sums.nothing().plus(own), account.budget), _filtered(after, account.budget), after)
     delta = account.budget.delta
     alone = [*_quick(Sums.nothing().plus(own), delta), *_some(pure)]
     together = list(_quick(after, delta))
@@ -221,6 +230,11 @@ def _quick(sums: Sums, delta: float) -> tuple[int, ...]:
     """The quick bound in units, if there is one; the same charge often comes again."""
     epsilon = sums.epsilon(delta)
     return (units_up(epsilon),) if math.isfinite(epsilon) else ()
+
+
+def _filtered(sums: Sums, cap: Budget) -> int | None:
+    epsilon = filtered_epsilon(sums, cap)
+    return units_up(epsilon) if math.isfinite(epsilon) else None
 
 
 def _some(cost: int | None) -> list[int]:

@@ -45,6 +45,7 @@ class Dataset:
     charges: int
     spent: float  # epsilon at the cap's delta, as the newest entry has it: an upper bound that took no time
     number: int  # of the entry that created it
+    adaptive: bool = False  # whether prices may be chosen after seeing earlier releases
 
 
 @dataclass(frozen=True, slots=True)
