@@ -55,7 +55,6 @@ class _Walk:
         self.keys: set[str] = set()
         self.charges: dict[int, Event] = {}
         self.fates: dict[int, Event] = {}
-        self.tight: dict[int, Event] = {}
 
     def see(self, event: Event) -> None:
         ways = {CREATE: self._create, COPY: self._copy, CHARGE: self._charge, FREEZE: self._freeze}
@@ -72,16 +71,13 @@ class _Walk:
         _damaged(self.book, event.number, what)
 
     def end(self) -> None:
-        """What only shows at the end: outputs that are gone or too many, and totals of the slow accountant."""
+        """What only shows at the end: outputs that are gone or too many."""
         kept = self.book.outputs()
         for number, fate in self.fates.items():
             if fate.kind == OUTPUT and kept.pop(number, None) != fate.digest:
                 _damaged(self.book, fate.number, "has an output that is not the one that was entered")
         if kept:
             _damaged(self.book, min(kept), "has an output that was not entered")
-        for dataset, event in self.tight.items():
-            if composed(self.history[dataset], self.accounts[dataset]) > (event.total or 0) * ACCURACY:
-                _damaged(self.book, event.number, "states less than its history composes to")
 
     def _create(self, event: Event) -> None:
         self._name(event)
@@ -116,10 +112,10 @@ class _Walk:
             _damaged(self.book, event.number, "is beyond the cap")
         if (account.pure or account.adaptive) and (event.cost != found.cost or event.total != found.total):
             _damaged(self.book, event.number, "does not add up")
-        self.tight.pop(number, None)
-        if found.total is None or event.total < found.total:
-            # The slow accountant found less. Only the newest such total is recomputed: it covers the others' curves.
-            self.tight[number] = event
+        # Totals that the slow accountant found are recomputed one by one: the next total may rest on each of them.
+        proved = found.total is not None and event.total >= found.total
+        if not proved and composed(self.history[number], account) > event.total * ACCURACY:
+            _damaged(self.book, event.number, "states less than its history composes to")
         self.charges[event.number] = event
         self.accounts[number] = Account(account.created, event, False)
 
