@@ -16,7 +16,7 @@ from dpfda.privacy.composition import Statement, compose
 from dpfda.privacy.ledger.amounts import epsilon_of, units_up
 from dpfda.privacy.ledger.anchor import Anchor
 from dpfda.privacy.ledger.book import Book
-from dpfda.privacy.ledger.chain import check_chain
+from dpfda.privacy.ledger.chain import check_chain, stored
 from dpfda.privacy.ledger.database import Database
 from dpfda.privacy.ledger.events import CHARGE, COLUMNS, COPY, CREATE, FREEZE, OUTPUT, SCHEMA, Event
 from dpfda.privacy.ledger.rules import SUMS, Account, account_of, grouped, losses_in, people_of
@@ -79,6 +79,13 @@ class Reports:
         if event is None:
             raise UsageError(f"The ledger {self._database.name} has no entry {number!r}.")
         return _entry(event, {} if created is None else {created.number: created.name})
+
+    def output(self, number: int) -> bytes | None:
+        """What was drawn on a charge, as it was stored; None if nothing was."""
+        with self._reading() as book:
+            event = book.event(number)
+            fate = None if event is None or event.kind != CHARGE else book.fate_of(event)
+            return stored(book, event, fate) if event is not None and fate is not None and fate.kind == OUTPUT else None
 
     def export(self) -> dict[str, Any]:
         """Everything but the outputs, in plain values: any accountant can recompute what was spent from it."""
