@@ -84,6 +84,16 @@ def test_too_little_epsilon_is_said_before_it_is_spent(run: Run, csv: Path) -> N
     assert "it may come out much too large: more epsilon or a lower quantile" in " ".join(done.out.split())
 
 
+def test_a_bound_that_would_be_drawn_blindly_is_refused_unless_forced(run: Run, csv: Path) -> None:
+    done = run("bounds", *ASKED, "--epsilon", "0.04")
+    assert done.code == 2
+    assert done.err == (
+        "Error: With n = 300 and epsilon 0.04 the bound would be drawn almost blindly: it may miss the quantile by 358 "
+        "units. Raise --epsilon to 0.1, or say --force to go on. Nothing was charged.\n"
+    )
+    assert run("bounds", *ASKED, "--epsilon", "0.04", "--force").code == 0
+
+
 def test_json_is_the_card_with_the_bound(run: Run, csv: Path) -> None:
     done = run("bounds", *ASKED, "--json", "--dataset", "lungs")
     assert (done.code, done.err) == (0, "")

@@ -42,6 +42,7 @@ ASKED = [
     click.option("--out", type=click.Path(path_type=Path), help="Also write bound and card, as JSON."),
     click.option("--overwrite", is_flag=True, help="Replace a file that exists."),
     click.option("--dry-run", is_flag=True, help="Say cost and accuracy: no values are read, nothing is charged."),
+    click.option("--force", is_flag=True, help="Go on although the bound would be drawn almost blindly."),
     click.option("--json", "as_json", is_flag=True, help="Print JSON."),
 ]
 
@@ -61,13 +62,14 @@ def bounds(
     dataset: str | None,
     out: Path | None,
     overwrite: bool,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Buy a bound for the curves in FILE: about the stated share of units lies within it, by root mean square.
 
     It is drawn by the exponential mechanism among public candidates, for pure epsilon, under replace-one. That cost
     comes on top of what releases cost. A bound that is known in advance is free, and better. Ends that lie closer
-    together give a better one: candidates that hold everybody are equally likely, however large they are.
+    together give a better one.
 
     \b
     Examples:
@@ -103,6 +105,8 @@ def bounds(
         asked = quoted(lambda: bought(till or Till(None, "", dry=True)))
         _show_dry_run(curves, epsilon, quantile, ends, asked, as_json=as_json)
         return
+    if not force:
+        _check_sense(curves, epsilon, quantile, ends)
     choice = bought(till)
     facts = {"bound": choice.value, **choice.card.to_dict()}
     if out is not None:
@@ -113,6 +117,20 @@ def bounds(
     click.echo(f"{choice.text()}\n\nBound: {choice.value:.6g}" + (f"\nWritten: {out}" if out is not None else ""))
     click.echo(told_line(till, name))
     click.echo(f"Next:  {_next(source, account, name, f'{choice.value:.6g}', domain, centre)}")
+
+
+def _check_sense(curves: dpfda.Curves, epsilon: float, quantile: float, ends: tuple[float, ...]) -> None:
+    """Refuse a choice in which the data would hardly be heard; all of this is public."""
+    from dpfda.estimators.bound import candidates_of, missed_by
+
+    n = curves.size_under(dpfda.Unit(curves.unit or "row", "replace-one"))
+    missed = missed_by(dpfda.Budget(epsilon, 0.0).epsilon, len(candidates_of(ends)))
+    if missed >= quantile * n:
+        raise UsageError(
+            f"With n = {n} and epsilon {epsilon:g} the bound would be drawn almost blindly: it may miss the quantile "
+            f"by {missed} units. Raise --epsilon to {2 * missed * epsilon / (quantile * n):.2g}, or say --force to go "
+            f"on.{NOTHING}"
+        )
 
 
 def _show_dry_run(

@@ -134,9 +134,14 @@ def preference_of(epsilon: float, quantile: float, size: int, n: int) -> int:
     return int(PARTS * min(4 / epsilon, quantile * n / (4 * size)))
 
 
+def missed_by(epsilon: float, size: int) -> int:
+    """By how many units more than the best candidate the choice misses the quantile at most, but for one in twenty."""
+    return math.ceil(2 * math.log(size / 0.05) / epsilon)
+
+
 def accuracy_of(epsilon: float, quantile: float, size: int, n: int) -> str:
     """How far off the choice may be: with probability 1 - p a score is within `2 log(m/p) / epsilon` of the best."""
-    missed = math.ceil(2 * math.log(size / 0.05) / epsilon)
+    missed = missed_by(epsilon, size)
     more = preference_of(epsilon, quantile, size, n) / PARTS
     text = (
         f"with probability 0.95 it misses the quantile by at most {missed} units more than the best candidate does, "
