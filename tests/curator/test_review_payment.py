@@ -243,7 +243,8 @@ def test_another_column_beside_the_points_is_another_request(kind, tmp_path, mon
         "regressor": ("--response-bound", "1", "--response"),
         "density": ("--counts",),
     }[kind]
-    common = f"release {kind} p.csv --points x --domain 0,1 --epsilon 1 --delta 1e-6 --ledger {url} --key k --overwrite --force"
+    common = f"release {kind} p.csv --points x --domain 0,1 --epsilon 1 --delta 1e-6 --overwrite --force --key k"
+    common += f" --ledger {url}"
     command = (sys.executable, "-c", "from dpfda.apps.cli import main; main()")
     who = () if kind == "density" else ("--unit", "row")
     first, second = (

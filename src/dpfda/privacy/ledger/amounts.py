@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 
 from dpfda.privacy.units import EPSILON_UNITS, exactly
 
@@ -31,7 +31,9 @@ def shown(units: int, *, up: bool, digits: int = 2) -> str:
     >>> shown(600_000_000_000, up=False), shown(1, up=True), shown(123_456_789, up=False)
     ('0.60', '0.000000000001', '0.00012')
     """
-    value = Decimal(units).scaleb(-12)
-    places = digits if value == 0 else max(digits, digits - 1 - value.adjusted())
-    step = Decimal(1).scaleb(-min(places, 12))
-    return f"{value.quantize(step, rounding=ROUND_CEILING if up else ROUND_FLOOR):f}"
+    with localcontext(prec=400, rounding=ROUND_CEILING if up else ROUND_FLOOR):  # any double has fewer digits
+        value = Decimal(units).scaleb(-12)
+        if value.adjusted() > 15:
+            return f"{value:.3e}"
+        places = digits if value == 0 else max(digits, digits - 1 - value.adjusted())
+        return f"{value.quantize(Decimal(1).scaleb(-min(places, 12))):f}"

@@ -81,8 +81,8 @@ class Anchor:
                 "back."
             )
 
-    def add(self, mark: Mark) -> None:
-        """Note an entry, unless a later one is noted already; on disk when this returns."""
+    def add(self, mark: Mark) -> bool:
+        """Note an entry, on disk when this returns; False if one as late is noted already, which may be another."""
         line = f"{mark.ledger} {mark.number} {mark.digest.hex()}\n".encode()
         with self._troubles():
             new = not self.path.exists()
@@ -94,7 +94,7 @@ class Anchor:
                     tail = os.pread(file, _TAIL, start)
                     known = list(_marks(tail))
                     if known and known[-1].ledger == mark.ledger and known[-1].number >= mark.number:
-                        return
+                        return known[-1] == mark
                     # A torn line is closed first, so that it cannot run into this one.
                     _write(file, line if end == 0 or tail.endswith(b"\n") else b"\n" + line)
                     os.fsync(file)
@@ -102,6 +102,7 @@ class Anchor:
                 os.close(file)
             if new:
                 _sync_folder(self.path.parent)
+        return True
 
     @contextmanager
     def _troubles(self) -> Iterator[None]:

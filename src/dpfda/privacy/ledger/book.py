@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dpfda.errors import LedgerDamaged
-from dpfda.privacy.ledger.events import ANCHOR, COLUMNS, FREEZE, OUTPUT, SCHEMA, Event, event_of, first_link
+from dpfda.privacy.ledger.events import ANCHOR, BURN, COLUMNS, FREEZE, OUTPUT, SCHEMA, Event, event_of, first_link
 from dpfda.privacy.ledger.guards import STATES
 
 Rows = Callable[[str, tuple[Any, ...]], list[tuple[Any, ...]]]
@@ -45,7 +45,7 @@ class Book:
         number, link = self.head
         if columns.get("dataset") == 0:
             columns["dataset"] = number + 1  # a data set is named by the event that creates it
-        at = time.time_ns() // 1_000_000
+        at = columns.pop("at", time.time_ns() // 1_000_000)
         event = Event(number=number + 1, previous=link, kind=kind, at=at, **columns).sealed()
         self._rows(APPEND, event.row())
         self.head = (event.number, event.hash)
@@ -53,11 +53,18 @@ class Book:
         return event
 
     def keep(self, charge: Event, output: bytes) -> Event:
-        """Add what was drawn, and its digest to the chain."""
+        """Add what was drawn, and its digest to the chain; the time is that of the charge.
+
+        How long a draw took may depend on the records, and nothing here may.
+        """
         digest = hashlib.sha256(output).digest()
-        event = self.append(OUTPUT, dataset=charge.dataset, charged=charge.number, digest=digest)
+        event = self.append(OUTPUT, dataset=charge.dataset, charged=charge.number, digest=digest, at=charge.at)
         self._rows("INSERT INTO dpfda_outputs (charged, output) VALUES (?, ?)", (charge.number, output))
         return event
+
+    def burn(self, charge: Event) -> Event:
+        """Add that a draw failed; the time is that of the charge."""
+        return self.append(BURN, dataset=charge.dataset, charged=charge.number, at=charge.at)
 
     def event(self, number: int) -> Event | None:
         return self._one("number = ?", (number,))

@@ -18,7 +18,7 @@ from dpfda.privacy.ledger.database import PATIENCE, Database
 from dpfda.privacy.ledger.entering import charge_of, check_new, enter, mark_of
 from dpfda.privacy.ledger.events import ANCHOR, BURN, COPY, CREATE, FREEZE
 from dpfda.privacy.ledger.keyed import Keyed
-from dpfda.privacy.ledger.names import POSTGRES, SQLITE, check_name, sqlite_path
+from dpfda.privacy.ledger.names import POSTGRES, SQLITE, check_name, shown_of, sqlite_path
 from dpfda.privacy.ledger.reports import Reports
 from dpfda.privacy.ledger.rules import (
     ADAPTIVE,
@@ -166,7 +166,7 @@ class Ledger(Reports):
         def act(book: Book) -> None:
             charge = charge_of(book, receipt)
             if book.fate_of(charge) is None:
-                book.append(BURN, dataset=charge.dataset, charged=charge.number)
+                book.burn(charge)
 
         self._write(act, more=True)
 
@@ -204,8 +204,10 @@ class Ledger(Reports):
             return done, Mark(book.id, number, digest) if number else None
 
         done, mark = self._database.write(anchored, again=again, more=more)
-        if self._anchor is not None and mark is not None:
-            self._anchor.add(mark)
+        if self._anchor is not None and mark is not None and not self._anchor.add(mark):
+            # Somebody was faster, and noted a later entry: of this ledger, or of another branch of it.
+            with self._reading():
+                pass
         return done
 
     def _check_anchor(self, book: Book) -> None:
@@ -261,6 +263,4 @@ def _database(url: str, *, keeps: bool) -> tuple[Database, str]:
         from dpfda.privacy.ledger.postgres import PostgresDatabase
 
         return PostgresDatabase(url), url
-    raise UsageError(
-        f"A ledger is named 'sqlite:///ledger.db' or 'postgresql://user@host/name', got {str(url).split('@')[-1]!r}."
-    )
+    raise UsageError(f"A ledger is named 'sqlite:///ledger.db' or 'postgresql://user@host/name', got {shown_of(url)}.")

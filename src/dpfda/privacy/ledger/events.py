@@ -19,7 +19,7 @@ class Event:
     number: int
     previous: bytes
     kind: str
-    at: int  # milliseconds since 1970
+    at: int  # milliseconds since 1970; of an output or a burn, when it was charged
     dataset: int | None = None  # the number of the event that created it
     name: str | None = None  # create, copy: what people call it
     key: str | None = None  # charge: its idempotency key

@@ -59,6 +59,14 @@ def without_password(url: str) -> str:
         return "postgresql://..."
 
 
+def shown_of(url: object) -> str:
+    """An address that was not understood, as far as no password can stand in it."""
+    if not isinstance(url, str):
+        return repr(url)
+    kind = re.match(r"[A-Za-z0-9+]{1,20}:/*", url)
+    return repr(url) if re.fullmatch(r"[\w./ -]{0,200}", url) else f"{kind[0]}..." if kind else "another one"
+
+
 def secrets_of(url: str) -> list[str]:
     """Whatever an error message of a driver must not repeat."""
     try:

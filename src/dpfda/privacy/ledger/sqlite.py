@@ -77,6 +77,7 @@ class SqliteDatabase(Database):
     @contextmanager
     def _transaction(self, begin: str, *, more: bool = False) -> Iterator[Book]:
         with self._troubles(), self._connection("rw", more=more) as connection:
+            self._check_names()
             if _patiently(connection, "PRAGMA application_id").fetchone()[0] != APPLICATION:
                 raise DataError(f"There is no ledger in {self.name}, but something else: {NO_LEDGER}")
             _patiently(connection, begin)
@@ -131,6 +132,15 @@ class SqliteDatabase(Database):
             return found.st_dev, found.st_ino
         except OSError:
             return 0, 0
+
+    def _check_names(self) -> None:
+        """SQLite names its log after the file: who comes by another hard link does not see what stands in it."""
+        names = self.path.stat().st_nlink
+        if names > 1:
+            raise DataError(
+                f"The file of the ledger {self.name} has {names} names (hard links), and each would forget what was "
+                "charged under the others. Remove all names but one. Nothing was entered."
+            )
 
     def _opened(self, mode: str) -> sqlite3.Connection:
         if not self.path.parent.is_dir():
