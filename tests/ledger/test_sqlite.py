@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import statistics
 import subprocess
 import sys
-import time
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -127,12 +126,34 @@ def test_any_name_of_a_file_is_taken_as_it_is(tmp_path: Path, name: str) -> None
 # What the disk and others do.
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="an administrator may write everywhere")
-def test_a_file_that_may_only_be_read_says_so(path: Path) -> None:
-    ledger = made(path)
-    path.chmod(0o444)
-    with pytest.raises(DataError, match=r"It may only be read here; open it where it may be written\. Nothing"):
-        ledger.charge(cost())
+def test_a_file_that_may_only_be_read_says_so() -> None:
+    """Tried by a child that is nobody, since an administrator may write everywhere."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "ledger.db"
+        ledger = made(path)
+        ledger.close()
+        path.chmod(0o444)
+        os.chmod(folder, 0o755)
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            if os.geteuid() == 0:
+                os.setgroups([])
+                os.setgid(65534)
+                os.setuid(65534)
+            try:
+                ledger.charge(cost())
+                os.write(writing, b"charged")
+            except DataError as error:
+                os.write(writing, str(error).encode())
+            finally:
+                os._exit(0)
+        os.close(writing)
+        os.waitpid(child, 0)
+        with open(reading, "rb") as pipe:
+            said = pipe.read().decode()
+        assert said.endswith("It may only be read here; open it where it may be written. Nothing was entered.")
+        assert ledger.remaining("scans").epsilon == 1.0
 
 
 def test_a_busy_file_is_waited_for_and_then_given_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,22 +390,17 @@ def test_an_old_copy_of_the_file_alone_is_noticed_while_the_ledger_is_in_use(pat
 # What it costs.
 
 
-def test_a_thousand_charges_with_outputs_are_quick_and_small(path: Path) -> None:
-    """Under 10 ms each at the median, fully durable, and under 1 MB in all."""
+def test_a_thousand_charges_with_outputs_are_small(path: Path) -> None:
+    """Under 1 MB in all; how long they take is in the benchmarks."""
     ledger = Ledger(f"sqlite:///{path}")
     ledger.create("scans", epsilon=1000.0, delta=1e-6)
-    times = []
     loss = GaussianProfile(0.11234567891234, 1.234567e-12, 64, 1234567.8912)
     for _ in range(1000):
-        begun = time.perf_counter()
         receipt = ledger.charge(Charge("scans", "mean, gaussian", Budget(0.5, 1e-6), losses=(loss,)))
-        times.append(time.perf_counter() - begun)
         ledger.store(receipt, os.urandom(300))
     ledger.close()
     assert [found.name for found in path.parent.iterdir()] == [path.name]
     assert path.stat().st_size < 1_000_000
-    assert statistics.median(times) < 0.010
-    assert statistics.median(times[-100:]) < 0.010
     ledger.check()
 
 
