@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from threading import Barrier, Thread
 
 import numpy as np
@@ -20,6 +22,7 @@ from dpfda.privacy import SessionLedger
 
 POINTS = np.random.default_rng(5).uniform(size=(60, 1))
 LABELS = (POINTS[:, 0] > 0.5).astype(int)
+CURVES = np.sin(np.arange(40 * 6)).reshape(40, 6)
 KNOWN = {"epsilon": 1.0, "delta": 1e-6, "dataset": "d", "domain": (0, 1), "mechanism": "gp"}
 
 
@@ -119,6 +122,22 @@ def test_a_store_of_one_machine_does_not_answer_for_another_with_the_same_noise(
     assert len(ledger.entries) == 1
 
 
+def test_a_session_s_ledger_pays_for_nothing_in_a_forked_child():
+    """Parent and child would draw a noise each under one key, and neither know of the other's charge."""
+    ledger = SessionLedger()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=1.0, ledger=ledger.under("k")).fit(CURVES)
+        except UsageError as error:
+            code = 7 if str(error).startswith("A SessionLedger counts for the process that made it") else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert ledger.entries == []
+
+
 class Asked(Exception):
     """A charge that was not entered."""
 
@@ -127,7 +146,7 @@ class Counter:
     """A ledger that enters nothing: it only shows what it was asked for."""
 
     def charge(self, entry):
-        raise Asked(entry.request)
+        raise Asked(repr(replace(entry, key="")))
 
     def store(self, receipt, output):
         pytest.fail("stored")
@@ -142,7 +161,55 @@ def request_of(fit) -> str:
     return str(asked.value)
 
 
-CURVES = np.sin(np.arange(40 * 6)).reshape(40, 6)
+def as_it_is(table):
+    return table
+
+
+def without_one(table):
+    """A person and all that is known of them less."""
+    return table[2:]
+
+
+def with_odd(cell):
+    """Somebody else in the place of the first person."""
+    return lambda table: np.concatenate([np.full((2, *table.shape[1:]), cell), table[2:]])
+
+
+TABLE, PLANE, TWO = CURVES / 2, POINTS[:40], np.arange(40) % 2
+MEMBERS = {
+    "mean": lambda k, f: dpfda.MeanFunction(**k, bound=1.0).fit(f(TABLE), units=f(TWICE)),
+    "covariance": lambda k, f: dpfda.CovarianceFunction(**k, bound=1.0).fit(f(TABLE), units=f(TWICE)),
+    "components": lambda k, f: dpfda.FPCA(1, **k, bound=1.0).fit(f(TABLE), units=f(TWICE)),
+    "regression": lambda k, f: dpfda.FunctionOnScalarRegression(**k, bound=1.0, covariate_bound=1.0).fit(
+        f(PLANE), f(TABLE), units=f(TWICE)
+    ),
+    "density": lambda k, f: dpfda.DensityFunction(**k, domain=(0, 1)).fit(f(PLANE)[:, 0], units=f(TWICE)),
+    "classifier": lambda k, f: dpfda.KernelClassifier(**k, domain=(0, 1), kernel=Gaussian(0.5), penalty=0.1).fit(
+        f(PLANE), f(TWO), units=f(TWICE)
+    ),
+}
+TWICE = np.repeat(np.arange(20), 2)
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_what_a_ledger_is_asked_does_not_tell_neighbours_apart(name):
+    """Under add-or-remove-one not even their number; what is asked is entered, and stays for ever."""
+    known = {"epsilon": 1.0, "delta": 1e-6}
+    private = known | {"neighbours": "add-or-remove-one", "planned_n": 20}
+    asked = {
+        request_of(lambda ledger, f=f: MEMBERS[name](private | {"ledger": ledger}, f)) for f in (as_it_is, without_one)
+    }
+    assert len(asked) == 1
+    odd = [as_it_is, *(with_odd(cell) for cell in (np.nan, np.inf, 1e300))]
+    identities = TWICE.copy()
+
+    def replaced(f):
+        # Whose rows these are stays as it was.
+        return lambda table: identities if table is TWICE else f(table)
+
+    assert (
+        len({request_of(lambda ledger, f=f: MEMBERS[name](known | {"ledger": ledger}, replaced(f))) for f in odd}) == 1
+    )
 
 
 def dictionary(functions):
@@ -254,3 +321,16 @@ def test_another_column_beside_the_points_is_another_request(kind, tmp_path, mon
     assert first.returncode == 0, first.stderr
     assert second.returncode == 2, second.stderr
     assert "stands for another request already" in second.stderr
+
+
+def test_folds_under_one_key_get_one_release_and_no_second_noise():
+    """As the documentation says: a key is one fit, whoever clones the estimator."""
+    from sklearn.base import clone
+
+    ledger = SessionLedger()
+    est = dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=1.0, ledger=ledger.under("k"))
+    first, second = (clone(est).fit(fold).release_ for fold in (CURVES[:20], CURVES[20:]))
+    assert len(ledger.entries) == 1
+    assert first.coordinates.tolist() == second.coordinates.tolist()
+    with pytest.raises(UsageError, match="stands for another request already"):
+        clone(est).fit(CURVES[:19])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import dataclass, field, replace
 
@@ -18,7 +19,8 @@ __all__ = ["SessionLedger", "exactly"]
 class SessionLedger:
     """A ledger in memory, with an optional cap on the sum of epsilons and of deltas (basic composition).
 
-    It counts for this process alone, all data sets together; a child process starts with a copy of it.
+    It counts for the process that made it, all data sets together; a child process is refused, since its copy would
+    forget what the others spend, and draw a second noise under the same key.
 
     >>> ledger = SessionLedger(cap=Budget(epsilon=1.0, delta=1e-6))
     >>> _ = ledger.charge(Charge("scans", "mean", Budget(epsilon=0.75, delta=1e-6)))
@@ -32,6 +34,8 @@ class SessionLedger:
     _receipts: dict[str, Receipt] = field(default_factory=dict, repr=False, compare=False)
     _burnt: set[str] = field(default_factory=set, repr=False, compare=False)
 
+    _process: int = field(default_factory=os.getpid, repr=False, compare=False)
+
     @property
     def epsilon(self) -> float:
         return float(sum(exactly(entry.budget.epsilon) for entry in self.entries))
@@ -41,6 +45,11 @@ class SessionLedger:
         return float(sum(exactly(entry.budget.delta) for entry in self.entries))
 
     def charge(self, entry: Charge) -> Receipt:
+        if self._process != os.getpid():
+            raise UsageError(
+                "A SessionLedger counts for the process that made it, and this is another: what is spent here would be "
+                "forgotten there. Use dpfda.Ledger('sqlite:///budget.db'). Nothing was charged."
+            )
         with self._lock:
             known = self._receipts.get(entry.key)
             if known is not None:
