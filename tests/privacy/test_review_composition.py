@@ -94,3 +94,53 @@ def test_a_large_loss_after_small_ones_needs_no_grid_of_theirs(large: Profile) -
     small = [PureProfile(1e-9)] * 5
     added = Composed.nothing(1e-6).plus(small).plus([large]).statement
     assert added == compose([*small, large], delta=1e-6)
+
+
+def worst(epsilons: tuple[float, ...], at: float, shares: int) -> float:
+    """The delta of an adversary who takes the best of so many intervals each time, and the very best at last."""
+    first, *later = epsilons
+    if not later:
+        return RangeProfile(first).delta(at) / (1 + 1e-12)
+    found = []
+    for t in np.linspace(0, first, shares + 1):
+        p = math.expm1(t - first) / math.expm1(-first)
+        rest = tuple(later)
+        found.append(p * worst(rest, at - t, shares) + (1 - p) * worst(rest, at - t + first, shares))
+    return max(found)
+
+
+@pytest.mark.parametrize("epsilons", [(0.1, 2.0), (2.0, 0.1), (0.1, 0.1, 1.0), (1.0, 0.1, 0.1)], ids=str)
+def test_choices_count_in_the_order_of_time(epsilons: tuple[float, ...]) -> None:
+    composed = compose([RangeProfile(epsilon) for epsilon in epsilons], delta=0.01).epsilon
+    shares = 400 if len(epsilons) == 2 else 40
+    assert 0.009 < worst(epsilons, composed, shares) <= 0.01
+    if epsilons[0] < epsilons[-1]:
+        # In the other order so small an epsilon would have been stated that this adversary exceeds delta.
+        other = compose([RangeProfile(epsilon) for epsilon in reversed(epsilons)], delta=0.01).epsilon
+        assert worst(epsilons, other, shares) > 0.0105
+
+
+def test_a_group_of_a_thousand_million_is_counted_at_once() -> None:
+    """Chains of neighbours: delta times the sum of e^(i epsilon)."""
+    group = StatedProfile(1e-9, 1e-12).grouped(10**9)
+    assert group.epsilon == pytest.approx(1.0)
+    chain = 1e-12 * math.expm1(1.0) / math.expm1(1e-9)
+    assert chain <= group.stated <= chain * (1 + 1e-8)
+    for people, epsilon in ((2, 0.3), (7, 1.1), (50, 2.0)):
+        chain = math.fsum(1e-60 * math.exp(i * epsilon) for i in range(people))
+        assert chain <= StatedProfile(epsilon, 1e-60).grouped(people).stated <= chain * (1 + 1e-10)
+    assert StatedProfile(1.0, 1e-300).grouped(701).stated == 1.0
+
+
+def test_a_distance_is_paid_at_every_epsilon() -> None:
+    """At epsilon 750 a distance of 1e-310 has become larger than 1: (1 + e^epsilon) times it."""
+    assert GaussianProfile(1.0, 1e-310).delta(750.0) >= 1
+    assert compose([GaussianProfile(36.0, 1e-310)], delta=1e-6).epsilon == math.inf
+    assert GaussianProfile(1.0).delta(750.0) < 1e-300
+
+
+def test_a_stated_delta_that_is_just_about_all_there_is_leaves_nothing_to_compose() -> None:
+    losses = [StatedProfile(0.1, 1e-6), StatedProfile(0.1, 1e-6)]
+    lost = 1 - Composed.nothing(0.5).plus(losses).kept
+    for delta in (math.nextafter(lost, 0), lost, math.nextafter(lost, 1), 2e-6):
+        assert compose(losses, delta=delta).epsilon >= 0.19

@@ -30,7 +30,7 @@ NONE = "none: a release loses more than this delta outright, or has no guarantee
 LEAST_EPSILON, MOST_EPSILON = 1e-300, 1e5  # beyond, nobody asks how tight a statement is
 OUTSIDE = 1e-4  # the largest share of delta that may stand for what lies outside a window before a new one is made
 BEYOND = 35.0  # minus the logarithm of the share of delta that may stand for the largest losses of many choices
-MOST_RANGES = 2000  # choices that are composed together: seconds of work
+MOST_RANGES = 1000  # choices that are composed together: seconds of work
 MOST_LAWS = 200  # different laws are told apart; more are rounded up, which makes few of them
 
 
@@ -46,11 +46,12 @@ class Statement:
 
 
 def compose(losses: Iterable[Profile], *, delta: float, people: int = 1) -> Statement:
-    """The guarantee of all these releases together, each of which may depend on what the others gave.
+    """The guarantee of all these releases together, each of which may depend on what those before it gave.
 
-    The curves are taken as they stand. Whoever picks the next epsilon by what the last release showed can rely on
-    `pure` and `rho`, which hold for any such plan (Rogers et al. 2016, Feldman and Zrnic 2021); that the tighter number
-    holds then as well is proved for Gaussian noise alone (Smith and Thakurta 2022).
+    They stand in the order of time, which matters for choices of bounded range: a large one after small ones loses
+    more than before them. The curves are taken as they stand, known before the first release. Where the next epsilon is
+    picked by what the last release showed, none of these numbers is a guarantee in itself; limits set beforehand, under
+    which one of them stays, are: `filters.py`.
 
     `people` asks for the guarantee of a group of that many units. The epsilon is rounded up, and at most that of basic
     and of zero-concentrated composition.

@@ -11,6 +11,8 @@ from dpfda.norms import up
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.parts import LossLaw, Parts, log_cosh
 
+MOST_PEOPLE = 2**53
+
 
 class Profile(Protocol):
     """A privacy curve; every number it returns is on the safe side."""
@@ -50,8 +52,8 @@ def mirrored(epsilon: float, delta: float) -> float:
 
 
 def check_people(people: int) -> int:
-    """A group has at least one unit."""
-    if isinstance(people, bool) or not isinstance(people, int) or people < 1:
+    """A group has at least one unit, and so few that their number is a double."""
+    if isinstance(people, bool) or not isinstance(people, int) or not 1 <= people <= MOST_PEOPLE:
         raise UsageError(f"A group has a whole number of people, at least 1, got {people!r}.")
     return people
 
@@ -276,11 +278,11 @@ class StatedProfile:
         if check_people(people) == 1:
             return self
         # Along a chain of neighbours the deltas add, each e^epsilon times the one before.
-        total = 1.0 if self.epsilon * people > 700 else math.fsum(math.exp(i * self.epsilon) for i in range(people))
-        delta = min(1.0, up(self.stated * total * (1 + 1e-12)) if self.stated else 0.0)
-        return StatedProfile(
-            several(self.epsilon, people), 1.0 if self.stated and self.epsilon * people > 700 else delta
-        )
+        epsilon = several(self.epsilon, people)
+        if self.stated == 0 or epsilon > 700:
+            return StatedProfile(epsilon, 1.0 if self.stated else 0.0)
+        total = math.expm1(epsilon) / math.expm1(self.epsilon) if self.epsilon else float(people)
+        return StatedProfile(epsilon, min(1.0, up(self.stated * total * (1 + 1e-12))))
 
     def describe(self) -> dict[str, Any]:
         return {"law": "stated", "epsilon": self.epsilon, "delta": self.stated}
@@ -304,7 +306,9 @@ class GaussianProfile:
     steps: float = math.inf  # the deviation in lattice steps
 
     def delta(self, epsilon: float) -> float:
-        by_distance = self._continuous(epsilon) + (1 + math.exp(min(epsilon, 700.0))) * self.distance
+        by_distance = self._continuous(epsilon)
+        if self.distance > 0:
+            by_distance += (1 + math.exp(epsilon)) * self.distance if epsilon <= 700 else math.inf
         return by_distance if self.size == 0 else min(by_distance, self._by_weights(epsilon))
 
     def _by_weights(self, epsilon: float) -> float:
@@ -339,7 +343,7 @@ class GaussianProfile:
         curve = math.exp(first) * -math.expm1(min(second - first, 0.0))
         # Both logarithms are about -far^2/2, so their roundings leave a few times 2^-53 far^2 in the difference.
         far = self.mu / 2 + epsilon / self.mu
-        return curve + math.exp(first) * 2.0**-50 * (1 + far * far)
+        return curve + math.exp(first) * 2.0**-50 * (1 + far * far) + 4 * math.ulp(0.0)
 
     def meets(self, budget: Budget) -> bool:
         return not budget.pure and self.delta(budget.epsilon) <= budget.delta

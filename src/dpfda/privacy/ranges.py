@@ -58,9 +58,10 @@ def range_law(epsilons: tuple[float, ...], tail: float = TAIL) -> TableLaw:
 
     Losses are left out that are larger than any of the law, and together have a chance of at most `e^-tail`.
 
-    An adversary who may choose t anew each time, after all that was seen, can do no worse than `adaptive_curve`. Losses
-    of other releases may come before, between or after: whoever knew their sum in advance could choose no worse than
-    the worst t for what is left, so the law of that sum and this law may be composed like any two.
+    An adversary who may choose t anew each time, after all that was seen, can do no worse than `adaptive_curve`. Their
+    order matters, by some per cent of epsilon: the later choice of t sees more. Losses of other releases may come
+    before, between or after: the largest over t of a mean over such a loss is at most the mean of the largest, so
+    nothing is worse than to see them all first, and the law of their sum and this law may be composed like any two.
     """
     step, curve = adaptive_curve(epsilons, tail)
     # Straight lines in e^eps between the points lie above the curve, which is convex there, and belong to masses on
