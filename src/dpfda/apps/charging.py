@@ -120,7 +120,9 @@ def check_books(order: Ordered, paths: list[Path]) -> None:
 
     books = [] if order.anchor is None else [order.anchor]
     if order.ledger is not None and order.ledger.startswith(SQLITE):
-        books.append(sqlite_path(order.ledger))
+        file = sqlite_path(order.ledger).resolve()
+        # The newest charges may stand in the log beside it.
+        books += [file, *(file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal"))]
     if any(same_file(path, book) for path in paths for book in books):
         raise UsageError(
             "An output cannot be written over the ledger or its anchor. Name another. Nothing was charged."
