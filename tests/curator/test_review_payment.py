@@ -334,3 +334,18 @@ def test_folds_under_one_key_get_one_release_and_no_second_noise():
     assert first.coordinates.tolist() == second.coordinates.tolist()
     with pytest.raises(UsageError, match="stands for another request already"):
         clone(est).fit(CURVES[:19])
+
+
+@pytest.mark.parametrize("kind", ["estimator", "online", "bound"])
+@pytest.mark.parametrize(
+    "ledger", ["sqlite:///budget.db", type("Half", (), {"charge": lambda self, entry: None})()], ids=["address", "half"]
+)
+def test_what_cannot_keep_an_output_is_no_ledger(kind, ledger):
+    """A charge that is entered, and a release that is drawn and cannot be stored, would both be lost."""
+    fits = {
+        "estimator": lambda: dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=1.0, ledger=ledger).fit(CURVES),
+        "online": lambda: classifier(ledger).fit(POINTS, LABELS),
+        "bound": lambda: dpfda.private_bound(CURVES, epsilon=1.0, quantile=0.9, candidates=(0.1, 9.0), ledger=ledger),
+    }
+    with pytest.raises(UsageError, match=r"^ledger must be None or a ledger such as .*Nothing was charged\.$"):
+        fits[kind]()

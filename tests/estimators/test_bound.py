@@ -267,6 +267,12 @@ class Clerk:
     def charge(self, entry):
         self.events.append("charge")
 
+    def store(self, receipt, output):
+        self.events.append("store")
+
+    def burn(self, receipt):
+        self.events.append("burn")
+
 
 def watched(events, fail=None, rows=5, **changes):
     arguments = {"epsilon": 1.0, "quantile": 0.9, "candidates": BOUNDS, "ledger": Clerk(events)}

@@ -244,6 +244,12 @@ class Clerk:
     def charge(self, entry):
         self.events.append("charge")
 
+    def store(self, receipt, output):
+        self.events.append("store")
+
+    def burn(self, receipt):
+        self.events.append("burn")
+
 
 def watched(events, fail=None, **changes):
     arguments = {"epsilon": 1.0, "candidates": sized(2, 4), "ledger": Clerk(events)}

@@ -3,7 +3,7 @@
 from dpfda.curator.card import described, entry_of, is_private, recorded, with_choice
 from dpfda.curator.door import Curator
 from dpfda.curator.order import Order
-from dpfda.curator.payment import GIVEN, Payment, Tape
+from dpfda.curator.payment import GIVEN, Payment, Tape, check_ledger
 from dpfda.curator.request import request_hash
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Order",
     "Payment",
     "Tape",
+    "check_ledger",
     "described",
     "entry_of",
     "is_private",

@@ -11,7 +11,7 @@ from dpfda.arrays import Integers
 from dpfda.bases import Basis
 from dpfda.curator.card import Paper
 from dpfda.curator.order import Order, Terms, least_noise
-from dpfda.curator.payment import Payment, Tape
+from dpfda.curator.payment import Payment, Tape, check_ledger
 from dpfda.curator.request import request_hash
 from dpfda.errors import DataError, UsageError
 from dpfda.mechanisms import Mechanism, Randomness, SystemRandomness
@@ -43,6 +43,7 @@ class Curator:
                 f"randomness must be None or a source such as dpfda.mechanisms.SeededRandomness(1), got "
                 f"{self.randomness!r}. Seeds make a release not private."
             )
+        check_ledger(self.ledger)
         if self.public.width != self.curves.source.width:
             raise UsageError(
                 f"The public grid has {len(self.public.grid)} points and a curve "

@@ -25,6 +25,15 @@ GIVEN = (
 )
 
 
+def check_ledger(ledger: AnyLedger | None) -> None:
+    """Refuse what is no ledger before anything is charged: one that cannot keep an output would lose it."""
+    if ledger is not None and not all(callable(getattr(ledger, name, None)) for name in ("charge", "store", "burn")):
+        raise UsageError(
+            f"ledger must be None or a ledger such as dpfda.Ledger('sqlite:///budget.db'), got a "
+            f"{type(ledger).__name__}. Nothing was charged."
+        )
+
+
 @dataclass(eq=False)
 class Tape:
     """What was drawn on one charge, in order: it records what is drawn, or plays what an earlier call has stored."""

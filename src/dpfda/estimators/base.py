@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis, Domain, as_domain
-from dpfda.curator import Curator
+from dpfda.curator import Curator, check_ledger
 from dpfda.errors import DataError, UsageError
 from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.privacy import AnyLedger, Budget, OwnSpend, Unit
@@ -54,6 +54,7 @@ class Spender(BaseEstimator):  # type: ignore[misc]
     def _payer(self) -> AnyLedger:
         """Who is charged: the ledger, or nobody, and then it is at least counted."""
         if self.ledger is not None:
+            check_ledger(self.ledger)
             return self.ledger
         own: OwnSpend = self.__dict__.setdefault("_own", OwnSpend())
         return own
