@@ -7,7 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from dpfda.errors import UsageError
 from dpfda.privacy.composition import Composed, compose
+from dpfda.privacy.losses import loss_from
 from dpfda.privacy.profiles import (
     GaussianProfile,
     LaplaceProfile,
@@ -66,6 +68,7 @@ def test_the_law_of_choices_has_the_curve_that_it_was_made_from(epsilon: float) 
         [GaussianProfile(1.0, 1e-300, 5, 1e200)],
         [GaussianProfile(5e-324)],
         [PureProfile(1e-300), PureProfile(1.0)],
+        [LaplaceProfile(5e-324), PureProfile(1.0)],
     ],
     ids=str,
 )
@@ -144,3 +147,11 @@ def test_a_stated_delta_that_is_just_about_all_there_is_leaves_nothing_to_compos
     lost = 1 - Composed.nothing(0.5).plus(losses).kept
     for delta in (math.nextafter(lost, 0), lost, math.nextafter(lost, 1), 2e-6):
         assert compose(losses, delta=delta).epsilon >= 0.19
+
+
+def test_counts_beyond_all_doubles_are_refused() -> None:
+    card = {"law": "gaussian", "mu": 1.0, "distance": 0.0, "size": 10**400, "steps": 1e9}
+    with pytest.raises(UsageError, match="This is no description of a privacy loss"):
+        loss_from(card)
+    with pytest.raises(UsageError, match="A group has a whole number of people, at least 1, got 10000"):
+        PureProfile(1.0).grouped(10**400)

@@ -38,7 +38,7 @@ def _distance(value: object) -> float:
 
 
 def _count(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 2**53:
         raise ValueError
     return value
 

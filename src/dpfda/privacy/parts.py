@@ -77,9 +77,8 @@ class LossLaw:
         if self.end > 0:
             terms += [math.log(self.end) + order * self.epsilon, math.log(self.end) - (1 + order) * self.epsilon]
         if self.inner > 0 and self.reach > 0:
-            terms.append(
-                math.log(2 * self.inner * self.reach) - self.epsilon / 2 + _log_sinc((order + 0.5) * self.reach)
-            )
+            mass = math.log(2 * self.inner) + math.log(self.reach) - self.epsilon / 2
+            terms.append(mass + _log_sinc((order + 0.5) * self.reach))
         most = max(terms)
         return most + math.log(math.fsum(math.exp(term - most) for term in terms))
 
