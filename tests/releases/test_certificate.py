@@ -12,6 +12,7 @@ import pytest
 from dpfda.privacy import Budget, Receipt
 from dpfda.releases import NOT_PRIVATE, Certificate
 from dpfda.releases.entry import Entry
+from dpfda.releases.seal import card_digest
 
 Card = Callable[..., Certificate]
 
@@ -215,3 +216,24 @@ def test_an_entry_keeps_all_of_a_receipt_but_what_was_drawn() -> None:
 def test_an_entry_of_other_types_is_none(field: str, value: object) -> None:
     with pytest.raises(TypeError):
         Entry.from_dict(ENTRY.to_dict() | {field: value})
+
+
+def test_the_digest_of_a_card_is_that_of_all_it_says_but_what_may_change_later(card: Card) -> None:
+    one = card(n=2500, losses=({"law": "gaussian", "mu": 0.2},))
+    digest = card_digest(one)
+    assert len(digest) == 32
+    # A file may hold a whole number as a double; another version or a later step may add words.
+    assert card_digest(Certificate.from_dict(json.loads(json.dumps(one.to_dict())))) == digest
+    assert card_digest(replace(one, n=2500.0)) == digest
+    assert card_digest(replace(one, software=(), warnings=("more",), recorded="elsewhere")) == digest
+    for changes in (
+        {"n": 2501},
+        {"noise_rms": 0.1},
+        {"moves": "moves nothing"},
+        {"chosen": (("bound", "read from the data"),)},
+        {"randomness": "dice"},
+        {"unit_was_assumed": True},
+        {"what": "covariance function"},
+        {"losses": ({"law": "gaussian", "mu": 0.1},)},
+    ):
+        assert card_digest(replace(one, **changes)) != digest, changes

@@ -5,7 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+
+class Card(Protocol):
+    """A card of either kind, as far as its digest needs it."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+
 
 # All of the end of a file, so that no byte of it is free either.
 END = re.compile(rb',\n "digest": "([0-9a-f]{64})"\n\}\n\Z')
@@ -23,6 +31,31 @@ def sealed(data: dict[str, Any]) -> str:
 
 def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
+
+
+# Not part of what was handed out: versions differ when an output is replayed, words about the ledger follow from the
+# entry, and warnings may be added after the draw, as those of components that show nothing.
+FREE = frozenset({"software", "recorded", "warnings"})
+
+
+def card_digest(card: Card) -> bytes:
+    """SHA-256 of all that a card says and post-processing keeps: what a ledger remembers of a card it let out.
+
+    Whole numbers and equal doubles count as the same, since a file may hold either.
+    """
+    said = {name: _plain(value) for name, value in card.to_dict().items() if name not in FREE}
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode("ascii")).digest()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= 2**53:
+        return float(value)
+    return value
 
 
 def stated_digest(content: bytes) -> str | None:
