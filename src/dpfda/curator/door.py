@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -50,9 +51,11 @@ class Curator:
                 f"{self.curves.source.width - self.public.covariates} values: they must agree."
             )
 
-    def release(self, summary: Summary, **wishes: Any) -> Any:
+    def release(
+        self, summary: Summary, *, then: Callable[[Any], Any] = lambda released: released, **wishes: Any
+    ) -> Any:
         """A private summary, with the wishes of `order`: checked, charged, then read, drawn and kept."""
-        return self.order(summary, **wishes).release()
+        return self.order(summary, **wishes).release(then)
 
     def order(
         self,
@@ -64,11 +67,12 @@ class Curator:
         smoothing: str = "auto",
         least_scale: float = 0.0,
         name: str | None = None,
+        what: str | None = None,
     ) -> Order:
         """A release that is neither charged nor drawn yet; whatever can be refused is refused here.
 
         `least_scale` asks for more noise than the budget needs, in lattice steps; it can never ask for less. `name` is
-        what the card calls the mechanism.
+        what the card calls the mechanism, `what` is what the ledger calls the release.
         """
         self._check_size("release")
         size = summary.size(self.public, basis)
@@ -92,9 +96,9 @@ class Curator:
         summary.encode(self.public, basis)(np.full((1, self.public.width), np.nan))
         finish(mechanism.draw(np.zeros(size, dtype=np.int64), scale, randomness=SystemRandomness()), None)
         price = self.price(
-            f"{summary.name}, {terms.name}",
+            f"{what or summary.name}, {terms.name}",
             Budget(budget.epsilon + self.before, budget.delta),
-            losses,
+            losses[::-1],  # in the order of time: the choice came first
             (summary, basis.describe(), mechanism, terms.name, budget, sensitivity.value, scale, smoothing),
         )
         return Order(
@@ -114,11 +118,18 @@ class Curator:
         return Payment(self.ledger, receipt)
 
     def choose(
-        self, selection: Selection, *, budget: Budget, tape: Tape | None = None, receipt: Receipt | None = None
+        self,
+        selection: Selection,
+        *,
+        budget: Budget,
+        tape: Tape | None = None,
+        receipt: Receipt | None = None,
+        told: Callable[[int], tuple[str, str]] | None = None,
     ) -> tuple[int, ChoiceCard]:
         """One of finitely many candidates by the exponential mechanism, and its card; checked, charged, then read.
 
-        With a tape it is drawn on that, for it has been charged with a release that rests on it.
+        With a tape it is drawn on that, for it has been charged with a release that rests on it. `told` says on the
+        card what was chosen.
         """
         if not budget.pure or self.public.n is None:
             raise UsageError("A choice is made for pure epsilon and a public number of units: delta=0, 'replace-one'.")
@@ -136,7 +147,8 @@ class Curator:
 
         def chosen(tape: Tape, receipt: Receipt | None) -> tuple[int, ChoiceCard]:
             index = int(tape.take(drawn)[0])
-            return index, paper.of_choice(selection, budget, profile, len(nothing.squares), receipt)
+            card = paper.of_choice(selection, budget, profile, len(nothing.squares), receipt)
+            return index, card if told is None else replace(card, chosen=(told(index), *card.chosen))
 
         if tape is not None:
             return chosen(tape, receipt)

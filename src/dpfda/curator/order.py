@@ -46,10 +46,10 @@ class Order:
     randomness: Randomness
     finish: Callable[[Integers, Receipt | None], Any]
 
-    def release(self) -> Any:
-        """Charged, drawn, kept, and only then handed out."""
+    def release(self, then: Callable[[Any], Any] = lambda released: released) -> Any:
+        """Charged, drawn, kept, and only then handed out: what `then` makes of it, with the cards that go out."""
         payment = self.pay()
-        return payment.spend(lambda tape: self.draw(tape, payment.receipt))
+        return payment.spend(lambda tape: then(self.draw(tape, payment.receipt)))
 
     def draw(self, tape: Tape, receipt: Receipt | None, gathered: Integers | None = None) -> Any:
         """The release; here records are read, unless it is on the tape, or what they add up to is at hand already."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, TypeVar
@@ -15,6 +14,10 @@ import numpy as np
 from dpfda.arrays import Integers
 from dpfda.errors import ReleaseFailed, UsageError
 from dpfda.privacy import AnyLedger, Receipt
+from dpfda.privacy.ledger.outputs import pack, unpack
+from dpfda.releases import Certificate
+from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.seal import card_digest
 
 T = TypeVar("T")
 STORE = b"answers point by point, kept in a store"  # begins the output of a charge whose noise is drawn as it is asked
@@ -50,11 +53,9 @@ class Tape:
         self.drawn.append(np.asarray(draw(), dtype=np.int64))
         return self.drawn[-1]
 
-    def to_bytes(self) -> bytes:
-        """Lengths and integers, compressed: high bytes of integers are mostly alike, so equal places stand together."""
-        sizes = np.array([len(self.drawn), *map(len, self.drawn)], dtype="<i8")
-        integers = np.concatenate([sizes, *self.drawn]).astype("<i8")
-        return zlib.compress(integers.view(np.uint8).reshape(-1, 8).T.tobytes(), 9)
+    def to_bytes(self, cards: Sequence[bytes] = ()) -> bytes:
+        """What was drawn as a ledger keeps it, with digests of the cards that say so."""
+        return pack(self.drawn, cards)
 
     @staticmethod
     def of(stored: bytes) -> Tape:
@@ -62,12 +63,8 @@ class Tape:
         if stored.startswith(STORE):
             raise UsageError(GIVEN)
         try:
-            columns = np.frombuffer(zlib.decompress(stored), dtype=np.uint8).reshape(8, -1)
-            integers = np.ascontiguousarray(columns.T).view("<i8")[:, 0].astype(np.int64)
-            count = int(integers[0])
-            ends = np.cumsum(integers[1 : 1 + count])[:-1]
-            return Tape(np.split(integers[1 + count :], ends)[:count])
-        except (zlib.error, ValueError, IndexError):
+            return Tape(list(unpack(stored).vectors))
+        except ValueError:
             # Nothing that was drawn here, or of a version that is to come.
             raise UsageError("What the ledger keeps under this key is no such release. Take a new key.") from None
 
@@ -92,7 +89,7 @@ class Payment:
             return body(Tape.of(stored))
         tape = Tape()
         made = self.attempt(lambda: body(tape))
-        kept = self._keep(tape.to_bytes())
+        kept = self._keep(tape.to_bytes(digests_in(made)))
         # Another process under the same key may have been first: then its noise is the one that is handed out.
         return made if kept is None else body(Tape.of(kept))
 
@@ -152,3 +149,13 @@ def _attempt(read: Callable[[], T]) -> tuple[T] | None:
         return (read(),)
     except Exception:
         return None
+
+
+def digests_in(made: object) -> tuple[bytes, ...]:
+    """Digests of the cards of all that is handed out: whoever changes one of them is found out by the ledger."""
+    if isinstance(made, tuple):
+        return tuple(digest for part in made for digest in digests_in(part))
+    card = getattr(made, "certificate", made)
+    if isinstance(card, Certificate | ChoiceCard):
+        return (card_digest(card),)
+    return digests_in(getattr(made, "cards", ()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -102,10 +102,8 @@ def private_bound(
             ("accuracy", accuracy_of(budget.epsilon, float(quantile), len(listed), public.planned)),
         ),
     )
-    index, card = curator.choose(selection, budget=budget)
-    value = listed[index]
-    card = replace(card, chosen=(("bound", f"{value:.6g}"), *card.chosen))
-    return BoundChoice(value, budget.epsilon, float(quantile), listed, card)
+    index, card = curator.choose(selection, budget=budget, told=lambda index: ("bound", f"{listed[index]:.6g}"))
+    return BoundChoice(listed[index], budget.epsilon, float(quantile), listed, card)
 
 
 def candidates_of(candidates: Sequence[float]) -> tuple[float, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -88,8 +88,9 @@ def private_choice(
             ("accuracy", f"with probability 0.95 the error is at most {off:.3g} above that of the best setting"),
         ),
     )
-    index, card = curator.choose(selection, budget=budget)
-    card = replace(card, chosen=(("choice", f"number {index} of 0 to {len(listed) - 1}"), *card.chosen))
+    index, card = curator.choose(
+        selection, budget=budget, told=lambda index: ("choice", f"number {index} of 0 to {len(listed) - 1}")
+    )
     return Choice(index, listed[index], budget.epsilon, card)
 
 

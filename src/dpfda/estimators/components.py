@@ -188,8 +188,10 @@ class FPCA(MomentsEstimator):
         if isinstance(plan, FramesPlan):
             self.release_ = self._drawn(curves, plan)
         else:
-            self.covariance_ = self._release_moments(curves, plan)
-            self.release_ = self.covariance_.components(self.n_components)
+            count = f"{self.n_components} principal component{'s' * (self.n_components > 1)}"
+            self.covariance_, self.release_ = self._release_moments(
+                curves, plan, lambda moments: (moments, moments.components(self.n_components)), what=count
+            )
         self.plan_ = plan
         self.n_features_in_ = curves.source.width
         return self

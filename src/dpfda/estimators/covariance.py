@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -59,11 +59,24 @@ class MomentsEstimator(CurveEstimator):
             )
         return self.mean == "joint"
 
-    def _release_moments(self, curves: Curves, plan: MomentsPlan) -> CovarianceRelease:
+    def _release_moments(
+        self,
+        curves: Curves,
+        plan: MomentsPlan,
+        then: Callable[[CovarianceRelease], Any] = lambda released: released,
+        *,
+        what: str | None = None,
+    ) -> Any:
+        """The moments, or what `then` makes of them; `what` is what the ledger calls it."""
         reading = self._public_arguments()
         public = self.facts(curves)
         curator = self._curator(curves, public, reading, (*plan.reasons, self._mean_reason()))
-        released: CovarianceRelease = curator.release(
+
+        def warned(released: CovarianceRelease) -> Any:
+            card = released.certificate
+            return then(replace(released, certificate=replace(card, warnings=(*card.warnings, *plan.faint))))
+
+        return curator.release(
             Moments(plan.design.lead, plan.design.weights),
             basis=plan.design.basis,
             mechanism=plan.design.mechanism,
@@ -71,9 +84,9 @@ class MomentsEstimator(CurveEstimator):
             # The papers' process smooths before the noise, so "auto" leaves it as it is.
             smoothing="none" if self.smoothing == "auto" and plan.design.weights is not None else self.smoothing,
             name=plan.design.name,
+            what=what,
+            then=warned,
         )
-        card = released.certificate
-        return replace(released, certificate=replace(card, warnings=(*card.warnings, *plan.faint)))
 
     def _mean_reason(self) -> tuple[str, str]:
         return ("subtracted mean", "released along with second moments" if self._joint else "the public centre")

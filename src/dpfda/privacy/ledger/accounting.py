@@ -20,7 +20,8 @@ from dpfda.privacy.profiles import GaussianProfile, Profile
 
 BEYOND = 10**30  # units: where there is no bound at all
 _SHRINK = ("mu", "epsilon")  # what more noise lowers in the description of a curve
-STEPS = 12  # of the slow accountant, in search of what could be granted
+STEPS = 12  # of the slow accountant, in search of what could be granted,
+LONG = 300  # unless there are more curves than these: a refusal is not worth a minute
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ def affordable(order: Order, tight: Tight) -> str:
         return composed((*tight.history, *grouped(losses, tight.people)), account) <= account.cap
 
     low = _largest(quickly, 0, asked, steps=60)
-    found = _largest(slowly, low, asked, steps=STEPS)
+    found = _largest(slowly, low, asked, steps=STEPS if len(tight.history) <= LONG else 0)
     for granted in (found, low):
         text = shown(granted, up=False)
         if granted > 0 and slowly(units_up(float(text))):

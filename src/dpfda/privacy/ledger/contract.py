@@ -15,7 +15,8 @@ from dpfda.privacy.unit import REPLACE, Unit
 class Charge:
     """What a release asks of a ledger: nothing in it depends on the data.
 
-    `losses` are the privacy curves of all that is drawn, for composition; empty means that only the budget is known.
+    `losses` are the privacy curves of all that is drawn, in the order of time, for composition; empty means that only
+    the budget is known.
     `key` names the request: the same key and the same request get the same output again, free. `request` is a hash of
     all that was ordered.
     """

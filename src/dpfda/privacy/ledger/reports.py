@@ -23,6 +23,8 @@ from dpfda.privacy.ledger.rules import SUMS, Account, account_of, grouped, losse
 from dpfda.privacy.ledger.views import Dataset, Entry, Remaining
 from dpfda.privacy.units import EPSILON_UNITS
 
+FILTER = "privacy filter"
+
 
 class Reports:
     """The reading half of a ledger."""
@@ -134,6 +136,9 @@ def _composed(account: Account, charges: list[Event], people: int) -> Statement:
         for loss in grouped(losses_in(event), people_of(account.created.neighbours, event.neighbours))
     ]
     found = compose(losses, delta=account.budget.delta, people=people)
+    if account.adaptive and losses:
+        # Prices may have been chosen on the way: what the filter says holds, and for groups the sum of epsilons.
+        return replace(found, epsilon=epsilon_of(account.spent) if people == 1 else found.pure, method=FILTER)
     if people > 1 or not losses:
         return found
     # What the newest entry states was proved too, and for a pure budget it is the exact sum.
