@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent / "ledger"))
 
 import postgres_server
 
-FLOOR = 10200
+FLOOR = 12000
 
 
 @pytest.hookimpl(trylast=True)

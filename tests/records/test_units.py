@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from dpfda.errors import UsageError
 from dpfda.privacy import ADD_REMOVE, REPLACE, Unit
 from dpfda.records import as_curves
-from dpfda.records.units import UnitIndex, check_units
+from dpfda.records.joined import curves_in_order
+from dpfda.records.labelled import labelled
+from dpfda.records.units import UnitIndex, check_units, named_units
 
 
 def people(ids):
@@ -131,3 +133,26 @@ def test_rows_that_do_not_say_whose_they_are_are_left_out_and_one_empty_unit_whe
     assert curves.size_under(Unit("person", REPLACE)) == 2
     assert curves.size_under(Unit("person", ADD_REMOVE)) == 1
     assert curves.units.codes.tolist() == [-1, 0, -1, 0]
+
+
+@pytest.mark.parametrize(
+    "units",
+    [{"ID": [1, 1, 2]}, pd.Series([1, 1, 2], name="ID"), {"ID": np.array([1, 1, 2])}],
+    ids=["mapping", "series", "array"],
+)
+def test_identifiers_can_say_what_a_unit_is_called(units):
+    table = np.zeros((3, 4))
+    assert as_curves(table, grid=None, units=units).unit == "ID"
+    assert labelled(table, np.zeros(3), 4, units=units).unit == "ID"
+    assert curves_in_order(table, grid=None, units=units).unit == "ID"
+
+
+def test_identifiers_without_a_name_are_those_of_units():
+    for units in ([1, 1, 2], pd.Series([1, 1, 2]), pd.Series([1, 1, 2], name=7)):
+        assert as_curves(np.zeros((3, 4)), grid=None, units=units).unit == "unit"
+
+
+@pytest.mark.parametrize("units", [{}, {"a": [1], "b": [2]}, {1: [1]}, {"": [1]}], ids=str)
+def test_more_than_one_name_or_none_is_refused(units):
+    with pytest.raises(UsageError, match=r'units with a name are given as {"ID": identifiers}: one name, one vector\.'):
+        named_units(units)

@@ -143,8 +143,9 @@ class MeanFunction(CurveEstimator):
         """Release the mean of these curves; everything public is checked before the ledger is charged.
 
         X: matrix (n, q), FDataGrid, data frame or `dpfda.Curves`. `units` says whose curve each row is: a vector of
-        identifiers or a column's name; without it every row is taken for another person, and the card says so. `grid`
-        holds the points of the values, evenly spaced by default; "header" reads them from a table's column names.
+        identifiers, with a name as in {"ID": identifiers}, or a column's name; without it every row is taken for
+        another person, and the card says so. `grid` holds the points of the values, evenly spaced by default; "header"
+        reads them from a table's column names.
         """
         reading = self._public_arguments()
         self._clipping()  # refuses, before the curves are looked at

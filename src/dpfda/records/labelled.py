@@ -13,7 +13,7 @@ from dpfda.records.curves import Curves
 from dpfda.records.given_points import as_points
 from dpfda.records.joined import curves_in_order, join, without
 from dpfda.records.memory import ArraySource
-from dpfda.records.units import check_units
+from dpfda.records.units import check_units, named_units
 
 
 def width_of(data: Any) -> int | None:
@@ -30,7 +30,6 @@ def width_of(data: Any) -> int | None:
 
 def labelled(data: Any, targets: Array, dimension: int, *, units: object = None) -> Curves:
     """Records of a target and a point, in the order in which they were given; `units` says whose each row is."""
-    name = units if isinstance(units, str) else "unit"
     if isinstance(data, Curves):
         points = curves_in_order(data, grid=None, units=units)
     else:
@@ -39,8 +38,7 @@ def labelled(data: Any, targets: Array, dimension: int, *, units: object = None)
                 "Expected 2D array, got 1D array instead. Reshape your data: one row a point, X.reshape(-1, 1) for "
                 "points with one coordinate."
             )
-        if isinstance(units, str):
-            data, units, name = without(data, units)
+        data, units, name = without(data, units) if isinstance(units, str) else (data, *named_units(units))
         points = as_points(data, dimension)
         if units is not None:
             table = points.source.table  # type: ignore[attr-defined]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,6 +98,21 @@ def named(codes: Integers) -> np.ndarray[tuple[int], np.dtype[np.generic]]:
     identifiers = codes.astype(object)
     identifiers[codes < 0] = None
     return identifiers
+
+
+def named_units(units: object) -> tuple[object, str]:
+    """Identifiers and what one of them is called: by a vector that has a name, or as {"ID": identifiers}; else "unit".
+
+    >>> named_units({"ID": [1, 1, 2]})
+    ([1, 1, 2], 'ID')
+    """
+    if isinstance(units, Mapping):
+        if len(units) != 1 or not all(isinstance(name, str) and name for name in units):
+            raise UsageError('units with a name are given as {"ID": identifiers}: one name, one vector.')
+        ((name, ids),) = units.items()
+        return ids, str(name)
+    name = getattr(units, "name", None)
+    return units, name if isinstance(name, str) and name else "unit"
 
 
 def check_units(ids: object, rows: int) -> np.ndarray[tuple[int], np.dtype[np.generic]]:
