@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,19 @@ import pytest
 
 import dpfda
 from dpfda.mechanisms import SeededRandomness
-from dpfda.privacy import Receipt
 from dpfda.privacy.ledger.durable import Ledger
+from dpfda.privacy.ledger.outputs import pack, unpack
 from dpfda.releases.cards import verify
-from dpfda.releases.cards.entries import last_drawn
+from dpfda.releases.cards.document import json_text
+from dpfda.releases.cards.facts import facts_of
 from dpfda.releases.files import to_dict
-from dpfda.releases.seal import sealed
+from dpfda.releases.seal import card_digest, sealed
 
 GRID = np.linspace(0, 1, 12)
 CURVES = 0.5 * np.sin(np.pi * GRID) + np.linspace(-0.2, 0.2, 100)[:, None]
+
+
+HANDED_OUT = "card that was handed out under the entry"
 
 
 def estimator(ledger: Any, **wishes: Any) -> dpfda.MeanFunction:
@@ -56,6 +59,7 @@ def test_a_release_stands_in_its_ledger(release: Any, ledger: Ledger, tmp_path: 
         "privacy curves",
         "spent up to the entry",
         "output under the entry",
+        HANDED_OUT,
     ):
         assert rule in report.held
 
@@ -88,7 +92,101 @@ def test_a_card_that_was_altered_with_care_disagrees_with_the_ledger(
     path = tmp_path / "forged.json"
     path.write_text(sealed(data))
     found = [finding for finding in verify(path, ledger).findings if finding.kind == "ledger"]
-    assert [finding.rule for finding in found] == [rule]
+    assert [finding.rule for finding in found] == [rule, HANDED_OUT]
+
+
+# What nobody can compute from the file alone, changed with care by whoever makes the digest anew.
+WORDS: list[dict[str, Any]] = [
+    {"noise_rms": 1e-9},
+    {"moves": "moves the mean by at most nothing"},
+    {"chosen": {"bound": "read from the data"}},
+    {"unit_was_assumed": False},
+    {"randomness": "system, exact integer samplers"},
+    {"missing": "none"},
+    {"centre": "a public curve"},
+    {"sensitivity_because": "it is so"},
+    {"n": 100000},
+    {"bound": 0.5},
+]
+
+
+@pytest.mark.parametrize("changes", WORDS, ids=[next(iter(changes)) for changes in WORDS])
+def test_no_word_of_a_card_can_be_changed_behind_the_back_of_the_ledger(
+    changes: dict[str, Any], release: Any, ledger: Ledger, tmp_path: Path
+) -> None:
+    data = json.loads(json.dumps(to_dict(release)))
+    data["certificate"] |= changes
+    path = tmp_path / "forged.json"
+    path.write_text(sealed(data))
+    report = verify(path, ledger)
+    assert HANDED_OUT in [finding.rule for finding in report.findings]
+    assert report.exit_code in (3, 4)
+
+
+FITS: list[tuple[str, Any]] = [
+    ("covariance", lambda **more: dpfda.CovarianceFunction(bound=1.0, size=3, mechanism="gaussian", **more)),
+    ("components", lambda **more: dpfda.FPCA(1, bound=1.0, size=3, mechanism="gaussian", **more)),
+]
+
+
+@pytest.mark.parametrize(("kind", "make"), FITS, ids=[kind for kind, _ in FITS])
+def test_what_is_made_after_the_noise_still_stands_in_the_ledger(kind: str, make: Any, ledger: Ledger) -> None:
+    wishes: dict[str, Any] = {
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "dataset": "scans",
+        "ledger": ledger,
+        "randomness": SeededRandomness(1),
+    }
+    release = make(**wishes).fit(CURVES, grid=GRID).release_
+    made = [release] if kind == "components" else [release, release.smooth("none"), release.components(2)]
+    for one in made:
+        report = verify(one, ledger)
+        assert report.findings == ()
+        assert HANDED_OUT in report.held
+
+
+def test_a_choice_stands_in_the_ledger_and_no_other_bound_does(ledger: Ledger, tmp_path: Path) -> None:
+    ends = (0.25, 0.5, 1.0, 2.0)
+    wishes: dict[str, Any] = {"epsilon": 0.5, "quantile": 0.9, "dataset": "scans", "randomness": SeededRandomness(1)}
+    choice = dpfda.private_bound(CURVES, candidates=ends, grid=GRID, ledger=ledger, **wishes)
+    path = tmp_path / "bound.json"
+    path.write_text(json_text(choice.card))
+    report = verify(path, ledger)
+    assert report.findings == ()
+    assert HANDED_OUT in report.held
+    chosen = (("bound", "123"), *choice.card.chosen[1:])
+    path.write_text(json_text(replace(choice.card, chosen=chosen)))
+    assert verify(path).ok
+    report = verify(path, ledger)
+    assert [finding.rule for finding in report.findings] == [HANDED_OUT]
+    assert report.exit_code == 4
+
+
+class Bare(Ledger):
+    """A ledger whose outputs are as another version kept them."""
+
+    kept: bytes | None = None
+
+    def output(self, number: int) -> bytes | None:
+        return self.kept
+
+
+def test_what_could_not_be_compared_is_noted(release: Any, ledger: Ledger, tmp_path: Path) -> None:
+    old = Bare(f"sqlite:///{tmp_path / 'ledger.db'}")
+    stored = ledger.output(release.certificate.entry.number)
+    assert stored is not None
+    kept = unpack(stored)
+    assert kept.cards == (card_digest(release.certificate),)
+    start = "what was handed out under the entry was not compared with the card"
+    for output, note in (
+        (pack(kept.vectors), f"{start}: the ledger keeps no digest of it"),
+        (b"another version", f"{start} and the coordinates in the file"),
+    ):
+        old.kept = output
+        report = verify(release, old)
+        assert report.ok
+        assert note in report.notes
 
 
 def test_a_whole_new_card_that_is_true_to_itself_disagrees_with_the_ledger(release: Any, ledger: Ledger) -> None:
@@ -98,7 +196,8 @@ def test_a_whole_new_card_that_is_true_to_itself_disagrees_with_the_ledger(relea
     forged = replace(quiet, certificate=replace(quiet.certificate, entry=entry, recorded=entry.text))
     assert verify(forged).ok
     report = verify(forged, ledger)
-    assert [finding.rule for finding in report.findings] == ["budget", "privacy curves"]
+    rules = [finding.rule for finding in report.findings]
+    assert rules == ["budget", "privacy curves", HANDED_OUT, "numbers drawn under the entry"]
     assert report.exit_code == 4
 
 
@@ -120,7 +219,8 @@ def test_an_entry_that_is_not_there_or_not_so_is_named(
     entry = replace(release.certificate.entry, **changes)
     card = replace(release.certificate, entry=entry, recorded=entry.text)
     report = verify(replace(release, certificate=card), ledger)
-    assert [finding.rule for finding in report.findings] == [rule]
+    more = [HANDED_OUT] if rule not in ("identifier of the ledger", "entry of the ledger") else []
+    assert [finding.rule for finding in report.findings] == [rule, *more]
     assert report.exit_code == 4
 
 
@@ -130,10 +230,23 @@ def test_a_card_without_an_entry_disagrees_with_any_ledger(ledger: Ledger) -> No
     assert (finding.rule, finding.recomputed) == ("entry of the ledger", "the card names no entry of a kept ledger")
 
 
-def test_a_ledger_that_is_not_there_is_a_disagreement(release: Any, tmp_path: Path) -> None:
-    (finding,) = verify(release, Ledger(f"sqlite:///{tmp_path / 'none.db'}")).findings
+def test_a_ledger_that_is_not_there_speaks_against_nobody(release: Any, tmp_path: Path) -> None:
+    report = verify(release, Ledger(f"sqlite:///{tmp_path / 'none.db'}"))
+    (finding,) = report.findings
     assert finding.rule == "the ledger itself"
-    assert verify(release, Ledger(f"sqlite:///{tmp_path / 'none.db'}")).exit_code == 4
+    assert report.exit_code == 5
+    assert report.verdict == "COULD NOT BE CHECKED"
+    assert "\n  unchecked  the ledger itself: entry " in report.text()
+
+
+def test_a_ledger_that_was_altered_is_a_disagreement(release: Any, ledger: Ledger, tmp_path: Path) -> None:
+    import sqlite3
+
+    with sqlite3.connect(tmp_path / "ledger.db") as database:
+        database.execute("DROP TABLE dpfda_outputs")
+    report = verify(release, Ledger(f"sqlite:///{tmp_path / 'ledger.db'}"))
+    assert report.exit_code == 4
+    assert report.verdict == "DOES NOT HOLD"
 
 
 def test_a_charge_whose_draw_failed_has_no_release(release: Any, ledger: Ledger) -> None:
@@ -158,15 +271,6 @@ def test_a_release_of_a_copy_stands_under_the_data_set(ledger: Ledger) -> None:
     assert verify(est.fit(CURVES, grid=GRID).release_, ledger).findings == ()
 
 
-class Open(Ledger):
-    """A ledger that shows what it keeps."""
-
-    def output(self, number: int) -> bytes | None:
-        entry = self.entry(number)
-        receipt = Receipt(entry.dataset or "", entry.key or "", self.id, number, entry.digest, None, None)
-        return self.store(receipt, b"never")
-
-
 @pytest.mark.parametrize(
     "wishes",
     [
@@ -178,7 +282,7 @@ class Open(Ledger):
     ids=["gaussian", "k-norm", "exponential", "private number"],
 )
 def test_coordinates_are_those_that_were_drawn_under_the_entry(wishes: dict[str, Any], tmp_path: Path) -> None:
-    ledger = Open(f"sqlite:///{tmp_path / 'open.db'}")
+    ledger = Ledger(f"sqlite:///{tmp_path / 'open.db'}")
     ledger.create("scans", epsilon=4.0, delta=1e-5, neighbours=wishes.get("neighbours", "replace-one"))
     release = estimator(ledger, **wishes).fit(CURVES, grid=GRID).release_
     rule = "numbers drawn under the entry"
@@ -189,5 +293,11 @@ def test_coordinates_are_those_that_were_drawn_under_the_entry(wishes: dict[str,
     assert [(finding.rule, finding.recomputed) for finding in found if finding.rule == rule] == [
         (rule, "other numbers")
     ]
-    assert last_drawn(b"nothing") is None
-    assert last_drawn(zlib.compress(bytes(8))) is None
+
+
+def test_a_release_that_counts_for_two_says_why(ledger: Ledger) -> None:
+    wishes: dict[str, Any] = {"neighbours": "add-or-remove-one", "planned_n": 100, "epsilon": 0.25}
+    release = estimator(ledger, **wishes).fit(CURVES, grid=GRID).release_
+    why = "since replacing a unit is removing it and adding another"
+    assert [note for note in verify(release, ledger).notes if note.endswith(why)]
+    assert why in dict(facts_of(release.certificate))["spent so far"]

@@ -455,6 +455,7 @@ def test_a_report_says_rule_stated_and_recomputed_in_one_line() -> None:
     assert report.to_dict() == {
         "subject": "a.json",
         "ok": False,
+        "verdict": "DOES NOT HOLD",
         "exit_code": 3,
         "findings": [{"kind": "guarantee", "rule": "epsilon", "stated": "0.843", "recomputed": "4.72"}],
         "held": ["delta"],

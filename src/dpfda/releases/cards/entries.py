@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-import zlib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Integers
-from dpfda.errors import DpfdaError
-from dpfda.releases.cards.facts import Card
-from dpfda.releases.cards.report import LEDGER, Checks
+from dpfda.errors import BudgetError, DpfdaError
+from dpfda.privacy import REPLACE
+from dpfda.privacy.ledger.outputs import Kept, unpack
+from dpfda.releases.cards.facts import TWICE, Card
+from dpfda.releases.cards.report import LEDGER, UNREADABLE, Checks
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.entry import Entry
 from dpfda.releases.files import kind_of
+from dpfda.releases.seal import card_digest
 from dpfda.releases.wording import plain
 
 
@@ -32,9 +34,11 @@ def check_entry(card: Card, ledger: Any, checks: Checks, release: Any = None) ->
         ledger.check()
         same = checks.rule(named.ledger == ledger.id, LEDGER, "identifier of the ledger", named.ledger, ledger.id)
         history = ledger.history() if same else ()
-        copies = {name: known.name for known in ledger.datasets() for name in (known.name, *known.copies)}
+        budgets = {name: known for known in ledger.datasets() for name in (known.name, *known.copies)}
     except DpfdaError as error:
-        checks.rule(False, LEDGER, "the ledger itself", f"entry {named.number} of {named.ledger}", str(error))
+        # Damage speaks against what the ledger holds; a wrong address or a missing file speaks against nothing.
+        kind = LEDGER if isinstance(error, BudgetError) else UNREADABLE
+        checks.rule(False, kind, "the ledger itself", f"entry {named.number} of {named.ledger}", str(error))
         return
     if same:
         found = next((row for row in history if row.number == named.number), None)
@@ -42,15 +46,19 @@ def check_entry(card: Card, ledger: Any, checks: Checks, release: Any = None) ->
             what = "no such entry" if found is None else f"an entry of another kind, '{found.kind}'"
             checks.rule(False, LEDGER, "entry of the ledger", f"number {named.number}", what)
             return
-        _check_charge(card, named, found, copies, checks)
+        _check_charge(card, named, found, budgets, checks)
         _check_fate(named, history, checks)
-        _check_drawn(named, ledger, release, checks)
+        _check_output(card, named, ledger, release, checks)
 
 
-def _check_charge(card: Card, named: Entry, found: Any, copies: dict[str, str], checks: Checks) -> None:
+def _check_charge(card: Card, named: Entry, found: Any, budgets: dict[str, Any], checks: Checks) -> None:
     checks.rule(named.digest == found.digest, LEDGER, "digest of the entry", named.digest, found.digest)
     checks.rule(named.key == found.key, LEDGER, "key of the entry", named.key, found.key)
-    checks.rule(copies.get(card.dataset) == found.dataset, LEDGER, "data set", card.dataset, found.dataset)
+    budget = budgets.get(card.dataset)
+    known = None if budget is None else budget.name
+    checks.rule(known == found.dataset, LEDGER, "data set", card.dataset, found.dataset)
+    if budget is not None and budget.neighbours == REPLACE != found.neighbours:
+        checks.notes.append(f"the budget is under replace-one: {TWICE}")
     checks.rule(card.unit == found.unit, LEDGER, "unit", card.unit, found.unit)
     checks.rule(card.neighbours == found.neighbours, LEDGER, "neighbours", card.neighbours, found.neighbours)
     stated = (card.epsilon, card.delta if isinstance(card, Certificate) else 0.0)
@@ -78,19 +86,51 @@ def _check_fate(named: Entry, history: tuple[Any, ...], checks: Checks) -> None:
     checks.rule("output" in fates, LEDGER, "output under the entry", "this release", said)
 
 
-def _check_drawn(named: Entry, ledger: Any, release: Any, checks: Checks) -> None:
+def _check_output(card: Card, named: Entry, ledger: Any, release: Any, checks: Checks) -> None:
+    """Card and coordinates are those that the ledger let out under the entry."""
+    read = getattr(ledger, "output", None)  # a ledger may keep its outputs to itself
+    try:
+        stored = None if read is None else read(named.number)
+        kept = None if stored is None else unpack(stored)
+    except ValueError:  # answers point by point, or an output of another version
+        stored, kept = b"", None
+    except DpfdaError as error:
+        checks.rule(False, LEDGER, "what was drawn under the entry", "kept by the ledger", str(error))
+        return
+    if kept is None:
+        if read is None or stored is not None:
+            checks.notes.append(f"{UNKNOWN} with the card and the coordinates in the file")
+        return  # that nothing is there is said above
+    if kept.cards:
+        same = any(card_digest(one) in kept.cards for one in _made_from(card))
+        checks.rule(same, LEDGER, "card that was handed out under the entry", "this card", "another one")
+    else:
+        checks.notes.append(f"{UNKNOWN} with the card: the ledger keeps no digest of it")
+    _check_drawn(kept, release, checks)
+
+
+UNKNOWN = "what was handed out under the entry was not compared"
+MOMENTS = ("covariance function", "second moment function")
+
+
+def _made_from(card: Card) -> tuple[Card, ...]:
+    """The card, and those that it may have come from after the noise: components of a covariance cost nothing."""
+    if not isinstance(card, Certificate) or "principal component" not in card.what:
+        return (card,)
+    return (card, *(replace(card, what=what) for what in MOMENTS))
+
+
+def _check_drawn(kept: Kept, release: Any, checks: Checks) -> None:
     """The integers that the ledger keeps are those of the release, where its coordinates are multiples of them."""
     factor = None if release is None else _factor(release)
-    read = getattr(ledger, "output", None)  # a ledger may keep its outputs to itself
-    if factor is None or read is None:
-        checks.notes.append("what was drawn under the entry was not compared with the coordinates in the file")
+    if factor is None:
+        if release is not None:
+            checks.notes.append("coordinates of this kind are no multiples of what was drawn, and were not compared")
         return
-    stored = read(named.number)
-    if stored is None:
-        return  # said above
-    noisy, drawn = np.asarray(release.noisy), last_drawn(stored)
-    # The count stands in front where it is private.
-    same = drawn is not None and np.allclose(noisy, drawn[len(drawn) - len(noisy) :] * factor, rtol=1e-11, atol=0.0)
+    # What stands before the last vector are choices that the release rests on; the count stands in front of the sums.
+    noisy, drawn = np.asarray(release.noisy), kept.vectors[-1] if kept.vectors else np.zeros(0)
+    multiples = drawn[max(len(drawn) - len(noisy), 0) :] * factor
+    same = len(multiples) == len(noisy) and np.allclose(noisy, multiples, rtol=1e-11, atol=0.0)
     checks.rule(same, LEDGER, "numbers drawn under the entry", "the coordinates in the file", "other numbers")
 
 
@@ -107,20 +147,6 @@ def _factor(release: Any) -> float | None:
 def _drawn_elsewhere(release: Any) -> bool:
     """Points of a user's own objective are no sums, and have a step of their own."""
     return bool(release.noise.law == "choice")
-
-
-def last_drawn(stored: bytes) -> Integers | None:
-    """The last vector of integers on a tape: eight columns of bytes, their number and lengths in front; None if none.
-
-    What stands before it are choices that the release rests on.
-    """
-    try:
-        columns = np.frombuffer(zlib.decompress(stored), dtype=np.uint8).reshape(8, -1)
-        integers = np.ascontiguousarray(columns.T).view("<i8")[:, 0].astype(np.int64)
-        count = int(integers[0])
-        return integers[len(integers) - int(integers[count]) :] if count > 0 else None
-    except (zlib.error, ValueError, IndexError):
-        return None
 
 
 def _amount(pair: tuple[float, float]) -> str:

@@ -19,9 +19,12 @@ LEVEL = 0.95
 
 THREATS = (
     "The attacker sees this release and all others, the source code, every public parameter and all records but those "
-    "of one unit; he may time the program, read its errors and send requests of his own. He must not learn more of "
-    "that unit than the guarantee allows. Not covered: whoever can read the records themselves, and what others "
-    "publish of them outside the ledger."
+    "of one unit; he may read the program's errors and send requests of his own. He must not learn more of that unit "
+    "than the guarantee allows. Not covered: how long the program runs, whoever can read the records themselves, and "
+    "what others publish of them outside the ledger."
+)
+TWICE = (
+    "a release under add-or-remove-one counts for two there, since replacing a unit is removing it and adding another"
 )
 
 
@@ -118,7 +121,8 @@ def spent(card: Card) -> str:
         return "not known: no ledger counted what other releases of the same records cost"
     of = "" if entry.cap is None else f" of at most epsilon {plain(entry.cap[0])}"
     at = f" at delta {plain(entry.spent[1])}" if entry.spent[1] else ""
-    return f"epsilon {plain(entry.spent[0])}{at}{of}, by all releases of '{card.dataset}' up to this one"
+    more = "" if card.neighbours == REPLACE else f"; if that budget is under replace-one, {TWICE}"
+    return f"epsilon {plain(entry.spent[0])}{at}{of}, by all releases of '{card.dataset}' up to this one{more}"
 
 
 def lattice(card: Card) -> str:

@@ -21,6 +21,8 @@ class Finding:
 
     @property
     def text(self) -> str:
+        if self.kind == UNREADABLE:
+            return f"{self.rule}: {self.stated}: {self.recomputed}"
         return f"{self.rule}: stated {self.stated}, recomputed {self.recomputed}"
 
 
@@ -38,13 +40,22 @@ class Report:
         return not self.findings
 
     @property
+    def verdict(self) -> str:
+        """In few words; where nothing could be looked at, nothing is said against anybody."""
+        if self.ok:
+            return "holds"
+        unread = all(finding.kind == UNREADABLE for finding in self.findings)
+        return "COULD NOT BE CHECKED" if unread else "DOES NOT HOLD"
+
+    @property
     def exit_code(self) -> int:
         return worst(finding.kind for finding in self.findings)
 
     def text(self) -> str:
         """The report for people: one line for each disagreement, for all that held, and for each note."""
-        lines = [f"{self.subject}: {'holds' if self.ok else 'DOES NOT HOLD'}"]
-        lines += [f"  disagrees  {finding.text}" for finding in self.findings]
+        lines = [f"{self.subject}: {self.verdict}"]
+        said = {True: "unchecked", False: "disagrees"}
+        lines += [f"  {said[finding.kind == UNREADABLE]}  {finding.text}" for finding in self.findings]
         lines += [f"  holds      {rule}" for rule in self.held]
         lines += [f"  note       {note}" for note in self.notes]
         return "\n".join(lines)
@@ -54,6 +65,7 @@ class Report:
         return {
             "subject": self.subject,
             "ok": self.ok,
+            "verdict": self.verdict,
             "exit_code": self.exit_code,
             "findings": [
                 {"kind": f.kind, "rule": f.rule, "stated": f.stated, "recomputed": f.recomputed} for f in self.findings
