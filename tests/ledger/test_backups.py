@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -343,11 +344,119 @@ def test_an_anchor_that_is_gone_is_not_begun_anew(url: str, tmp_path: Path) -> N
     filled(url, tmp_path / "anchor")
     (tmp_path / "anchor").unlink()
     ledger = Ledger(url, anchor=tmp_path / "anchor")
-    with pytest.raises(DataError, match=r"^There is no anchor at .* Nothing was entered\.$"):
-        ledger.charge(cost("three"))
-    with pytest.raises(LedgerDamaged, match=r"^The anchor .* is gone\.$"):
-        ledger.check()
+    for act in (lambda: ledger.charge(cost("three")), *looks(ledger)):
+        with pytest.raises(
+            DataError, match=r"^There is no anchor at .* has one since entry 1\. Put .* Nothing was entered\.$"
+        ):
+            act()
     assert not (tmp_path / "anchor").exists()
+
+
+def looks(ledger: Ledger) -> list[Callable[[], object]]:
+    """All that reads a ledger and enters nothing."""
+    reads: list[Callable[[], object]] = [ledger.check, ledger.export, ledger.datasets, ledger.history]
+    named: list[Callable[[], object]] = [
+        partial(look, "scans") for look in (ledger.spent, ledger.remaining, ledger.history)
+    ]
+    return [*reads, *named, partial(ledger.quote, cost("three")), partial(ledger.entry, 1), lambda: ledger.id]
+
+
+def test_a_ledger_that_never_had_an_anchor_is_not_used_with_one(url: str, tmp_path: Path) -> None:
+    """A mistyped --anchor is neither passed over nor a beginning: not even before the first charge."""
+    Ledger(url).create("scans", epsilon=1.0, delta=0.0)
+    typo = tmp_path / "typo"
+    ledger = Ledger(url, anchor=typo)
+    for act in (lambda: ledger.charge(cost("one")), *looks(ledger)):
+        with pytest.raises(
+            DataError, match=r"^There is no anchor at .* never had one\. Leave it out, or begin one on purpose: .*\.$"
+        ):
+            act()
+    assert not typo.exists()
+    typo.write_bytes(b"")
+    for act in (lambda: ledger.charge(cost("one")), *looks(ledger)):
+        with pytest.raises(UsageError, match=r"^The ledger .* never had an anchor, and .*typo' is none of it\. Leave"):
+            act()
+    assert (Ledger(url).anchored, len(Ledger(url).history())) == (None, 1)
+
+
+def test_a_second_anchor_closes_the_first(url: str, tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    first, second = filled(url, old), Ledger(url, anchor=new)
+    entered = len(first.history())
+    with pytest.raises(
+        UsageError, match=r"has an anchor since entry 1\. Name it, .*: former='\.\.\.'; or say lost=True, .* entered\.$"
+    ):
+        second.start_anchor()
+    with pytest.raises(UsageError, match=r"^A former anchor is there or it is lost: .*, not both\.$"):
+        second.start_anchor(former=old, lost=True)
+    with pytest.raises(DataError, match=r"^There is no anchor at .*typo"):
+        second.start_anchor(former=tmp_path / "typo")
+    assert (len(first.history()), new.exists()) == (entered, False)
+    second.start_anchor(former=old)
+    assert old.read_text().splitlines()[-1].endswith(" closed")
+    assert second.anchored == entered + 1
+    second.charge(cost("three"))
+    for act in (lambda: first.charge(cost("four")), *looks(first)):
+        with pytest.raises(
+            UsageError, match=rf"^The anchor .*old' was given up: entry {entered + 1} of the ledger .* began another"
+        ):
+            act()
+    with pytest.raises(UsageError, match=r"was given up already, with entry .*; or say lost=True, if it is gone\."):
+        Ledger(url, anchor=tmp_path / "third").start_anchor(former=old)
+    second.check()
+
+
+def test_an_anchor_that_was_given_up_does_not_pass_an_old_copy(sqlite_url: str, tmp_path: Path) -> None:
+    """A copy from before the second anchor and the first anchor fitted together, but for its last line."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    ledger = filled(sqlite_url, old)
+    copied(sqlite_url, tmp_path / "copy.db", "backup")
+    later = Ledger(sqlite_url, anchor=new)
+    later.start_anchor(former=old)
+    later.charge(cost("three"))
+    for each in (ledger, later):
+        each.close()
+    put_back(tmp_path / "copy.db", sqlite_url, "files")
+    for anchor in (old, new):
+        with pytest.raises(LedgerDamaged, match=OLDER):
+            Ledger(sqlite_url, anchor=anchor).charge(cost("four"))
+
+
+def test_an_anchor_begun_by_a_process_that_was_killed_is_not_one_of_two(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is entered first: the former anchor may then still be closed, and passes nothing before."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    first, second = filled(url, old), Ledger(url, anchor=new)
+    with monkeypatch.context() as killed:
+        killed.setattr(Anchor, "add", lambda *_: _killed(new, None))
+        with pytest.raises(KeyboardInterrupt):
+            second.start_anchor(former=old)
+    with pytest.raises(UsageError, match="was given up: entry"):
+        first.charge(cost("three"))
+    second.start_anchor(former=old)
+    second.charge(cost("three"))
+    second.check()
+
+
+def test_a_lost_anchor_is_said_to_be_lost(url: str, tmp_path: Path) -> None:
+    filled(url, tmp_path / "anchor")
+    (tmp_path / "anchor").unlink()
+    ledger = Ledger(url, anchor=tmp_path / "anew")
+    ledger.start_anchor(lost=True)
+    ledger.charge(cost("three"))
+    assert [entry.what for entry in ledger.history() if entry.kind == "anchor"] == [
+        None,
+        "the anchor before was said to be lost",
+    ]
+
+
+@pytest.mark.parametrize("said", [{"lost": True}, {"former": "other"}], ids=["lost", "former"])
+def test_what_never_was_is_not_given_up(url: str, tmp_path: Path, said: dict[str, Any]) -> None:
+    Ledger(url).create("scans", epsilon=1.0, delta=0.0)
+    with pytest.raises(UsageError, match=r"never had an anchor, so none is given up or lost: .* was entered\.$"):
+        Ledger(url, anchor=tmp_path / "anchor").start_anchor(**said)
+    assert len(Ledger(url).history()) == 1
 
 
 def test_a_torn_last_line_of_an_anchor_does_not_lock_the_ledger(url: str, tmp_path: Path) -> None:
@@ -377,7 +486,7 @@ def test_a_ledger_whose_maker_was_killed_before_the_anchor_was_written_can_still
     if torn is None:
         with pytest.raises(DataError, match=r"^There is no anchor at .*: Ledger\(url, anchor=\.\.\.\)\.start_anchor"):
             ledger.charge(cost("one"))
-        ledger.start_anchor()
+        ledger.start_anchor(lost=True)
     ledger.charge(cost("one"))
     ledger.check()
     # From here on an anchor without a line is an anchor that was lost.

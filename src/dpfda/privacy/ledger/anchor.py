@@ -9,10 +9,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpfda.errors import DataError, LedgerDamaged
+from dpfda.errors import DataError, LedgerDamaged, UsageError
 from dpfda.privacy.ledger.book import Book
 
-_LINE = re.compile(rb"([0-9a-f]{32}) ([1-9][0-9]{0,17}) ([0-9a-f]{64})\n")
+_LINE = re.compile(rb"([0-9a-f]{32}) ([1-9][0-9]{0,17}) ([0-9a-f]{64})( closed)?\n")
 _LONGEST = 120  # bytes of a line
 _TAIL = 4096
 
@@ -24,6 +24,15 @@ class Mark:
     ledger: str
     number: int
     digest: bytes
+    closed: bool = False  # the last one: this entry began another anchor
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What an anchor says at one moment: whether there is one, and its last whole line."""
+
+    there: bool
+    mark: Mark | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,35 +45,71 @@ class Anchor:
 
     path: Path
 
-    def exists(self) -> bool:
-        with self._troubles():
-            return self.path.exists()
-
-    def last(self) -> Mark | None:
+    def seen(self) -> Seen:
         """The last whole line; a line that a crash has torn was never confirmed to anybody."""
-        with self._troubles(), open(self.path, "rb") as file:
-            end = file.seek(0, os.SEEK_END)
-            file.seek(max(0, end - _TAIL))
-            tail = file.read()
+        with self._troubles():
+            if not self.path.exists():
+                return Seen(False)
+            with open(self.path, "rb") as file:
+                end = file.seek(0, os.SEEK_END)
+                file.seek(max(0, end - _TAIL))
+                tail = file.read()
         marks = list(_marks(tail))
         if not marks and len(tail) > _LONGEST:
             raise DataError(f"{str(self.path)!r} is no anchor of a ledger, but something else. Name another file.")
-        return marks[-1] if marks else None
+        return Seen(True, marks[-1] if marks else None)
 
     def marks(self) -> list[Mark]:
         with self._troubles():
             return list(_marks(self.path.read_bytes()))
 
-    def check(self, book: Book) -> None:
-        """Refuse a ledger that does not hold what its anchor remembers."""
-        mark = self.last()
-        if mark is not None:
-            self.compare(mark, book)
+    def check(self, book: Book, seen: Seen) -> None:
+        """Refuse a ledger that does not hold what its anchor remembers, and a file that is not its anchor."""
+        self.check_holds(book, seen)
+        if book.anchored is None:
+            raise UsageError(
+                f"The ledger {book.name} never had an anchor, and {str(self.path)!r} is none of it. Leave it out, or "
+                "begin one on purpose: Ledger(url, anchor=...).start_anchor(). Nothing was entered."
+            )
+        if seen.mark is not None and (seen.mark.closed or seen.mark.number < book.anchored):
+            raise UsageError(
+                f"The anchor {str(self.path)!r} was given up: entry {book.anchored} of the ledger {book.name} began "
+                "another one. Open the ledger with that one. Nothing was entered."
+            )
+
+    def check_holds(self, book: Book, seen: Seen) -> None:
+        """Refuse a ledger that does not hold what this file remembers of it."""
+        if not seen.there:
+            raise DataError(self._missing(book))
+        if seen.mark is not None:
+            self.compare(seen.mark, book)
         elif book.has_charges():
             raise LedgerDamaged(
                 f"The anchor {str(self.path)!r} holds no line: it cannot say how far the ledger {book.name} had come. "
                 "Nothing was entered; put the right file there."
             )
+
+    def check_former(self, book: Book, seen: Seen) -> None:
+        """Refuse to give up what is not the ledger's anchor."""
+        self.check_holds(book, seen)
+        if seen.mark is not None and seen.mark.closed:
+            raise UsageError(
+                f"The anchor {str(self.path)!r} was given up already, with entry {seen.mark.number} of the ledger "
+                f"{book.name}. Name the one that was begun there; or say lost=True, if it is gone. Nothing was entered."
+            )
+
+    def _missing(self, book: Book) -> str:
+        begun = "Ledger(url, anchor=...).start_anchor"
+        if book.anchored is None:
+            return (
+                f"There is no anchor at {str(self.path)!r}, and the ledger {book.name} never had one. Leave it out, or "
+                f"begin one on purpose: {begun}(). Nothing was entered."
+            )
+        return (
+            f"There is no anchor at {str(self.path)!r}, and the ledger {book.name} has one since entry "
+            f"{book.anchored}. Put the file back; if it is lost, begin a new one on purpose: {begun}(lost=True). "
+            "Nothing was entered."
+        )
 
     def compare(self, mark: Mark, book: Book) -> None:
         if mark.ledger != book.id:
@@ -83,7 +128,7 @@ class Anchor:
 
     def add(self, mark: Mark) -> bool:
         """Note an entry, on disk when this returns; False if one as late is noted already, which may be another."""
-        line = f"{mark.ledger} {mark.number} {mark.digest.hex()}\n".encode()
+        line = f"{mark.ledger} {mark.number} {mark.digest.hex()}{' closed' if mark.closed else ''}\n".encode()
         with self._troubles():
             new = not self.path.exists()
             file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
@@ -121,7 +166,7 @@ def _marks(text: bytes) -> Iterator[Mark]:
     for line in text.splitlines(keepends=True):
         found = _LINE.fullmatch(line)
         if found:
-            yield Mark(found[1].decode(), int(found[2]), bytes.fromhex(found[3].decode()))
+            yield Mark(found[1].decode(), int(found[2]), bytes.fromhex(found[3].decode()), found[4] is not None)
 
 
 def _write(file: int, line: bytes) -> None:

@@ -16,9 +16,9 @@ ALL = ", ".join(COLUMNS)
 APPEND = f"INSERT INTO dpfda_events ({ALL}) VALUES ({', '.join('?' * len(COLUMNS))})"
 
 
-# The ledger's identifier and version, whether it is anchored, and the head of its chain.
+# The ledger's identifier and version, the entry since which it is anchored, and the head of its chain.
 COVER = (
-    f"SELECT id, version, EXISTS (SELECT 1 FROM dpfda_events WHERE dataset IS NULL AND {STATES}), "
+    f"SELECT id, version, (SELECT max(number) FROM dpfda_events WHERE dataset IS NULL AND {STATES}), "
     "(SELECT max(number) FROM dpfda_events), (SELECT hash FROM dpfda_events ORDER BY number DESC LIMIT 1) "
     "FROM dpfda_ledger"
 )
@@ -36,7 +36,8 @@ class Book:
                 f"schema {SCHEMA}. Use the version that made it, or a fresh copy of it."
             )
         self.id = str(cover[0][0])
-        self.anchored = bool(cover[0][2])
+        # The number of the event that began its anchor, the newest of them; None if it never had one.
+        self.anchored = None if cover[0][2] is None else int(cover[0][2])
         # The number and the hash of the newest event.
         self.head = (0, first_link(self.id)) if cover[0][3] is None else (int(cover[0][3]), bytes(cover[0][4]))
 
@@ -49,7 +50,7 @@ class Book:
         event = Event(number=number + 1, previous=link, kind=kind, at=at, **columns).sealed()
         self._rows(APPEND, event.row())
         self.head = (event.number, event.hash)
-        self.anchored |= kind == ANCHOR
+        self.anchored = event.number if kind == ANCHOR else self.anchored
         return event
 
     def keep(self, charge: Event, output: bytes) -> Event:

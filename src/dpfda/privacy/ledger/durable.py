@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -15,7 +16,7 @@ from dpfda.privacy.ledger.anchor import Anchor, Mark
 from dpfda.privacy.ledger.book import Book
 from dpfda.privacy.ledger.contract import Charge, Receipt
 from dpfda.privacy.ledger.database import PATIENCE, Database
-from dpfda.privacy.ledger.entering import charge_of, check_new, enter, mark_of
+from dpfda.privacy.ledger.entering import begin_anchor, charge_of, check_new, enter
 from dpfda.privacy.ledger.events import ANCHOR, BURN, COPY, CREATE, FREEZE
 from dpfda.privacy.ledger.keyed import Keyed
 from dpfda.privacy.ledger.names import POSTGRES, SQLITE, check_name, shown_of, sqlite_path
@@ -178,15 +179,24 @@ class Ledger(Reports):
         """A view of this ledger that charges under one key: the same request again costs nothing."""
         return Keyed(self, key)
 
-    def start_anchor(self) -> None:
-        """Anchor a ledger that has entries already, from here on; or anew, after its file was lost. It is entered."""
-        anchor = self._anchor
-        if anchor is None:
+    def start_anchor(self, *, former: str | Path | None = None, lost: bool = False) -> None:
+        """Anchor a ledger that has entries already, from here on. It is entered.
+
+        A ledger that has an anchor needs it for that: `former` gets a last line, and is refused ever after, also with
+        an older copy of the ledger. `lost` says that there is none any more, and stands in the history.
+        """
+        if self._anchor is None:
             raise UsageError("Name the file first: Ledger(url, anchor='ledger.anchor').start_anchor().")
-        if anchor.exists() and anchor.last() is not None:
-            raise UsageError(f"The anchor {str(anchor.path)!r} is there already. Name a new file.")
-        mark = self._database.write(lambda book: mark_of(book, book.append(ANCHOR)))
-        anchor.add(mark)
+        if self._anchor.seen().mark is not None:
+            raise UsageError(f"The anchor {str(self._anchor.path)!r} is there already. Name a new file.")
+        if former is not None and lost:
+            raise UsageError("A former anchor is there or it is lost: give former=... or lost=True, not both.")
+        old = None if former is None else Anchor(Path(former).absolute())
+        mark = self._database.write(partial(begin_anchor, old, lost))
+        # In this order: if it ends in between, no anchor is left, rather than two.
+        if old is not None:
+            old.add(replace(mark, closed=True))
+        self._anchor.add(mark)
 
     def _tight(self, order: Order) -> Tight:
         with self._reading() as book:
@@ -213,21 +223,17 @@ class Ledger(Reports):
     def _check_anchor(self, book: Book) -> None:
         """A ledger that was anchored once is written with its anchor only: else a restored one would go unnoticed."""
         if self._anchor is None:
-            if book.anchored:
+            if book.anchored is not None:
                 raise UsageError(
                     f"The ledger {book.name} has an anchor, and is only written with it: open it with "
                     "anchor='...', the file that was named when it was made. Nothing was entered."
                 )
             return
-        if self._anchor.exists():
-            self._anchor.check(book)
-        elif book.anchored or book.has_charges():
-            raise DataError(
-                f"There is no anchor at {str(self._anchor.path)!r}, and the ledger {book.name} has entries. Put the "
-                "file back, or begin a new one on purpose: Ledger(url, anchor=...).start_anchor(). Nothing was entered."
-            )
-        if not book.anchored:
-            book.append(ANCHOR)
+        seen = self._anchor.seen()
+        if book.head[0] == 0 and seen.mark is None:
+            book.append(ANCHOR)  # a new ledger: anchored from its first entry on
+        else:
+            self._anchor.check(book, seen)
 
     def __repr__(self) -> str:
         anchor = "" if self._anchor is None else f", anchor={str(self._anchor.path)!r}"

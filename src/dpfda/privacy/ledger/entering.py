@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dpfda.errors import ReleaseFailed, UsageError
 from dpfda.privacy.ledger.accounting import Tight
-from dpfda.privacy.ledger.anchor import Mark
+from dpfda.privacy.ledger.anchor import Anchor, Mark
 from dpfda.privacy.ledger.book import Book
 from dpfda.privacy.ledger.chain import stored
 from dpfda.privacy.ledger.contract import Receipt
-from dpfda.privacy.ledger.events import BURN, CHARGE, OUTPUT, Event
+from dpfda.privacy.ledger.events import ANCHOR, BURN, CHARGE, OUTPUT, Event
 from dpfda.privacy.ledger.rules import Order, account_of, check_fits, count, described, spent_of, sums_row
+
+LOST = "the anchor before was said to be lost"  # what an entry says
 
 
 def enter(order: Order, tight: Tight | None, book: Book) -> Receipt | None:
@@ -64,7 +66,22 @@ def charge_of(book: Book, receipt: Receipt) -> Event:
     return found
 
 
-def mark_of(book: Book, event: Event) -> Mark:
+def begin_anchor(former: Anchor | None, lost: bool, book: Book) -> Mark:
+    """Enter that an anchor begins; where there was one, it is at hand or said to be lost."""
+    if book.anchored is None:
+        if former is not None or lost:
+            raise UsageError(
+                f"The ledger {book.name} never had an anchor, so none is given up or lost: begin one without former= "
+                "and lost=. Nothing was entered."
+            )
+    elif former is not None:
+        former.check_former(book, former.seen())
+    elif not lost:
+        raise UsageError(
+            f"The ledger {book.name} has an anchor since entry {book.anchored}. Name it, so that it is closed: "
+            "former='...'; or say lost=True, if it is gone, which stands in the history. Nothing was entered."
+        )
+    event = book.append(ANCHOR, what=LOST if lost else None)
     return Mark(book.id, event.number, event.hash)
 
 

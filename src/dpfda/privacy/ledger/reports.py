@@ -38,6 +38,12 @@ class Reports:
         with self._reading() as book:
             return book.id
 
+    @property
+    def anchored(self) -> int | None:
+        """The entry since which this ledger is anchored; None if it never was."""
+        with self._reading() as book:
+            return book.anchored
+
     def spent(self, dataset: str, *, people: int = 1) -> Statement:
         """What all charges compose to, at the data set's delta, by the best accountant; for groups of people too."""
         with self._reading() as book:
@@ -106,11 +112,10 @@ class Reports:
 
     def check(self) -> None:
         """Recompute the chain, the totals, the outputs and the guards; LedgerDamaged names what does not fit."""
-        marks = [] if self._anchor is None or not self._anchor.exists() else self._anchor.marks()
+        # Before the ledger is looked at: what was noted by then must stand in it.
+        marks = [] if self._anchor is None or not self._anchor.seen().there else self._anchor.marks()
         with self._reading() as book:
             if self._anchor is not None:
-                if not self._anchor.exists() and book.anchored:
-                    raise LedgerDamaged(f"The anchor {str(self._anchor.path)!r} of the ledger {book.name} is gone.")
                 for mark in marks:
                     self._anchor.compare(mark, book)
             check_chain(book)
@@ -122,10 +127,10 @@ class Reports:
 
     @contextmanager
     def _reading(self) -> Iterator[Book]:
-        mark = None if self._anchor is None or not self._anchor.exists() else self._anchor.last()
+        seen = None if self._anchor is None else self._anchor.seen()
         with self._database.reading() as book:
-            if mark is not None and self._anchor is not None:
-                self._anchor.compare(mark, book)
+            if self._anchor is not None and seen is not None:
+                self._anchor.check(book, seen)
             yield book
 
 
