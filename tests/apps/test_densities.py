@@ -474,11 +474,17 @@ def test_a_picture_of_three_coordinates_is_refused_before_the_charge(run: Run, t
     [
         ("person,age\n", DATA, "There are no points: a density needs at least one. Nothing was charged."),
         ("", DATA, "'broken.csv' is empty: its first line must name the columns."),
-        ("age,age,person\n1,2,3\n", DATA, "Column 'age' stands twice in the header of 'broken.csv'. Rename one."),
+        (
+            "age,age,person\n1,2,3\n",
+            DATA,
+            "Two columns of 'broken.csv' have one name, or its first line is a record. The first line must name "
+            "the columns, each by another name.",
+        ),
         (
             "1,2\n3,4\n",
             DATA,
-            "No column 'person' for the privacy unit. Columns are: numbers only; the first line must name the columns.",
+            "No column 'person' for the privacy unit. Columns are: not shown, "
+            "since the first line may be a record: give the file a line of names.",
         ),
     ],
     ids=["no rows", "nothing", "a column twice", "no header"],
@@ -642,9 +648,7 @@ def test_evaluate_takes_points_of_a_box(run: Run, box: DensityRelease) -> None:
 
 def test_the_band_of_a_kernel_density_on_a_box_is_left_to_those_who_wait(run: Run, people: Path) -> None:
     asked = ("--points", "age,height", "--unit", "person", "--domain", "0,100;120,220", *SPENT, "--mechanism", "gp")
-    assert (
-        run("release", "density", people.name, *asked, "--bandwidth", "20,20", "--out", "k.json", FORCE).code == 0
-    )
+    assert run("release", "density", people.name, *asked, "--bandwidth", "20,20", "--out", "k.json", FORCE).code == 0
     done = run("evaluate", "k.json", "--at", "20:170", "--level", 0.9)
     text = (
         "The law of the noise band of a kernel density on a box takes minutes: leave --level out, or take "

@@ -280,10 +280,19 @@ def test_an_existing_picture_is_not_replaced_unasked(run: Run, csv: Path, tmp_pa
     ("name", "content", "message"),
     [
         ("none.csv", None, "No file 'none.csv'. Check the path."),
-        ("scans.xlsx", b"PK", "'scans.xlsx' is neither .csv, .tsv nor .parquet. Convert it, or pass a data frame."),
+        (
+            "scans.xlsx",
+            b"PK",
+            "'scans.xlsx' is neither .csv, .tsv, .txt nor .parquet. Convert it, or pass a data frame.",
+        ),
         ("scans.parquet", b"text", "'scans.parquet' is not a Parquet file that can be read."),
         ("scans.csv", b"", "'scans.csv' is empty: its first line must name the columns."),
-        ("scans.csv", b"ID,t0,t0\n", "Column 't0' stands twice in the header of 'scans.csv'. Rename one."),
+        (
+            "scans.csv",
+            b"ID,t0,t0\n",
+            "Two columns of 'scans.csv' have one name, or its first line is a record. The first line must name "
+            "the columns, each by another name.",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_read_is_a_data_error(
@@ -363,5 +372,5 @@ def test_without_a_header_no_record_is_shown(run: Run, tmp_path: Path) -> None:
     file.write_text("0.123,0.456,0.789\n0.2,0.3,0.4\n")
     done = run("release", "mean", file, "--unit", "ID", "--epsilon", 1, "--delta", 0, "--bound", 1)
     assert done.code == 5
-    assert "Columns are: numbers only; the first line must name the columns." in done.err
+    assert "Columns are: not shown, since the first line may be a record: give the file a line of names." in done.err
     assert "0.123" not in done.err

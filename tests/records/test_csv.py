@@ -199,7 +199,12 @@ def test_an_open_quotation_mark_swallows_nobody(tmp_path, reader):
     [
         ("", {}, "'c.csv' is empty: its first line must name the columns."),
         ("\nid,t1\n", {}, "'c.csv' is empty: its first line must name the columns."),
-        ("id,t1,t1\n1,2,3\n", {}, "Column 't1' stands twice in the header of 'c.csv'. Rename one."),
+        (
+            "id,t1,t1\n1,2,3\n",
+            {},
+            "Two columns of 'c.csv' have one name, or its first line is a record. The first line must name "
+            "the columns, each by another name.",
+        ),
         ("a,b\n1,2\n", {"values": "t*"}, "No column matches the pattern 't*'. Columns are: a, b."),
         ("a,b\n1,2\n", {"values": "a", "unit": "a"}, "No column matches the pattern 'a'. Columns are: a, b."),
         ("a,b\n1,2\n", {"unit": "who"}, "No column 'who' for the privacy unit. Columns are: a, b."),

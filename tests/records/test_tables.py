@@ -155,7 +155,7 @@ WRONG = [
     (
         lambda p: read_curves(touched(p / "c.xlsx")),
         DataError,
-        r"'c.xlsx' is neither .csv, .tsv nor .parquet\. Convert it, or pass a data frame\.",
+        r"'c.xlsx' is neither .csv, .tsv, .txt nor .parquet\. Convert it, or pass a data frame\.",
     ),
     (lambda p: read_curves(touched(p / "c.parquet")), DataError, "'c.parquet' is not a Parquet file that can be read"),
     (
@@ -192,12 +192,12 @@ WRONG = [
     (
         lambda p: as_curves(pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]), grid=None, units=None),
         DataError,
-        r"Column 'a' stands twice in the table\. Rename one\.",
+        r"Two columns of the table have one name\. Rename one\.",
     ),
     (
         lambda p: as_curves(pa.table([[1.0], [2.0]], names=["a", "a"]), grid=None, units=None),
         DataError,
-        r"Column 'a' stands twice in the table\. Rename one\.",
+        r"Two columns of the table have one name\. Rename one\.",
     ),
     (lambda p: from_frame(pl.DataFrame({"a": [1.0]}), values="t*"), DataError, r"No column matches the pattern 't\*'"),
     (lambda p: as_curves(pl.DataFrame({"a": ["x"]}), grid=None, units=None), DataError, "Column 'a' holds .*string"),

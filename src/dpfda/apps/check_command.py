@@ -24,11 +24,13 @@ PERSONS = (
     "A person with several rows is protected as a person only if --unit names the column that says whose row it is; "
     "--unit row promises something about one row. Whether somebody has several is not looked at."
 )
-ROWS = "not looked at: only {} was read, so nothing here depends on anybody's values"
+ROWS = "not looked at: only {} was read"
 READ = {"CSV": "the first line", "Parquet": "the schema"}
+SAFE = ", so nothing here depends on anybody's values"
+UNLESS = SAFE + "; unless that line is itself a record, which is then shown here: put a line of names above it"
 BARE = (
-    "Some columns have numbers for names, so names are not shown: the first line may be a record. If it is, put a line "
-    "of names above it. If they are places of grid points, say --grid header."
+    "Names are not shown: some are numbers, dates or empty, so the first line may be a record. If it is, put a line of "
+    "names above it. If they are places of grid points, say --grid header."
 )
 
 
@@ -65,7 +67,8 @@ def check(ctx: click.Context, /, file: Path, kind: str | None, as_json: bool, **
     """Say how FILE is laid out, and what a release of it has to be told; takes every option of a release.
 
     Only names and declared types of columns are read: the first line of a CSV file, the schema of a Parquet file.
-    Nothing that is said depends on anybody's values, and it costs nothing. The command in the end has capitals where
+    Nothing that is said depends on anybody's values, unless the first line is a record: then it is shown. It costs
+    nothing. The command in the end has capitals where
     only you can know. Exit code 2 or 5 if something that was stated cannot be.
 
     \b
@@ -174,7 +177,8 @@ def _texts(
     """What is said to people, in paragraphs."""
     found = [f"{layout.file.name}: {layout.form}, {len(layout.names)} columns", ""]
     found += _columns(layout) if shown else [_entry("columns", BARE)]
-    found.append(_entry("rows", ROWS.format(READ[layout.form])))
+    safe_as = UNLESS if shown and layout.form == "CSV" else SAFE
+    found.append(_entry("rows", ROWS.format(READ[layout.form]) + safe_as))
     found.append(_entry("unit", _units(layout, shown=shown)))
     if shown and layout.long is not None:
         found += ["", *_long(layout, *layout.long)]

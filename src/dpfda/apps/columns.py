@@ -62,6 +62,7 @@ def read_points(file: Path, asked: tuple[str, ...], *, unit: str | None, beside:
     from glob import escape
 
     from dpfda.records import read_header
+    from dpfda.records.headers import in_few_words
 
     header = read_header(file)
     for name, what in beside.items():
@@ -76,8 +77,7 @@ def read_points(file: Path, asked: tuple[str, ...], *, unit: str | None, beside:
         raise UsageError(f"--points names no column that is left for a coordinate; got {', '.join(asked)!r}.")
     curves = dpfda.read_curves(file, values=escape(chosen[0]), unit=unit)
     source = _numeric(curves.source, tuple(chosen))
-    said = ", ".join(chosen) if len(chosen) <= 4 else f"{len(chosen)} columns, {chosen[0]} to {chosen[-1]}"
-    return replace(curves, source=source, columns=said)
+    return replace(curves, source=source, columns=in_few_words(chosen, header, most=4))
 
 
 def _numeric(source: Any, names: tuple[str, ...]) -> Any:

@@ -11,8 +11,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from dpfda.errors import DataError
-
 NUMBERS, TRUTHS = "numbers", "true or false"  # what values may be
 PARQUET = (".parquet", ".pq")
 FEWEST_ALIKE = 3
@@ -77,8 +75,10 @@ class Layout:
 
     @property
     def bare(self) -> bool:
-        """Whether some names are nothing but numbers: they may be grid points, or the record of a person."""
-        return any(is_number(name) for name in self.names)
+        """Whether names may be the record of a person, e.g. numbers, which may be grid points too."""
+        from dpfda.records.headers import may_be_record
+
+        return may_be_record(self.names)
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -119,29 +119,11 @@ def _group(names: list[str]) -> Group:
     return Group(NUMBERED.split(names[0])[0], tuple(names), places)
 
 
-def is_number(name: str) -> bool:
-    """Whether a name is nothing but a number, or empty."""
-    try:
-        float(name)
-    except ValueError:
-        return not name.strip()
-    return True
-
-
 def layout_of(file: Path) -> Layout:
     """The layout of a CSV or Parquet file."""
     from dpfda.records import read_header
 
-    try:
-        names = tuple(read_header(file))
-    except DataError as error:
-        if "stands twice" not in str(error):
-            raise
-        # Without the name: where there is no header, it is somebody's value.
-        raise DataError(
-            f"Two columns of {file.name!r} have one name, or its first line is a record. The first line must name the "
-            "columns, each by another name."
-        ) from None
+    names = tuple(read_header(file))
     if file.suffix.lower() not in PARQUET:
         # What a cell of a CSV file looks like is a fact about a person.
         return Layout(file, names, None)

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpfda.arrays import Array, Integers
 from dpfda.errors import DataError
+from dpfda.records.headers import called
 
 # What tools write where a row does not say whose it is.
 NO_ID = ["", "NA", "<NA>", "N/A", "n/a", "NaN", "nan", "NaT", "None", "NULL", "null", "."]
@@ -105,4 +106,6 @@ def check_types(schema: Any, names: list[str] | tuple[str, ...]) -> None:
     for name in names:
         kind = schema.field(name).type
         if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
-            raise DataError(f"Column {name!r} holds {kind}, not numbers. Choose the value columns by a pattern: 't*'.")
+            raise DataError(
+                f"{called(name, schema.names)} holds {kind}, not numbers. Choose the value columns by a pattern: 't*'."
+            )

@@ -18,6 +18,7 @@ from dpfda.records.curves import Ids
 
 MISSING = ["", "NA", "NaN", "nan", "null", "None", "."]
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")  # bytes that no line of a table holds
 BLOCK = 2**22  # bytes read at a time
 
 
@@ -37,10 +38,15 @@ class CsvSource:
         first = _first_line(file)
         if not first:
             raise DataError(f"{file.name!r} is empty: its first line must name the columns.")
+        if CONTROL.search(first):
+            raise DataError(f"{file.name!r} is not a text file in UTF-8. Save the table as CSV once more.")
         columns = _cells(first, _delimiter(first))
-        repeated = sorted({name for name in columns if columns.count(name) > 1})
-        if repeated:
-            raise DataError(f"Column {repeated[0]!r} stands twice in the header of {file.name!r}. Rename one.")
+        if len(set(columns)) < len(columns):
+            # Without the name: where there is no header, it is somebody's value.
+            raise DataError(
+                f"Two columns of {file.name!r} have one name, or its first line is a record. The first line must name "
+                "the columns, each by another name."
+            )
         return columns
 
     @property

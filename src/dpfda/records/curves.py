@@ -14,7 +14,7 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import DataError, UsageError
 from dpfda.privacy import Unit
-from dpfda.records.cells import number
+from dpfda.records.headers import called, in_few_words, listed
 from dpfda.records.units import UnitIndex
 
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?$")  # at the end of a column's name
@@ -113,7 +113,7 @@ def header_grid(columns: list[str]) -> Array:
     if any(number is None for number in numbers):
         name = columns[numbers.index(None)]
         raise DataError(
-            f"Column {name!r} does not end in a number, so no grid can be read from the header. Pass grid=."
+            f"{called(name, columns)} does not end in a number, so no grid can be read from the header. Pass grid=."
         )
     return np.array([float(number.group()) for number in numbers if number is not None])
 
@@ -134,30 +134,22 @@ def choose_columns(columns: list[str], pattern: str | None, unit: str | None) ->
     """
     from fnmatch import fnmatchcase
 
-    repeated = sorted({name for name in columns if columns.count(name) > 1})
-    if repeated:
-        raise DataError(f"Column {repeated[0]!r} stands twice in the table. Rename one.")
+    if len(set(columns)) < len(columns):
+        # Without the name: of a table that was read without a header it is somebody's value.
+        raise DataError("Two columns of the table have one name. Rename one.")
     if unit is not None and unit not in columns:
-        raise DataError(f"No column {unit!r} for the privacy unit. Columns are: {_few(columns)}.")
+        raise DataError(f"No column {unit!r} for the privacy unit. Columns are: {listed(columns)}.")
     chosen = [name for name in columns if fnmatchcase(name, pattern or "*") and name != unit]
     if not chosen:
-        raise DataError(f"No column matches the pattern {pattern or '*'!r}. Columns are: {_few(columns)}.")
+        raise DataError(f"No column matches the pattern {pattern or '*'!r}. Columns are: {listed(columns)}.")
     if pattern is None and len(chosen) > 1 and len({NUMBER.sub("", name) for name in chosen}) > 1:
         raise DataError(
-            f"These columns are not all points of one curve: {_few(chosen)}. Name those that are by a pattern, e.g. "
-            "'t*'; '*' takes them all."
+            f"These columns are not all points of one curve: {listed(chosen, columns)}. Name those that are by a "
+            "pattern, e.g. 't*'; '*' takes them all."
         )
     return chosen
 
 
-def name_columns(columns: list[str]) -> str:
-    """The value columns in a few words, for the card."""
-    return columns[0] if len(columns) == 1 else f"{len(columns)} columns, {columns[0]} to {columns[-1]}"
-
-
-def _few(columns: list[str]) -> str:
-    if all(number(name) == number(name) for name in columns):
-        # Without a header the first line is a record.
-        return "numbers only; the first line must name the columns"
-    shown = ", ".join(columns[:12])
-    return shown if len(columns) <= 12 else f"{shown}, ... ({len(columns)} in all)"
+def name_columns(columns: list[str], among: list[str]) -> str:
+    """The value columns of a table in a few words, for the card."""
+    return in_few_words(columns, among)

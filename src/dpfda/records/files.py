@@ -24,8 +24,9 @@ def read_curves(
     names, None for equally spaced.
     """
     file, source = _source(path)
-    chosen = choose_columns(source.header(file), values, unit)
-    return Curves(source(file, tuple(chosen), unit), grid_of(grid, chosen), unit, name_columns(chosen))
+    header = source.header(file)
+    chosen = choose_columns(header, values, unit)
+    return Curves(source(file, tuple(chosen), unit), grid_of(grid, chosen), unit, name_columns(chosen, header))
 
 
 def read_header(path: str | Path) -> list[str]:
@@ -42,7 +43,7 @@ def _source(path: str | Path) -> tuple[Path, type[ParquetSource] | type[CsvSourc
         return file, ParquetSource
     if file.suffix.lower() in (".csv", ".tsv", ".txt"):
         return file, CsvSource
-    raise DataError(f"{file.name!r} is neither .csv, .tsv nor .parquet. Convert it, or pass a data frame.")
+    raise DataError(f"{file.name!r} is neither .csv, .tsv, .txt nor .parquet. Convert it, or pass a data frame.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import DataError, UsageError
 from dpfda.records.cells import as_numbers, check_unit_type, columns_of, ids_of
 from dpfda.records.curves import Curves, Ids, Source, choose_columns
+from dpfda.records.headers import called
 from dpfda.records.memory import ArraySource, from_array
-from dpfda.records.units import check_units, named
+from dpfda.records.units import check_units, named, named_units
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def curves_in_order(data: Any, *, grid: ArrayLike | str | None, units: object) -
                 "table or matrix itself, with grid= and units=."
             )
         return curves
-    rest, ids, name = (data, units, "unit") if not isinstance(units, str) else without(data, units)
+    rest, ids, name = without(data, units) if isinstance(units, str) else (data, *named_units(units))
     curves = as_curves(rest, grid=grid, units=None)
     if units is None:
         return curves
@@ -120,7 +121,7 @@ def _from_pandas(data: Any) -> tuple[np.ndarray[Any, Any], tuple[str, ...] | Non
     names = tuple(str(name) for name in data.columns)
     for place, name in enumerate(names):
         if data.iloc[:, place].dtype.kind not in "fiub":
-            raise _no_numbers(f"Column {name!r} of the covariates holds")
+            raise _no_numbers(f"{called(name, names)} of the covariates holds")
     if not names:
         raise UsageError("There are no covariates: Z has no columns.")
     return np.stack([as_numbers(data.iloc[:, place].to_numpy()) for place in range(len(names))], axis=1), names
@@ -136,7 +137,7 @@ def _from_arrow(data: Any) -> tuple[np.ndarray[Any, Any], tuple[str, ...] | None
     for name in table.column_names:
         kind = table.schema.field(name).type
         if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
-            raise _no_numbers(f"Column {name!r} of the covariates holds")
+            raise _no_numbers(f"{called(name, table.column_names)} of the covariates holds")
     if not table.column_names:
         raise UsageError("There are no covariates: Z has no columns.")
     return columns_of(table, table.column_names), tuple(table.column_names)

@@ -13,7 +13,8 @@ from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import DataError, UsageError
 from dpfda.records.cells import as_numbers, check_types, check_unit_type, columns_of, ids_of, number
 from dpfda.records.curves import Curves, Ids, choose_columns, grid_of, name_columns
-from dpfda.records.units import UnitIndex, check_units, named
+from dpfda.records.headers import called
+from dpfda.records.units import UnitIndex, check_units, named, named_units
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,10 @@ def from_array(values: ArrayLike, grid: Array | None, units: object) -> Curves:
         )
     if table.shape[1] == 0:
         raise UsageError("0 feature(s) (shape=(, 0)) while a minimum of 1 is required: no values in the curves.")
-    ids = None if units is None else check_units(units, len(table))
-    return Curves(_reordered(table, ids), grid, None if units is None else "unit")
+    if units is None:
+        return Curves(_reordered(table, None), grid, None)
+    given, name = named_units(units)
+    return Curves(_reordered(table, check_units(given, len(table))), grid, name)
 
 
 def _matrix(values: ArrayLike, grid: Array | None) -> np.ndarray[Any, Any]:
@@ -126,13 +129,13 @@ def from_frame(
     words = [name for name in chosen if frame.iloc[:, columns.index(name)].dtype.kind not in "fiubO"]
     if words:
         raise DataError(
-            f"Column {words[0]!r} does not hold numbers. Name the value columns, e.g. "
+            f"{called(words[0], columns)} does not hold numbers. Name the value columns, e.g. "
             "dpfda.records.from_frame(frame, values='t*', unit='ID')."
         )
     table = np.stack([as_numbers(frame.iloc[:, columns.index(name)].to_numpy()) for name in chosen], axis=1)
     ids = frame.iloc[:, columns.index(column)] if column is not None else unit
     curves = from_array(table, grid_of(grid, chosen), ids)
-    return Curves(curves.source, curves.grid, column or curves.unit, name_columns(chosen))
+    return Curves(curves.source, curves.grid, column or curves.unit, name_columns(chosen, columns))
 
 
 def from_table(frame: Any, *, values: str | None, unit: object, grid: ArrayLike | str | None) -> Curves:
@@ -151,4 +154,4 @@ def from_table(frame: Any, *, values: str | None, unit: object, grid: ArrayLike 
     matrix = columns_of(table, chosen)
     ids = named(ids_of(table[column])) if column is not None else unit
     curves = from_array(matrix, grid_of(grid, chosen), ids)
-    return Curves(curves.source, curves.grid, column or curves.unit, name_columns(chosen))
+    return Curves(curves.source, curves.grid, column or curves.unit, name_columns(chosen, table.column_names))
