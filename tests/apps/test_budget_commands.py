@@ -78,6 +78,7 @@ def test_making_a_budget_prints_json(run: Run) -> None:
         "delta": 0.0,
         "unit": None,
         "neighbours": "replace-one",
+        "adaptive": False,
         "anchor": None,
         "created": False,
     }
@@ -114,18 +115,20 @@ def test_show_draws_what_is_spent_and_left(made: Run) -> None:
     identifier = Ledger(URL).id
     lines = done.out.splitlines()
     assert lines[0] == f"Ledger {identifier} at {URL}"
-    assert lines[2:7] == [
+    assert lines[1] == "  anchor      none, so an old copy that was put back would not be noticed"
+    assert lines[3:8] == [
         "'scans'",
         "  [##########..............................] 25.0% spent",
         "  spent       epsilon 1.00 of 4.00 at delta 1e-06",
         "  left        epsilon 3.00",
-        lines[6],
+        lines[7],
     ]
-    assert lines[6].startswith("  statements  pure epsilon 1.00; 0.32-zCDP; (epsilon, delta) by ")
-    assert lines[7:] == [
+    assert lines[7].startswith("  statements  pure epsilon 1.00; 0.32-zCDP; (epsilon, delta) by ")
+    assert lines[8:] == [
         "  releases    2",
         "  protects    one ID",
         "  neighbours  replace-one",
+        "  prices      do not depend on earlier releases",
         "  state       open",
     ]
 
@@ -263,7 +266,13 @@ def test_an_old_copy_that_was_put_back_is_noticed_with_an_anchor(run: Run, tmp_p
     shutil.copy(tmp_path / "b.db", tmp_path / "old.db")
     assert run("budget", "copy", URL, "--dataset", "scans", "--name", "clean", *anchored).code == 0
     intact = run("budget", "check", URL, *anchored)
-    assert "it holds all that the anchor b.anchor remembers" in intact.out
+    assert "; anchor: b.anchor agrees: the ledger holds all that it remembers since entry 1\n" in intact.out
+    assert "\n  anchor      b.anchor agrees" in run("budget", "show", URL, *anchored).out
+    blind = run("budget", "show", URL)
+    assert "\n  anchor      not looked at (there is one since entry 1): say --anchor FILE, else an old" in blind.out
+    state = {"state": "not looked at", "since_entry": 1, "file": None}
+    assert json.loads(run("budget", "show", URL, "--json").out)["anchor"] == state
+    assert json.loads(run("budget", "check", URL, "--json").out)["anchor"] == state
     without = run("budget", "copy", URL, "--dataset", "scans", "--name", "other")
     assert without.code != 0
     assert "open it with --anchor FILE" in without.err
@@ -281,6 +290,26 @@ def test_a_ledger_can_be_anchored_later(made: Run) -> None:
     assert made("budget", "check", URL, "--anchor", "late.anchor").code == 0
     again = made("budget", "anchor", URL, "--anchor", "late.anchor", "--json")
     assert (again.code, again.out) == (USAGE, "")
+    second = ("budget", "anchor", URL, "--anchor", "later.anchor")
+    unsaid = made(*second)
+    assert (unsaid.code, unsaid.out) == (USAGE, "")
+    assert "Name it, so that it is closed: --former FILE; or say --lost, if it is gone" in unsaid.err
+    assert made(*second, "--former", "late.anchor").code == 0
+    closed = made("budget", "show", URL, "--anchor", "late.anchor")
+    assert (closed.code, closed.out) == (USAGE, "")
+    assert made("budget", "anchor", URL, "--anchor", "last.anchor", "--lost").code == 0
+    assert "anchored anew: the anchor before was said to be lost" in made("budget", "history", URL).out
+
+
+@pytest.mark.parametrize("anchored", [False, True], ids=["never anchored", "anchored"])
+@pytest.mark.parametrize("words", [("show",), ("history",), ("check",), ("export",), ("freeze", "--dataset", "scans")])
+def test_a_mistyped_anchor_is_an_error_for_every_command(words: tuple[str, ...], anchored: bool, made: Run) -> None:
+    if anchored:
+        made("budget", "anchor", URL, "--anchor", "right.anchor")
+    done = made("budget", words[0], URL, *words[1:], "--anchor", "typo.anchor")
+    assert (done.code, done.out) == (DATA, "")
+    assert "There is no anchor at " in done.err
+    assert ("--anchor FILE --lost" in done.err) is anchored
 
 
 @pytest.mark.parametrize("words", [("show",), ("history",), ("check",), ("export",), ("freeze", "--dataset", "a")])

@@ -41,6 +41,18 @@ from dpfda.errors import CannotMeetBudget
             "on purpose: dpfda budget anchor URL --anchor FILE. Nothing",
         ),
         (
+            "on purpose: Ledger(url, anchor=...).start_anchor(lost=True). Nothing",
+            "on purpose: dpfda budget anchor URL --anchor FILE --lost. Nothing",
+        ),
+        (
+            "closed: former='...'; or say lost=True, if it is gone",
+            "closed: --former FILE; or say --lost, if it is gone",
+        ),
+        (
+            "begin one without former= and lost=. Nothing",
+            "begin one without --former and --lost. Nothing",
+        ),
+        (
             "Name the file first: Ledger(url, anchor='a.b').start_anchor().",
             "Name the file first: dpfda budget anchor URL --anchor FILE.",
         ),

@@ -188,7 +188,7 @@ def show_budget(url: str, dataset: str | None, people: int | None, anchor: Path 
       dpfda budget show sqlite:///budget.db
       dpfda budget show sqlite:///budget.db --dataset scans --people 4
     """
-    from dpfda.apps.budget_tables import budget_facts, budget_text
+    from dpfda.apps.budget_tables import anchor_state, anchor_text, budget_facts, budget_text
 
     ledger = opened(url, anchor)
     if dataset is not None:
@@ -198,11 +198,13 @@ def show_budget(url: str, dataset: str | None, people: int | None, anchor: Path 
         facts = {
             "ledger": ledger.id,
             "url": safe(url),
+            "anchor": anchor_state(ledger.anchored, anchor),
             "datasets": [budget_facts(ledger, each, people) for each in found],
         }
         click.echo(json.dumps(facts, indent=1))
         return
     click.echo(f"Ledger {ledger.id} at {safe(url)}" + ("" if found else ": no budgets yet"))
+    click.echo(f"  {'anchor':<11} {anchor_text(ledger.anchored, anchor)}")
     for each in found:
         click.echo(f"\n{budget_text(ledger, each, people)}")
 
@@ -291,30 +293,46 @@ def check_ledger(url: str, anchor: Path | None, as_json: bool) -> None:
       dpfda budget check sqlite:///budget.db
       dpfda budget check sqlite:///budget.db --anchor /mnt/other/budget.anchor
     """
+    from dpfda.apps.budget_tables import anchor_state, anchor_text
+
     ledger = opened(url, anchor)
     ledger.check()
-    size = len(ledger.history())
+    size, since = len(ledger.history()), ledger.anchored
     if as_json:
-        click.echo(json.dumps({"ledger": ledger.id, "url": safe(url), "intact": True, "entries": size}))
+        facts = {"ledger": ledger.id, "url": safe(url), "intact": True, "entries": size}
+        click.echo(json.dumps(facts | {"anchor": anchor_state(since, anchor)}))
         return
-    against = "no anchor was given, so an old copy that was put back would not be noticed"
-    if anchor is not None:
-        against = f"it holds all that the anchor {anchor} remembers"
-    click.echo(f"Intact: {size} entries of ledger {ledger.id}, their chain, totals, outputs and guards; {against}")
+    click.echo(
+        f"Intact: {size} entries of ledger {ledger.id}, their chain, totals, outputs and guards; anchor: "
+        f"{anchor_text(since, anchor)}"
+    )
 
 
 @budget.command("anchor")
-@options([URL, click.option("--anchor", required=True, type=click.Path(path_type=Path), help="The new file."), JSON])
-def start_anchor(url: str, anchor: Path, as_json: bool) -> None:
-    """Begin to anchor a ledger that has entries already, or anew after its anchor was lost. It is entered.
+@options(
+    [
+        URL,
+        click.option("--anchor", required=True, type=click.Path(path_type=Path), help="The new file."),
+        click.option(
+            "--former",
+            type=click.Path(path_type=Path),
+            help="The anchor that the ledger has now: it is closed, and refused from here on.",
+        ),
+        click.option("--lost", is_flag=True, help="The anchor that the ledger has is gone; the history says so."),
+        JSON,
+    ]
+)
+def start_anchor(url: str, anchor: Path, former: Path | None, lost: bool, as_json: bool) -> None:
+    """Begin to anchor a ledger that has entries already, or anew: instead of another anchor, or after it was lost.
 
-    From here on the ledger is written with --anchor only. Keep the file on another disk than the ledger and its
-    backups: whoever can put back both is not noticed.
+    It is entered. From here on the ledger is written with --anchor only. Keep the file on another disk than the ledger
+    and its backups: whoever can put back both is not noticed.
 
     \b
-    Example:
+    Examples:
       dpfda budget anchor sqlite:///budget.db --anchor /mnt/other/budget.anchor
+      dpfda budget anchor sqlite:///budget.db --anchor /mnt/new/budget.anchor --former /mnt/other/budget.anchor
     """
-    opened(url, anchor).start_anchor()
+    opened(url, anchor).start_anchor(former=former, lost=lost)
     facts = {"ledger": safe(url), "anchor": str(anchor)}
     click.echo(json.dumps(facts) if as_json else f"{safe(url)} is anchored in {anchor}: say --anchor from here on")

@@ -8,9 +8,26 @@ from typing import TYPE_CHECKING, Any
 from dpfda.apps.budget_words import at, bar, down, up
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dpfda.privacy.composition import Statement
     from dpfda.privacy.ledger import Dataset, Entry, Ledger
     from dpfda.studies.reproduction import Table
+
+
+def anchor_state(since: int | None, anchor: Path | None) -> dict[str, Any]:
+    """Whether an old copy of the ledger would have been noticed, for machines; what disagrees was refused before."""
+    state = "none" if since is None else "not looked at" if anchor is None else "agrees"
+    return {"state": state, "since_entry": since, "file": None if anchor is None else str(anchor)}
+
+
+def anchor_text(since: int | None, anchor: Path | None) -> str:
+    """The same in words."""
+    if since is None:
+        return "none, so an old copy that was put back would not be noticed"
+    if anchor is None:
+        return f"not looked at (there is one since entry {since}): say --anchor FILE, else an old copy goes unnoticed"
+    return f"{anchor} agrees: the ledger holds all that it remembers since entry {since}"
 
 
 def budget_text(ledger: Ledger, budget: Dataset, people: int | None) -> str:
@@ -103,5 +120,6 @@ def history_table(entries: tuple[Entry, ...], where: str) -> Table:
 def _what(entry: Entry) -> str:
     if entry.kind == "create" and entry.budget is not None:
         return f"budget of epsilon {entry.budget.epsilon:g}, delta {entry.budget.delta:g}"
-    texts = {"copy": f"copy '{entry.name}'", "freeze": "frozen", "anchor": "anchored", "charge": entry.what or ""}
+    anchored = "anchored" if entry.what is None else f"anchored anew: {entry.what}"
+    texts = {"copy": f"copy '{entry.name}'", "freeze": "frozen", "anchor": anchored, "charge": entry.what or ""}
     return texts.get(entry.kind, entry.kind)

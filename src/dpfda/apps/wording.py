@@ -48,6 +48,13 @@ SAID = (
     (re.compile(r"make one with Ledger\.create, or "), "make one with "),
     (re.compile(r", or Ledger\.create\."), "."),
     (re.compile(r"Ledger\(url, anchor=[^)]*\)\.start_anchor\(\)"), "dpfda budget anchor URL --anchor FILE"),
+    (
+        re.compile(r"Ledger\(url, anchor=[^)]*\)\.start_anchor\(lost=True\)"),
+        "dpfda budget anchor URL --anchor FILE --lost",
+    ),
+    (re.compile(r"former='?\.\.\.'?"), "--former FILE"),
+    (re.compile(r"without former= and lost="), "without --former and --lost"),
+    (re.compile(r"lost=True"), "--lost"),
     (re.compile(r"anchor='\.\.\.'"), "--anchor FILE"),
     (
         re.compile(r"^This fit was given out already.*To go on with a store.*$"),
