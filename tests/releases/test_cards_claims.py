@@ -88,6 +88,18 @@ def test_normal_noise_has_the_epsilon_of_its_exact_curve(tmp_path: Path) -> None
     assert "inf" in claim(tmp_path, GAUSSIAN, epsilon=5.0, delta=0).findings[0].recomputed
 
 
+def test_normal_noise_is_noted_at_the_delta_of_the_claim_and_a_modest_claim_too(tmp_path: Path) -> None:
+    report = claim(tmp_path, GAUSSIAN, epsilon=25.0, delta=1e-6)
+    assert report.ok
+    epsilon = epsilon_at(GaussianProfile(0.5), 1e-6)
+    assert report.notes == (
+        f"mean: epsilon {epsilon:.6g} at delta 1e-06",
+        f"epsilon is stated as 25.0, but {epsilon:.4g} would hold",
+    )
+    assert claim(tmp_path, GAUSSIAN, epsilon=5.0, delta=0).notes[0] == "mean: no epsilon at delta 0"
+    assert claim(tmp_path, epsilon=0.26).notes == ("sum: epsilon 0.25",)
+
+
 def test_epsilon_at_a_delta_is_the_least_one() -> None:
     assert epsilon_at(PureProfile(0.7), 0.0) == 0.7
     assert epsilon_at(GaussianProfile(1e-3), 0.1) == 0.0

@@ -13,10 +13,23 @@ from jsonschema import Draft202012Validator
 
 from dpfda.bases import cosine
 from dpfda.errors import DataError
-from dpfda.privacy import Noise
+from dpfda.privacy import GaussianProfile, Noise
 from dpfda.releases import Certificate, Release
+from dpfda.releases.cards.claims import epsilon_at
 from dpfda.releases.cards.document import document, json_text, read_card, text
-from dpfda.releases.cards.facts import afterwards, band, curves_per_unit, facts_of, groups, native, not_included, spent
+from dpfda.releases.cards.facts import (
+    afterwards,
+    band,
+    curves_per_unit,
+    facts_of,
+    groups,
+    least,
+    native,
+    not_included,
+    of_two,
+    spent,
+    unprotected,
+)
 from dpfda.releases.cards.nist import answers, nist_text
 from dpfda.releases.cards.registry import registry_entry, registry_text
 from dpfda.releases.entry import Entry
@@ -76,6 +89,53 @@ def test_a_household_that_was_not_included_is_spoken_of(card: Card) -> None:
 def test_groups_pay_in_proportion_or_by_squares(card: Card) -> None:
     assert groups(card(delta=0.0)) == "two households together have pure epsilon 2, and k of them k times the one"
     assert groups(card(rho=0.01)) == "two households together have 0.04-zCDP, and k of them k^2 times that of one"
+
+
+def test_two_together_have_an_epsilon_where_the_curve_is_known(card: Card) -> None:
+    """Normal noise that two move by 2 mu; a choice for pure epsilon counts twice on top."""
+    gaussian = {"law": "gaussian", "mu": 0.25, "distance": 0.0, "size": 0, "steps": None}
+    both = epsilon_at(GaussianProfile(0.5), 1e-6)
+    assert of_two(card(losses=(gaussian,)), 1e-6) == pytest.approx(both, rel=1e-6)
+    choice = {"law": "range", "epsilon": 0.125}
+    assert of_two(card(losses=(gaussian, choice)), 1e-6) == pytest.approx(both + 0.25, rel=1e-6)
+    said = groups(card(losses=(gaussian,)))
+    assert said.startswith(
+        f"two households together have (epsilon = {least(both, 4)}, delta = 1e-06); for composition "
+    )
+    assert of_two(card(losses=({"law": "none"},)), 1e-6) is None
+    assert of_two(card(losses=(gaussian,), nominal=True), 1e-6) is None
+
+
+def test_a_centre_that_was_bought_is_not_called_public(card: Card) -> None:
+    how = "the mean function of 'scans', (epsilon = 1, delta = 1e-06), whose cost adds to this one"
+    bought = card(centre="a public curve", chosen=(("bound", "stated by the user"), ("centre", how)))
+    assert "public curve" not in bought.text()
+    assert f"around the centre: {how}" in " ".join(bought.text().split())
+    assert "the bound and the centre" in unprotected(card())
+    assert "the bound and the centre" not in unprotected(bought)
+    assert unprotected(bought).endswith(f". The centre is a release: {how}")
+    assert "public curve" not in registry_text(bought)
+    assert card(centre="zero", chosen=(("centre", "stated by the user"),)).around == "zero"
+
+
+def test_figures_are_those_that_people_read(card: Card) -> None:
+    odd = card(n=142.0, sensitivity=33554432.00000002, noise_scale=141757744.00000003, lattice_step=0.5)
+    assert "with 142 units, 0.000142 of them on average" in answers(odd)[1].text
+    for said in (odd.text(), nist_text(odd), registry_text(odd)):
+        assert "33554432 " in said
+        assert "00000" not in said
+
+
+def test_running_time_is_said_not_to_be_protected(card: Card) -> None:
+    said = answers(card())[11].text
+    assert "Running time is not protected" in said
+    assert "No ledger was charged." in said
+    charged = answers(card(entry=ENTRY))[11].text
+    assert charged.startswith("Charged before records were read")
+    assert "No ledger" not in charged
+    threats = dict(facts_of(card()))["threats"]
+    assert "may time" not in threats
+    assert "Not covered: how long the program runs" in threats
 
 
 def test_the_band_at_one_point_is_narrower_than_everywhere(make_release: Callable[..., Release]) -> None:

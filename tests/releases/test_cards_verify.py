@@ -202,7 +202,7 @@ FORGED: list[tuple[str, str, dict[str, Any], str]] = [
     ("other words", "mean", {"noise": "independent Laplace noise in every coordinate"}, "law of the noise in words"),
     ("smaller deviation", "mean", {"scale": 1e-3}, "largest deviation of a coordinate"),
     ("never charged", "mean", {"recorded": "charged before reading"}, "words about the ledger"),
-    ("another schema", "mean", {"schema": "dpfda-card-0"}, "schema of the card"),
+    ("another schema", "mean", {"schema": "dpfda-card-0"}, "version of the card's schema"),
     ("another number", "mean, private number", {"n": 300.0}, "noisy number of units"),
     ("no curves", "mean", {"losses": []}, "privacy curves"),
     ("no scale", "mean", {"noise_scale": 0.0}, "scale of the noise"),
@@ -435,6 +435,9 @@ def test_other_files_are_unreadable(content: bytes, tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_unreadable(tmp_path: Path) -> None:
     assert verify(tmp_path / "none.json").findings[0].recomputed == "cannot be read: No such file or directory"
     assert verify(str(tmp_path)).exit_code == 5
+    report = verify(tmp_path / "none.json")
+    assert report.verdict == "COULD NOT BE CHECKED"
+    assert report.text().splitlines()[1].startswith("  unchecked  file: ")
 
 
 def test_what_is_wrong_comes_before_what_could_not_be_read() -> None:
@@ -470,3 +473,17 @@ def test_an_entry_that_nobody_was_asked_about_is_noted(release_of: Of) -> None:
     report = verify(replace(release, certificate=card))
     assert report.ok
     assert report.notes[-1] == "the ledger f3a9 was not asked: say --ledger to compare with its entry"
+
+
+def test_the_number_of_a_bought_bound_is_that_of_its_card(card_of: Of, tmp_path: Path) -> None:
+    data = json.loads(json_text(card_of("choice")))
+    del data["digest"]
+    assert data["bound"] == float(data["card"]["chosen"]["bound"])
+    path = tmp_path / "bound.json"
+    for changes, rule in (
+        ({}, None),
+        ({"bound": 123.0}, "bound of the card"),
+        ({"quantile": 0.5}, "every part of the file is one of a card"),
+    ):
+        path.write_text(sealed(data | changes))
+        assert rules(verify(path)) == ([] if rule is None else [rule])

@@ -8,9 +8,10 @@ from typing import Any
 
 from dpfda.privacy import REPLACE
 from dpfda.releases.entry import Entry
-from dpfda.releases.wording import entry, plain, up, wrapped
+from dpfda.releases.wording import entry, plain, steps, up, wrapped
 
 SCHEMA = "dpfda-card-1"
+ADDS = "whose cost adds to this one"  # what is said of a centre that is itself a release
 NOT_PRIVATE = "NOT PRIVATE: the noise came from a seeded source and can be predicted. For tests and studies only."
 
 
@@ -97,6 +98,17 @@ class Certificate:
         return self.randomness.startswith("system")
 
     @property
+    def bought_centre(self) -> str:
+        """Which release the curves were taken around, if it was one; empty for a centre that was public anyway."""
+        how = dict(self.chosen).get("centre", "")
+        return how if how.endswith(ADDS) else ""
+
+    @property
+    def around(self) -> str:
+        """The centre in words."""
+        return self.bought_centre or self.centre
+
+    @property
     def guarantee(self) -> str:
         if self.nominal:
             return f"nominally epsilon = {plain(self.epsilon)}, drawn approximately"
@@ -143,7 +155,7 @@ class Certificate:
 
     def _sensitivity(self) -> str:
         return (
-            f"one {self.unit} {self.moves}. In the integers that are summed: {plain(self.sensitivity)} lattice steps "
+            f"one {self.unit} {self.moves}. In the integers that are summed: {steps(self.sensitivity)} lattice steps "
             f"of {self.lattice_step:.4g} in {self.sensitivity_norm}, because {self.sensitivity_because}"
         )
 
@@ -164,7 +176,7 @@ class Certificate:
             ("protects", f"one {self.unit} (neighbours: {self.neighbours}){assumed if self.unit_was_assumed else ''}"),
             ("units", count),
             ("domain", " x ".join(f"[{low:g}, {high:g}]" for low, high in self.domain)),
-            ("bound", self.bounded or f"{plain(self.bound)}, on the root mean square around the centre: {self.centre}"),
+            ("bound", self.bounded or f"{plain(self.bound)}, on the root mean square around the centre: {self.around}"),
             ("mechanism", self._mechanism()),
             ("noise", self._noise()),
             ("sensitivity", self._sensitivity()),

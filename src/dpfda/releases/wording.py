@@ -29,6 +29,11 @@ def plain(value: float) -> str:
     return short if float(short) == value else repr(float(value)).removesuffix(".0")
 
 
+def steps(value: float) -> str:
+    """A number of lattice steps as people read it: the last digits of a double are in the fields of the card."""
+    return f"{value:.10g}"
+
+
 def up(value: float, digits: int) -> str:
     """A number rounded up, since the card says "at most"."""
     return f"{float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(value)):g}"

@@ -11,6 +11,7 @@ from typing import Any
 from dpfda.errors import DataError
 from dpfda.privacy import GaussianProfile, Profile, PureProfile
 from dpfda.privacy.profiles import LaplaceProfile, StatedProfile
+from dpfda.releases.cards.guarantee import SLACK
 from dpfda.releases.cards.report import GUARANTEE, UNREADABLE, Checks
 
 CLAIM = "dpfda-claim-1"
@@ -59,6 +60,14 @@ class Part:
     def alone(self) -> float:
         """Its epsilon, at its own delta."""
         return epsilon_at(self.profile(), self.delta)
+
+    def told(self, whole: float) -> str:
+        """Its epsilon in words, at its own delta or, if it has none and needs one, at that of the whole claim."""
+        delta = self.delta if math.isfinite(self.alone()) else whole
+        epsilon = epsilon_at(self.profile(), delta)
+        if not math.isfinite(epsilon):
+            return f"no epsilon at delta {delta:g}"
+        return f"epsilon {epsilon:.6g}" + (f" at delta {delta:g}" if delta else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +203,10 @@ def check_claim(claim: Claim | str, checks: Checks) -> None:
     checks.rule(epsilon <= _least(claim.epsilon), GUARANTEE, "epsilon", claim.epsilon, f"{epsilon:.6g} ({how})")
     checks.rule(delta <= _least(claim.delta), GUARANTEE, "delta", claim.delta, f"{delta:.6g}")
     for part in claim.parts:
-        each = f"epsilon {part.alone():.6g}" + (f" at delta {part.delta:g}" if part.delta else "")
+        each = part.told(float(claim.delta) if claim.composition == "tight" else 0.0)
         checks.notes.append(f"{part.what}: {each}{f', {part.times} times' if part.times > 1 else ''}")
+    if epsilon * SLACK < claim.epsilon:
+        checks.notes.append(f"epsilon is stated as {claim.epsilon}, but {epsilon:.4g} would hold")
     _guess(claim, inner, checks)
 
 

@@ -81,8 +81,11 @@ def check_whole(data: dict[str, Any], release: Any, checks: Checks) -> None:
 def check_words(data: dict[str, Any], card: Card, checks: Checks) -> None:
     """A card as a document says in words what its fields say; in full where the same version wrote it."""
     made = document(card)
-    for name in ("sentence", "warnings"):
-        checks.rule(data.get(name) == made[name], EDITED, f"{name} of the card", data.get(name), made[name])
+    for name in ("sentence", "warnings", *(("bound",) if "bound" in {*data, *made} else ())):
+        stated, due = data.get(name), made.get(name)
+        checks.rule(stated == due, EDITED, f"{name} of the card", stated, due)
+    strange = [name for name in data if name not in made and name not in ("digest", "bound")]
+    checks.rule(not strange, EDITED, "every part of the file is one of a card", ", ".join(strange), "not of this card")
     from importlib.metadata import version
 
     if dict(card.software).get("dpfda") != version("dpfda"):

@@ -24,6 +24,7 @@ def document(card: Card, release: Any = None, *, digest: str = "") -> dict[str, 
     return {
         "format": DOCUMENT,
         "release": digest,
+        **bound_in(card),
         "card": card.to_dict(),
         "sentence": card.sentence,
         "warnings": list(card.stamps),
@@ -33,6 +34,13 @@ def document(card: Card, release: Any = None, *, digest: str = "") -> dict[str, 
             for answer in answers(card, release)
         ],
     }
+
+
+def bound_in(card: Card) -> dict[str, float]:
+    """A bound that was bought, as the number that its card says; nothing for other cards."""
+    if isinstance(card, ChoiceCard) and card.what == "bound" and card.chosen and card.chosen[0][0] == "bound":
+        return {"bound": float(card.chosen[0][1])}
+    return {}
 
 
 def text(card: Card, release: Any = None) -> str:

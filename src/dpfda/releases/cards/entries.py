@@ -110,7 +110,7 @@ def _check_output(card: Card, named: Entry, ledger: Any, release: Any, checks: C
 
 
 UNKNOWN = "what was handed out under the entry was not compared"
-MOMENTS = ("covariance function", "second moment function")
+MOMENTS = ("covariance function", "second moment around the centre")
 
 
 def _made_from(card: Card) -> tuple[Card, ...]:

@@ -111,7 +111,30 @@ def groups(card: Card) -> str:
     delta = card.delta if isinstance(card, Certificate) else 0.0
     if delta == 0 and not getattr(card, "nominal", False):
         return f"two {card.unit}s together have pure epsilon {plain(2 * card.epsilon)}, and k of them k times the one"
-    return f"two {card.unit}s together have {least(4 * card.rho, 4)}-zCDP, and k of them k^2 times that of one"
+    composed = f"{least(4 * card.rho, 4)}-zCDP, and k of them k^2 times that of one"
+    pair = of_two(card, delta)
+    if pair is None:
+        return f"two {card.unit}s together have {composed}"
+    stated = f"(epsilon = {least(pair, 4)}, delta = {plain(delta)})"
+    return f"two {card.unit}s together have {stated}; for composition {composed}"
+
+
+def of_two(card: Card, delta: float) -> float | None:
+    """Epsilon for two units together at the card's delta: pure choices count twice, on top of the release itself.
+
+    None where a curve is not known, or has no epsilon of its own.
+    """
+    from dpfda.privacy.composition import compose
+    from dpfda.privacy.losses import loss_from
+
+    if not card.losses or getattr(card, "nominal", False):
+        return None
+    try:
+        first, *others = map(loss_from, card.losses)
+        found = compose((first,), delta=delta, people=2).epsilon + 2 * math.fsum(loss.pure for loss in others)
+    except (DpfdaError, ArithmeticError, LookupError, TypeError, ValueError):
+        return None
+    return found if math.isfinite(found) else None
 
 
 def spent(card: Card) -> str:
@@ -171,14 +194,17 @@ def unprotected(card: Card) -> str:
     if card.neighbours == REPLACE:
         found.append(f"the number of {card.unit}s")
     if isinstance(card, Certificate):
-        found += ["the domain and the grid", "the bound and the centre", "the basis and its size"]
+        found += ["the domain and the grid", "the bound" if card.bought_centre else "the bound and the centre"]
+        found.append("the basis and its size")
     else:
         found.append("the candidates")
     found += [
         f"the name '{card.dataset}', the columns that were named",
         "that the records were asked, when and for what",
     ]
-    return ", ".join(found) + ". They were stated, not computed from records, as far as the card says how"
+    bought = card.bought_centre if isinstance(card, Certificate) else ""
+    more = f". The centre is a release: {bought}" if bought else ""
+    return ", ".join(found) + f". They were stated, not computed from records, as far as the card says how{more}"
 
 
 def least(value: float, digits: int) -> str:

@@ -23,7 +23,7 @@ LEAST_STEPS = 16.0  # of lattice, from which on that is claimed
 
 def check_guarantee(card: Card, checks: Checks) -> None:
     """Every number of the guarantee, from the sensitivity and the scale of the noise up."""
-    checks.rule(card.schema == SCHEMA, GUARANTEE, "schema of the card", card.schema, SCHEMA)
+    checks.rule(card.schema == SCHEMA, GUARANTEE, "version of the card's schema", card.schema, SCHEMA)
     if not card.private:
         checks.notes.append(NOT_PRIVATE)
     if not card.losses:
@@ -130,13 +130,18 @@ def _check_sampler(card: Certificate, checks: Checks) -> None:
 
 # How far a unit within the bound moves the sum at least, in lattice steps and by the power of the bound: for means and
 # for second moments, under replace-one; the others keep their proof in words.
+POWERS = {
+    "mean function": 1,
+    "penalised mean function": 1,
+    "covariance function": 2,
+    "second moment around the centre": 2,
+}
 MOVES = {1: 2.0, 2: math.sqrt(2.0)}
 
 
 def least_sensitivity(card: Certificate) -> float | None:
     """What the Euclidean sensitivity of a mean or of second moments cannot be below, in lattice steps."""
-    known = {"mean function": 1, "penalised mean function": 1, "covariance function": 2, "second moment function": 2}
-    power = known.get(card.what)
+    power = POWERS.get(card.what)
     if power is None or card.lattice_step <= 0 or card.noise.startswith("none added"):
         return None
     return (MOVES[power] if card.neighbours == REPLACE else 1.0) * card.bound**power / card.lattice_step

@@ -12,18 +12,21 @@ from dpfda.releases.cards.facts import (
     curves_per_unit,
     factor,
     groups,
+    least,
     method,
     native,
     spent,
     unprotected,
 )
 from dpfda.releases.certificate import Certificate
-from dpfda.releases.wording import plain, up, wrapped
+from dpfda.releases.wording import plain, steps, up, wrapped
 
 SOURCE = (
     "After NIST SP 800-226, Guidelines for Evaluating Differential Privacy Guarantees (2025): the factors of its "
     "pyramid from the top down, in our own words."
 )
+CHARGED = "Charged before records were read; an error after that has one constant text, and the charge stays."
+UNCHARGED = "An error after records were read has one constant text. No ledger was charged."
 TOP, MIDDLE, BASE = "the guarantee", "what could undermine it", "what it stands on"
 
 
@@ -51,7 +54,7 @@ def _guarantee(card: Card) -> tuple[Answer, ...]:
         strength += ", if the draw had followed its law exactly, which it does not"
     failure = "never fails (delta = 0)" if delta == 0 else f"may fail with a chance of {plain(delta)} (delta)"
     n = card.n if not getattr(card, "n_is_noisy", False) else None
-    crowd = "" if not delta or n is None else f"; with {n:.0f} units, {plain(n * delta)} of them on average"
+    crowd = "" if not delta or n is None else f"; with {n:.0f} units, {least(n * delta, 3)} of them on average"
     assumed = "; no column of persons was named, so this was assumed" if card.unit_was_assumed else ""
     relation = (
         "two data sets are neighbours if one unit is replaced by another; their number is public"
@@ -83,7 +86,7 @@ def _guarantee(card: Card) -> tuple[Answer, ...]:
 def _undermined(card: Card, release: Any) -> tuple[Answer, ...]:
     software = ", ".join(f"{name} {version}" for name, version in card.software)
     if isinstance(card, Certificate):
-        algorithm = f"{card.mechanism} ({card.noise}); sensitivity {plain(card.sensitivity)} in "
+        algorithm = f"{card.mechanism} ({card.noise}); sensitivity {steps(card.sensitivity)} lattice steps in "
         algorithm += f"{card.sensitivity_norm}, because {card.sensitivity_because}"
         utility = f"Noise of {card.noise_rms:.4g} root mean square before smoothing. {card.not_covered}"
         bias = (
@@ -112,9 +115,10 @@ def _undermined(card: Card, release: Any) -> tuple[Answer, ...]:
         Answer(
             MIDDLE,
             "What of timing and other side channels?",
-            "Errors after the charge have one constant text, and charges stand before records are read. Time depends "
-            "on public sizes, but for exact samplers that reject, whose dependence is small; power, memory and the "
-            "machine's other users are outside what the software controls.",
+            f"{CHARGED if card.entry is not None else UNCHARGED} Running time is not protected: whoever can watch the "
+            "program run can learn from it how many rows there are, and whether some line of a file is odd; draws of "
+            "the exponential mechanism take longer for some data. Power, memory and the machine's other users are "
+            "outside what the software controls.",
         ),
         Answer(MIDDLE, "How were public parameters chosen?", _sentence(chosen)),
         Answer(MIDDLE, "What is not protected?", _sentence(unprotected(card))),

@@ -9,7 +9,7 @@ from typing import Any
 from dpfda.privacy import REPLACE
 from dpfda.releases.cards.facts import THREATS, Card, afterwards, band, estimated, method, native, spent, unprotected
 from dpfda.releases.certificate import Certificate
-from dpfda.releases.wording import plain, up
+from dpfda.releases.wording import plain, steps, up
 
 # The structure of opendp/deployments-registry-data, schemas/deployments-schema.yaml, as of 2026. Texts that a card
 # cannot know are empty, to be filled in by whoever registers; lists of fixed words that it cannot know are left out.
@@ -83,11 +83,11 @@ def _loss(card: Card) -> dict[str, Any]:
 def _implementation(card: Card, release: Any) -> dict[str, Any]:
     software = ", ".join(f"{name} {version}" for name, version in card.software)
     if isinstance(card, Certificate):
-        bounded = card.bounded or f"{plain(card.bound)}, on the root mean square around the centre: {card.centre}"
+        bounded = card.bounded or f"{plain(card.bound)}, on the root mean square around the centre: {card.around}"
         mechanism: tuple[str, ...] = (
             f"{card.mechanism}: {card.noise}",
-            f"scale {plain(card.noise_scale)} lattice steps of {card.lattice_step:.6g}" if card.noise_scale else "",
-            f"sensitivity {plain(card.sensitivity)} in {card.sensitivity_norm}, because {card.sensitivity_because}",
+            f"scale {steps(card.noise_scale)} lattice steps of {card.lattice_step:.6g}" if card.noise_scale else "",
+            f"sensitivity {steps(card.sensitivity)} in {card.sensitivity_norm}, because {card.sensitivity_because}",
         )
         before = _sentences(f"missing data: {card.missing}", f"bound: {bounded}")
         utility = _sentences(f"noise of {card.noise_rms:.4g} root mean square", band(release), card.not_covered)
