@@ -323,7 +323,7 @@ def test_without_a_ledger_the_way_to_one_is_said(words: tuple[str, ...], run: Ru
 def test_a_data_set_without_a_budget_is_a_budget_error(made: Run) -> None:
     done = made("budget", "show", URL, "--dataset", "none")
     assert (done.code, done.out) == (BUDGET, "")
-    assert "has no budget for 'none'. Make one: dpfda budget create" in done.err
+    assert "has no budget for 'none'. It has one for 'scans'. If the data are the same" in done.err
     assert "Ledger.create" not in done.err
 
 

@@ -204,7 +204,8 @@ def test_a_ledger_or_a_budget_that_is_not_there_is_found_in_a_dry_run_too(run: R
     for more in ((), ("--dry-run",)):
         done = run(*COSTLY["mean"], *LEDGER, *more)
         assert done.code == BUDGET
-        assert "has no budget for 'trial'. Make one: dpfda budget create" in done.err
+        assert "has no budget for 'trial'. It has one for 'other'. If the data are the same" in done.err
+        assert ": --dataset other, or once and for all dpfda budget copy " in done.err
 
 
 def test_another_unit_than_the_budgets_is_refused(paid: Run) -> None:
@@ -212,9 +213,7 @@ def test_another_unit_than_the_budgets_is_refused(paid: Run) -> None:
     for more in ((), ("--dry-run",)):
         done = paid(*asked, *LEDGER, *more)
         assert done.code == PRIVACY
-        assert (
-            "Release with --unit person, or make a budget for a data set of its own. Nothing was charged." in done.err
-        )
+        assert "Release with --unit person. Nothing was charged." in done.err
     assert charges() == []
 
 

@@ -7,6 +7,7 @@ import json
 import math
 import pickle
 import re
+import shlex
 import sys
 import traceback
 from dataclasses import replace
@@ -225,8 +226,58 @@ def test_an_unknown_name_says_how_to_make_a_budget(ledger: Ledger) -> None:
         lambda: ledger.freeze("scan"),
         lambda: ledger.add_copy("scan", "copy"),
     ):
-        with pytest.raises(NoBudget, match=r"has no budget for 'scan'\. Make one: dpfda budget create .* --epsilon"):
+        with pytest.raises(NoBudget, match=r"has no budget for 'scan'\. It has .*: dataset='scans', or .* charged\.$"):
             act()
+
+
+def test_a_name_without_a_budget_is_led_to_the_budgets_that_exist(url: str) -> None:
+    """Not to a second one for the same people; at most five are named, and the one most like it is suggested."""
+    ledger = Ledger(url)
+    ledger.create("dti", epsilon=1.0, delta=0.0)
+    name = re.escape(ledger._database.name)
+    where = re.escape(shlex.quote(ledger._database.name))
+    with pytest.raises(
+        NoBudget,
+        match=rf"^The ledger {name} has no budget for 'dti cca'\. It has one for 'dti'\. If the data are the same or "
+        rf"of the same people, say so: dataset='dti', or once and for all dpfda budget copy {where} --dataset dti "
+        r"--name 'dti cca'\. Only for other people: dpfda budget create\. Nothing was charged\.$",
+    ):
+        ledger.charge(cost(dataset="dti cca"))
+    for number in range(6):
+        ledger.create(f"load{number}", epsilon=1.0, delta=0.0)
+    with pytest.raises(
+        NoBudget, match=r"It has some for 'dti', 'load0', .*, 'load3' and 2 more\. .* dataset='load5', or once"
+    ):
+        ledger.charge(cost(dataset="Load5"))
+
+
+def test_a_ledger_without_budgets_says_how_one_is_made(url: str) -> None:
+    ledger = Ledger(url)
+    ledger._database.make()
+    with pytest.raises(
+        NoBudget,
+        match=r"'scans'\. Make one: dpfda budget create .* --dataset scans .*, or Ledger\.create\. Nothing",
+    ):
+        ledger.charge(cost())
+
+
+def test_a_budget_is_not_named_like_another_but_for_capitals(url: str) -> None:
+    ledger = Ledger(url)
+    ledger.create("scans", epsilon=1.0, delta=0.0, copies=["Scans"])  # one budget: nobody is misled
+    ledger.create("other", epsilon=1.0, delta=0.0)
+    ledger.add_copy("scans", "scANS")
+    for act in (
+        lambda: ledger.create("SCANS", epsilon=1.0, delta=0.0),
+        lambda: ledger.create("new", epsilon=1.0, delta=0.0, copies=["SCANS"]),
+        lambda: ledger.add_copy("other", "SCANS"),
+    ):
+        with pytest.raises(
+            UsageError,
+            match=r"has a budget for 'scans', which differs from 'SCANS' in case alone\. If the data are the same, use "
+            r"dataset='scans'; else take a name that nobody mistakes for it\. Nothing was entered\.$",
+        ):
+            act()
+    assert [(each.name, each.copies) for each in ledger.datasets()] == [("scans", ("Scans", "scANS")), ("other", ())]
 
 
 def test_a_frozen_budget_gives_what_was_paid_for_and_nothing_new(ledger: Ledger) -> None:
@@ -383,7 +434,7 @@ def test_another_unit_than_the_budget_s_is_refused(ledger: Ledger) -> None:
     ledger.create("people", epsilon=1.0, delta=0.0, unit="person")
     text = (
         "The budget of 'people' protects each 'person', and this release each 'scan': the two do not add up. Release "
-        "with the unit 'person', or make a budget for a data set of its own. Nothing was charged."
+        "with the unit 'person'. Nothing was charged."
     )
     with pytest.raises(PrivacyRefused, match=exactly(text)):
         ledger.charge(rows("scan"))

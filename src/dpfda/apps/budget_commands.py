@@ -126,7 +126,7 @@ def create(
 
 def _check_new(ledger: Any, url: str, names: tuple[str, ...], epsilon: float, delta: float) -> None:
     """What making a budget would refuse."""
-    from dpfda.privacy.ledger.names import check_name
+    from dpfda.privacy.ledger.names import check_distinct, check_name
     from dpfda.privacy.ledger.rules import cap_of
 
     cap_of(epsilon, delta)
@@ -146,6 +146,8 @@ def _check_new(ledger: Any, url: str, names: tuple[str, ...], epsilon: float, de
             f"The ledger {safe(url)} has a budget for {known[0]!r} already, and it is neither raised nor made again. "
             "Nothing was entered."
         )
+    for name in names:
+        check_distinct(name, [other for each in found for other in (each.name, *each.copies)], safe(url))
 
 
 @budget.command("copy")

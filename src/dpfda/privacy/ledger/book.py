@@ -92,6 +92,11 @@ class Book:
         found = self._one("name = ?", (name,))
         return found if found is None or found.dataset == found.number else self.event(found.dataset or 0)
 
+    def names(self) -> dict[str, int]:
+        """All names of data sets and copies, in their order, and the numbers of the events that created them."""
+        found = self._rows("SELECT name, dataset FROM dpfda_events WHERE name IS NOT NULL ORDER BY number", ())
+        return {str(name): int(dataset) for name, dataset in found}
+
     def state(self, dataset: int) -> tuple[Event, bool]:
         """The event that holds the totals of a data set, its newest charge or its creation; whether it is frozen."""
         found = self._all(f"dataset = ? AND {STATES} ORDER BY number DESC LIMIT 2", (dataset,))

@@ -105,7 +105,7 @@ class Ledger(Reports):
             known = book.named(name)
             if known is not None and known.number == account.created.number:
                 return
-            check_new(book, name)
+            check_new(book, name, account.created.number)
             book.append(COPY, dataset=account.created.number, name=name)
 
         self._write(act)

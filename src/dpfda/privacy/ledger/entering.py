@@ -9,6 +9,7 @@ from dpfda.privacy.ledger.book import Book
 from dpfda.privacy.ledger.chain import stored
 from dpfda.privacy.ledger.contract import Receipt
 from dpfda.privacy.ledger.events import ANCHOR, BURN, CHARGE, OUTPUT, Event
+from dpfda.privacy.ledger.names import check_distinct
 from dpfda.privacy.ledger.rules import Order, account_of, check_fits, count, described, spent_of, sums_row
 
 LOST = "the anchor before was said to be lost"  # what an entry says
@@ -51,12 +52,14 @@ def enter(order: Order, tight: Tight | None, book: Book) -> Receipt | None:
     )
 
 
-def check_new(book: Book, name: str) -> None:
+def check_new(book: Book, name: str, dataset: int | None = None) -> None:
+    """Refuse a name that is taken, or that people would take for another data set's."""
     if book.named(name) is not None:
         raise UsageError(
             f"The ledger {book.name} has a budget for {name!r} already, and it is neither raised nor made again. "
             "Nothing was entered."
         )
+    check_distinct(name, [known for known, owner in book.names().items() if owner != dataset], book.name)
 
 
 def charge_of(book: Book, receipt: Receipt) -> Event:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
@@ -11,6 +14,7 @@ from dpfda.errors import UsageError
 SQLITE = "sqlite:///"
 POSTGRES = ("postgresql://", "postgres://")
 LONGEST = 200
+LISTED = 5  # names in a message
 _SECRET = re.compile(r"pass", re.IGNORECASE)
 
 
@@ -77,6 +81,39 @@ def secrets_of(url: str) -> list[str]:
     found = [password, unquote(password)]
     found += [value for name, value in parse_qsl(parts.query) if _SECRET.search(name)]
     return [secret for secret in found if secret]
+
+
+def nearly(name: str, known: Iterable[str]) -> str | None:
+    """A known name that differs from this one in case alone: whoever reads them would take them for the same."""
+    return next((other for other in known if other != name and other.casefold() == name.casefold()), None)
+
+
+def check_distinct(name: str, known: Iterable[str], ledger: str) -> None:
+    """Refuse a name for a budget beside one that reads the same."""
+    other = nearly(name, known)
+    if other is not None:
+        raise UsageError(
+            f"The ledger {ledger} has a budget for {other!r}, which differs from {name!r} in case alone. If the data "
+            f"are the same, use dataset={other!r}; else take a name that nobody mistakes for it. Nothing was entered."
+        )
+
+
+def way_to(name: str, ledger: str, known: Sequence[str]) -> str:
+    """What to do about a name that has no budget; a second budget for the same people is not what is needed."""
+    where = shlex.quote(ledger)
+    if not known:
+        return (
+            f"Make one: dpfda budget create {where} --dataset {shlex.quote(name)} --epsilon ... --delta ..., or "
+            "Ledger.create."
+        )
+    likely = nearly(name, known) or next(iter(get_close_matches(name, known, n=1, cutoff=0.5)), known[0])
+    more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
+    listed = ", ".join(map(repr, known[:LISTED]))
+    return (
+        f"It has {'one' if len(known) == 1 else 'some'} for {listed}{more}. If the data are the same or of the same "
+        f"people, say so: dataset={likely!r}, or once and for all dpfda budget copy {where} --dataset "
+        f"{shlex.quote(likely)} --name {shlex.quote(name)}. Only for other people: dpfda budget create."
+    )
 
 
 def _short(value: object) -> str:

@@ -17,7 +17,7 @@ from dpfda.privacy.ledger.book import Book
 from dpfda.privacy.ledger.contract import Charge
 from dpfda.privacy.ledger.events import Event
 from dpfda.privacy.ledger.forks import GATE
-from dpfda.privacy.ledger.names import check_key, check_name
+from dpfda.privacy.ledger.names import check_key, check_name, way_to
 from dpfda.privacy.losses import loss_from, losses_of
 from dpfda.privacy.profiles import Profile
 from dpfda.privacy.sums import Sums
@@ -111,10 +111,8 @@ def account_of(book: Book, name: str) -> Account:
     """The budget of a data set or of one of its copies."""
     created = book.named(check_name(name))
     if created is None:
-        raise NoBudget(
-            f"The ledger {book.name} has no budget for {name!r}. Make one: dpfda budget create {book.name} --dataset "
-            f"{name} --epsilon ... --delta ..., or Ledger.create. Nothing was charged."
-        )
+        way = way_to(name, book.name, list(book.names()))
+        raise NoBudget(f"The ledger {book.name} has no budget for {name!r}. {way} Nothing was charged.")
     return Account(created, *book.state(created.number))
 
 
@@ -127,8 +125,7 @@ def check_fits(account: Account, charge: Charge) -> None:
     if account.unit is not None and account.unit != charge.unit.name:
         raise PrivacyRefused(
             f"The budget of {account.name!r} protects each {account.unit!r}, and this release each "
-            f"{charge.unit.name!r}: the two do not add up. Release with the unit {account.unit!r}, or make a budget "
-            "for a data set of its own. Nothing was charged."
+            f"{charge.unit.name!r}: the two do not add up. Release with the unit {account.unit!r}. Nothing was charged."
         )
     if account.created.neighbours != charge.unit.neighbours and charge.unit.neighbours == REPLACE:
         raise PrivacyRefused(
