@@ -79,5 +79,5 @@ class ReleaseFailed(DataError):
     def __init__(self) -> None:
         super().__init__(
             "The release failed after records were read. Nothing more can be said without saying something about "
-            "them; the charge stays."
+            "them; the charge stays, and its key gives nothing any more: take a new one."
         )

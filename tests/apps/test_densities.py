@@ -596,7 +596,7 @@ def test_a_failure_after_reading_says_nothing_about_the_records(
     assert (done.code, done.out) == (DATA, "")
     assert done.err == (
         "Error: The release failed after records were read. Nothing more can be said without saying something about "
-        "them; the charge stays.\n"
+        "them; the charge stays, and its key gives nothing any more: take a new one.\n"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
 

@@ -247,7 +247,7 @@ def test_a_release_that_fails_after_reading_burns_its_charge(
         failed = paid(*asked)
     constant = (
         "Error: The release failed after records were read. Nothing more can be said without saying something about "
-        "them; the charge stays.\n"
+        "them; the charge stays, and its key gives nothing any more: take a new one.\n"
     )
     assert (failed.code, failed.out, failed.err) == (DATA, "", constant)
     assert len(charges()) == 1

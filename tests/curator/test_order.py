@@ -25,7 +25,7 @@ WIDTH = 8
 SECRET = 123456.789
 CONSTANT = (
     "The release failed after records were read. Nothing more can be said without saying something about them; "
-    "the charge stays."
+    "the charge stays, and its key gives nothing any more: take a new one."
 )
 
 

@@ -26,7 +26,7 @@ from dpfda.records import Curves
 
 CONSTANT = (
     "The release failed after records were read. Nothing more can be said without saying something about them; "
-    "the charge stays."
+    "the charge stays, and its key gives nothing any more: take a new one."
 )
 SECRET = 123456.789
 ALL = pytest.mark.parametrize("name", EVERYONE, ids=list(EVERYONE))
