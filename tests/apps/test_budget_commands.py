@@ -81,6 +81,7 @@ def test_making_a_budget_prints_json(run: Run) -> None:
         "adaptive": False,
         "anchor": None,
         "created": False,
+        "warnings": [],
     }
 
 

@@ -430,7 +430,7 @@ def test_noise_larger_than_the_bound_is_refused_unless_forced(kind: str, n: int,
 def test_a_dry_run_hints_at_a_header_that_is_not_even(run: Run, tmp_path: Path) -> None:
     rows = "".join(f"p{i},1,2,3\n" for i in range(50))
     asked = ("--unit", "ID", "--values", "age_*", "--epsilon", 1, "--delta", 0, "--bound", 5, "--dry-run", "--force")
-    hint = "the header has numbers that are not evenly spaced: --grid header takes them"
+    hint = "the header has numbers that are not evenly spaced: --grid header --domain 1,8 takes them"
     for header, more, hinted in (
         ("ID,age_1,age_2,age_8", (), True),
         ("ID,age_1,age_2,age_3", (), False),

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 import dpfda
+from dpfda.apps.budget_words import typed
 from dpfda.apps.charging import LEDGER, Account, Asked, Till, check_books, quoted, till_of
 from dpfda.apps.options import CENTRE, DATASET, FILE, options
 from dpfda.apps.release_command import centre_of, curves_of
@@ -186,8 +187,5 @@ def _next(source: Source, account: Account, name: str, bound: str, domain: str, 
     words += ["--grid", source.grid] if source.grid != "even" else []
     words += ["--domain", domain] if domain != "0,1" else []
     tail = ["--bound", bound, *(["--centre", str(centre)] if centre is not None else [])]
-    if account.ledger is not None:
-        from dpfda.apps.budget_words import safe
-
-        tail += ["--ledger", safe(account.ledger), "--dataset", name]
-    return f"{shlex.join(words)} --epsilon EPSILON --delta DELTA {shlex.join(tail)}"
+    charged = typed(account.ledger, account.anchor, name)
+    return f"{shlex.join(words)} --epsilon EPSILON --delta DELTA {shlex.join(tail)} {charged}".rstrip()

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dpfda.apps.budget_words import opened, safe
+from dpfda.apps.budget_words import check_sense, opened, safe, typed
 from dpfda.apps.charging import Account, check_books
 from dpfda.apps.options import NEIGHBOURS, options
 from dpfda.errors import DataError, UsageError
@@ -64,6 +64,7 @@ def budget() -> None:
         ),
         ANCHOR,
         DRY,
+        click.option("--force", is_flag=True, help="Make it although so large a budget protects nobody."),
         JSON,
     ]
 )
@@ -78,9 +79,10 @@ def create(
     adaptive: bool,
     anchor: Path | None,
     dry_run: bool,
+    force: bool,
     as_json: bool,
 ) -> None:
-    """Make a budget for a data set; and the ledger at URL, if there is none yet.
+    """Make a budget for a data set; and the ledger at URL, if there is none yet. It can never be changed.
 
     \b
     Examples:
@@ -89,6 +91,7 @@ def create(
           --unit ID --copies scans-clean,scans-2026 --anchor /mnt/other/budget.anchor
       dpfda budget create postgresql://user@host/name --dataset load --epsilon 2 --delta 0 --dry-run
     """
+    warnings = check_sense(epsilon, delta, force=force)
     ledger = opened(url, anchor)
     names = () if copies is None else tuple(name.strip() for name in copies.split(","))
     if dry_run:
@@ -108,7 +111,10 @@ def create(
         "adaptive": adaptive,
         "anchor": None if anchor is None else str(anchor),
         "created": not dry_run,
+        "warnings": list(warnings),
     }
+    for warning in warnings:
+        click.echo(f"Warning: {warning}", err=True)
     if as_json:
         click.echo(json.dumps(facts, indent=1))
         return
@@ -117,11 +123,12 @@ def create(
     made = "Would make" if dry_run else "Made"
     click.echo(
         f"{made} a budget of epsilon {epsilon:g}, delta {delta:g} for '{dataset}'{shared} "
-        f"in {safe(url)}; protects {whom}, {neighbours}" + ("; nothing was entered" if dry_run else "")
+        f"in {safe(url)}; protects {whom}, {neighbours}"
+        + ("; prices may be chosen adaptively" if adaptive else "")
+        + ("; nothing was entered" if dry_run else "")
     )
     if not dry_run:
-        kept = "" if anchor is None else f" --anchor {anchor}"
-        click.echo(f"Next: add --ledger {safe(url)} --dataset {dataset}{kept} to every release")
+        click.echo(f"Next: add {typed(url, anchor, dataset)} to every release")
 
 
 def _check_new(ledger: Any, url: str, names: tuple[str, ...], epsilon: float, delta: float) -> None:
@@ -333,7 +340,8 @@ def start_anchor(url: str, anchor: Path, former: Path | None, lost: bool, as_jso
     \b
     Examples:
       dpfda budget anchor sqlite:///budget.db --anchor /mnt/other/budget.anchor
-      dpfda budget anchor sqlite:///budget.db --anchor /mnt/new/budget.anchor --former /mnt/other/budget.anchor
+      dpfda budget anchor sqlite:///budget.db --anchor /mnt/new/budget.anchor \\
+          --former /mnt/other/budget.anchor
     """
     opened(url, anchor).start_anchor(former=former, lost=lost)
     facts = {"ledger": safe(url), "anchor": str(anchor)}

@@ -7,13 +7,15 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpfda.errors import BudgetExceeded, DpfdaError
+from dpfda.errors import BudgetExceeded, DpfdaError, PrivacyRefused
 
 if TYPE_CHECKING:
     from dpfda.apps.charging import Asked, Till
     from dpfda.privacy.ledger import Receipt
 
 BAR = 40  # characters
+WARN_DELTA, MOST_DELTA = 1e-5, 1e-2  # from here on one person in a hundred may be exposed
+MOST_EPSILON = 100.0  # beyond, e^100: nothing is promised that any computation could tell from no promise
 FREE = "this key was charged before: with the same request it is free, with another it is refused"
 
 
@@ -28,7 +30,17 @@ def safe(url: str) -> str:
     """An address without its password."""
     from dpfda.privacy.ledger.names import SQLITE, without_password
 
-    return url if url.startswith(SQLITE) else without_password(url)
+    if url.startswith(SQLITE):
+        return url
+    kind, _, rest = without_password(url).partition(":")
+    # Where no host is named, as in postgresql:///name?host=/run, two slashes of three would be lost.
+    return f"{kind}:{rest}" if rest.startswith("//") else f"{kind}://{rest}"
+
+
+def typed(url: str | None, anchor: Path | None, dataset: str) -> str:
+    """The options of a ledger as they can be pasted into a shell."""
+    words = [] if url is None else ["--ledger", safe(url), "--dataset", dataset]
+    return shlex.join([*words, *([] if anchor is None or url is None else ["--anchor", str(anchor)])])
 
 
 def up(amount: float) -> str:
@@ -46,6 +58,24 @@ def down(amount: float) -> str:
     from dpfda.privacy.ledger.amounts import shown, units_down
 
     return "infinite" if math.isinf(amount) else shown(units_down(amount), up=False)
+
+
+def check_sense(epsilon: float, delta: float, *, force: bool) -> tuple[str, ...]:
+    """What should be said before a budget is made, which is never changed; what promises nothing needs --force."""
+    from dpfda.privacy import Budget
+
+    if not (0 < epsilon < math.inf and 0 <= delta < 1):
+        return ()  # no budget at all: the ledger says so
+    warnings = Budget(epsilon, delta).warnings(0)
+    if delta > WARN_DELTA:
+        odds = f"one person in {1 / delta:.0f}" if delta < MOST_DELTA else f"{delta:.0%} of all people"
+        warnings += (f"delta = {delta:g} would let {odds} be exposed outright. Use at most 1e-5.",)
+    if (epsilon > MOST_EPSILON or delta >= MOST_DELTA) and not force:
+        raise PrivacyRefused(
+            f"{' '.join(warnings)} A budget beyond epsilon {MOST_EPSILON:g} or from delta {MOST_DELTA:g} on protects "
+            "nobody, and is never changed again. Say --force if that is meant. Nothing was entered."
+        )
+    return warnings
 
 
 def left(cap: float, spent: float) -> float:

@@ -83,7 +83,7 @@ def check(ctx: click.Context, /, file: Path, kind: str | None, as_json: bool, **
     given = _given(kind, typed)
     shown = not layout.bare or given.get("grid") == "header"
     statements = missing(kind, given, layout)
-    guesses = guessed(layout, statements, shown=shown)
+    guesses = guessed(kind, given, layout, statements, shown=shown)
     problems = wrong(kind, given, layout, shown=shown)
     told: dict[str, object] = {each.option: each.place for each in statements}
     told |= {name: quote(guess) for name, guess in guesses.items()}
@@ -161,7 +161,7 @@ def _facts(
             }
             for group in (layout.groups if shown else ())
         ],
-        "could_be_unit": list(layout.persons or layout.others) if shown else None,
+        "could_be_unit": list(layout.persons) if shown else None,
         "long": layout.long is not None,
         "kind": kind,
         "missing": [{"option": statement.flag, "why": statement.why} for statement in statements],
@@ -197,7 +197,7 @@ def _columns(layout: Layout) -> list[str]:
     found = []
     for group in layout.groups:
         pattern = group.pattern(layout.names)
-        named = f"--values '{pattern}'" if pattern is not None else "rename them, so that a pattern names no other"
+        named = f"--values {quote(pattern)}" if pattern is not None else "rename them, so that a pattern names no other"
         text = f"{group.names[0]} to {group.names[-1]}, {len(group.names)} alike: {named}"
         if group.increasing and not group.even:
             text += (
@@ -216,9 +216,11 @@ def _columns(layout: Layout) -> list[str]:
 
 
 def _units(layout: Layout, *, shown: bool) -> str:
-    could = layout.persons or layout.others
-    if not shown or not could:
+    if not shown:
         return PERSONS
+    could = layout.persons
+    if not could:
+        return f"no name sounds like that of a person. {PERSONS}"
     listed = ", ".join(could[:12]) + (", ..." if len(could) > 12 else "")
     return f"by its name it could be: {listed}. {PERSONS}"
 
@@ -238,8 +240,8 @@ def _long(layout: Layout, time: str, reading: str) -> list[str]:
             "which times occur in the file is a fact about persons.",
             width=WIDTH,
         ),
-        f'  python -c "{code}"',
-        f"  dpfda check wide.csv --unit {unit} --grid header",
+        f"  python -c {quote(code)}",
+        f"  dpfda check wide.csv --unit {quote(unit)} --grid header",
     ]
 
 

@@ -15,6 +15,7 @@ from dpfda.apps.ask_command import ask
 from dpfda.apps.bounds_command import bounds
 from dpfda.apps.budget_commands import budget
 from dpfda.apps.card_command import card, verify
+from dpfda.apps.charging import CHARGED
 from dpfda.apps.check_command import check
 from dpfda.apps.compare_command import compare
 from dpfda.apps.demo import run_demo
@@ -34,14 +35,20 @@ class Gone(Exception):
     """Whoever read the output has gone, as `head` does; what was written stands."""
 
 
+class Interrupted(Exception):
+    """Somebody pressed Ctrl-C; the text says what became of the charge, if there was one."""
+
+
 class Commands(click.Group):
-    """Commands that end quietly when nobody reads on; click would end as if something had failed."""
+    """Commands that end quietly when nobody reads on, and say what was charged when they are interrupted."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            raise Gone from None
+            raise Gone from None  # click would end as if something had failed
+        except (KeyboardInterrupt, click.exceptions.Abort):
+            raise Interrupted(" ".join(["Interrupted.", ctx.meta.get(CHARGED, "")]).rstrip()) from None
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -129,8 +136,10 @@ def main() -> None:
         sys.exit(0)
     except click.ClickException as error:
         _leave_usage(error)
-    except click.exceptions.Abort:
-        _leave("Interrupted.", 130)
+    except Interrupted as stopped:
+        _leave(str(stopped), 130)
+    except (KeyboardInterrupt, click.exceptions.Abort):
+        _leave("Interrupted.", 130)  # before any command began
     except Exception as error:
         # Frames of a traceback could hold records.
         _leave(f"Something unforeseen happened ({type(error).__name__}). Please report it, without your data.", 1)

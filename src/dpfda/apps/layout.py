@@ -26,6 +26,9 @@ ENDS_IN_ID = re.compile(r"[a-z](ID|Id)$")
 TIMES = re.compile(
     r"^(t|x|time|times|timestamp|date|datetime|hour|minute|day|week|month|year|age|visit|position)$", re.I
 )
+# Times that hardly stand in a table of one row a person; beside them any other column may be the reading.
+CLOCKS = re.compile(r"^(t|time|times|timestamp|datetime|hour|minute|position|argvals)$", re.I)
+COUNTERS = re.compile(r"^(index|row|no|nr|number|visit|session|scan|curve|rep|replicate|sex|gender|group|case)$", re.I)
 READINGS = re.compile(
     r"^(y|value|values|reading|readings|measurement|result|load|kwh|usage|level|height|weight)$", re.I
 )
@@ -107,6 +110,12 @@ class Layout:
             return None
         times = [name for name in self.names if TIMES.match(name)]
         readings = [name for name in self.names if READINGS.match(name) and name not in times]
+        if not readings and self.persons and any(map(CLOCKS.match, times)):
+            times = [name for name in times if CLOCKS.match(name)]
+            readings = [
+                name for name in self.others if not COUNTERS.match(name) and name not in (*times, *self.persons)
+            ]
+            readings = readings[-1:]  # what is measured stands last as a rule
         return (times[0], readings[0]) if times and readings else None
 
 

@@ -111,7 +111,9 @@ def needs_ranges(given: dict[str, object]) -> bool:
     return any("=" not in part for part in str(given.get("covariates", "")).split(","))
 
 
-def guessed(layout: Layout, open_statements: list[Statement], *, shown: bool) -> dict[str, str]:
+def guessed(
+    kind: str, given: dict[str, object], layout: Layout, open_statements: list[Statement], *, shown: bool
+) -> dict[str, str]:
     """What the layout lets us put into the command instead of a placeholder; from names alone."""
     found: dict[str, str] = {}
     if not shown:
@@ -124,6 +126,14 @@ def guessed(layout: Layout, open_statements: list[Statement], *, shown: bool) ->
         pattern = group.pattern(layout.names)
         if pattern is not None:
             found["values"] = pattern
+    if kind in CURVES and "grid" not in given:
+        chosen = {name for columns in chosen_columns(kind, given, layout).values() for name in columns}
+        curve = next((each for each in layout.groups if set(each.names) == chosen), None) if chosen else group
+        if curve is not None and curve.increasing and not curve.even:
+            # Taken as evenly spaced, the curve would be drawn out of shape.
+            found["grid"] = "header"
+            if "domain" not in given:
+                found["domain"] = f"{curve.places[0]:g},{curve.places[-1]:g}"
     return found
 
 

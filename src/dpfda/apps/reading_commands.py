@@ -6,6 +6,7 @@ import json
 import math
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 from textwrap import fill
 from typing import Any
 
@@ -124,7 +125,8 @@ def loaded(file: Path) -> Any:
         if stream.read(len(DATABASE)) == DATABASE:
             raise UsageError(
                 f"{file.name!r} is a database, not a release: a store of answers is asked by `dpfda ask FILE ... "
-                f"--store {file.name} --at 0.5`, a ledger is shown by `dpfda budget show sqlite:///{file.name}`."
+                f"--store {quote(file.name)} --at 0.5`, a ledger is shown by "
+                f"`dpfda budget show {quote(f'sqlite:///{file.name}')}`."
             )
     return dpfda.load(file)
 

@@ -226,15 +226,19 @@ def _uneven(source: Source, curves: dpfda.Curves) -> tuple[tuple[str, str], ...]
 
     from dpfda.records import read_header
     from dpfda.records.curves import choose_columns, header_grid
+    from dpfda.records.headers import may_be_record
 
     if curves.grid is not None:
         return ()
     try:
         unit = None if source.unit == "row" else source.unit
-        numbers = header_grid(choose_columns(read_header(source.file), source.values, unit)).tolist()
+        chosen = choose_columns(read_header(source.file), source.values, unit)
+        numbers = header_grid(chosen).tolist()
     except DataError:
         return ()
     steps = [high - low for low, high in pairwise(numbers)]
     if not steps or min(steps) <= 0 or max(steps) - min(steps) < 1e-6 * max(steps):
         return ()
-    return (("hint", "the header has numbers that are not evenly spaced: --grid header takes them"),)
+    # Numbers alone may be the record of a person.
+    ends = "LOW,HIGH" if may_be_record(chosen) else f"{numbers[0]:g},{numbers[-1]:g}"
+    return (("hint", f"the header has numbers that are not evenly spaced: --grid header --domain {ends} takes them"),)

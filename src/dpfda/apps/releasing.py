@@ -66,7 +66,11 @@ def ready(
         )
     if output.dry_run:
         show_dry_run(plan, about, None if est.ledger is None else quoted(charged), as_json=output.as_json)
-    return not output.dry_run
+        return False
+    for name, text in about:
+        if name == "hint":
+            click.echo(f"Note: {text}.", err=True)
+    return True
 
 
 def show_dry_run(plan: Any, about: tuple[tuple[str, str], ...], asked: Asked | None, *, as_json: bool) -> None:
