@@ -72,7 +72,10 @@ def test_a_dry_run_says_cost_and_accuracy_and_reads_no_values(
     )
     assert "candidates 64 bounds from 0.01 to 100" in said
     assert "chooses a bound that holds 0.95 of 300 units" in said
-    assert "accuracy with probability 0.95 it misses the quantile by at most 15 units more than the best" in said
+    assert (
+        "accuracy of 300 units 285 should lie within it; with probability 0.95 the number that does is off by at most "
+        "15 units (5.0%) more than for the best candidate, and by 1.11 more for each candidate below that one"
+    ) in said
     facts = json.loads(run("bounds", *ASKED, "--dry-run", "--json").out)
     assert (facts["n"], facts["epsilon"], facts["quantile"], len(facts["candidates"])) == (300, 1.0, 0.95, 64)
     assert "ledger" not in facts

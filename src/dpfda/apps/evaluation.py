@@ -66,13 +66,28 @@ def notes_of(release: Any, asked: Asked, table: Columns) -> tuple[str, ...]:
     if isinstance(release, ComponentsRelease):
         return () if release.variances is None else (variances_text(release),)
     infinite = any(math.isinf(end) for end in table.get("lower", ()))
+    around = () if "lower" not in table or infinite else band_text(release)
     if isinstance(release, DensityRelease):
-        return ("The noise band is infinite: the noisy number of units could be zero.",) if infinite else ()
+        return ("The noise band is infinite: the noisy number of units could be zero.",) if infinite else around
     if not isinstance(release, RegressionRelease):
-        return ()
+        return around
     if asked.covariates is not None:
         return beyond_text(release, asked.covariates)
-    return (release.infinite(asked.level or 0.95),) if infinite else ()
+    return (release.infinite(asked.level or 0.95),) if infinite else around
+
+
+def band_text(release: Any) -> tuple[str, ...]:
+    """Says around what a noise band stands, if that is not what is printed beside it."""
+    if isinstance(release, RegressionRelease):
+        name, values = release.smoothing_name, "the coefficients before ridge and smoothing"
+    else:
+        name, values = release.smoothing.name, "the values before smoothing"
+        if name == "none":
+            return ()
+    return (
+        f"The noise band stands around {values} ({name}), since only of those the noise is known: a value that is "
+        "printed beside it may lie off its middle, or outside.",
+    )
 
 
 def variances_text(release: ComponentsRelease) -> str:

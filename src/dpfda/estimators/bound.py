@@ -142,8 +142,9 @@ def accuracy_of(epsilon: float, quantile: float, size: int, n: int) -> str:
     missed = missed_by(epsilon, size)
     more = preference_of(epsilon, quantile, size, n) / PARTS
     text = (
-        f"with probability 0.95 it misses the quantile by at most {missed} units more than the best candidate does, "
-        f"and {more:.3g} for each candidate that it lies below that one"
+        f"of {n} units {quantile * n:.6g} should lie within it; with probability 0.95 the number that does is off by "
+        f"at most {missed} units ({missed / max(n, 1):.1%}) more than for the best candidate, and by {more:.3g} more for each "
+        "candidate below that one, since lower ones are preferred"
     )
     if missed >= (1 - quantile) * n:
         text += "; as many lie above the quantile, so it may come out much too large: more epsilon or a lower quantile"
