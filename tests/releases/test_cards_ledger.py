@@ -62,6 +62,7 @@ def test_a_release_stands_in_its_ledger(release: Any, ledger: Ledger, tmp_path: 
         HANDED_OUT,
     ):
         assert rule in report.held
+    assert report.notes[-1] == "taken as stated, with nothing to compare them with: warnings, software"
 
 
 def test_the_card_says_what_the_data_set_has_spent(release: Any, ledger: Ledger) -> None:

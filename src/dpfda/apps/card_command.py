@@ -98,11 +98,13 @@ def verify(files: tuple[Path, ...], url: str | None, anchor: Path | None, as_jso
 
     From what stands on the card: privacy curves from sensitivity and scale, epsilon at the stated delta from the
     curves, and the noise in the file against both. Every byte is checked against the digest at the end of the file;
-    with --ledger, the entry that the card names must stand there with the same price.
+    with --ledger, the entry that the card names must stand there with the same price, and the card must be the one that
+    was handed out under it.
 
     A claim is a small file about somebody else's release, with what was published of it: dpfda card --schema claim.
 
-    Exit codes: 0 all holds, 3 the guarantee disagrees or the file was edited, 4 the ledger disagrees, 5 unreadable.
+    Exit codes: 0 all holds, 3 the guarantee disagrees or the file was edited, 4 the ledger disagrees, 5 it could not be
+    checked: no such file or ledger, or a file of another kind.
 
     \b
     Examples:

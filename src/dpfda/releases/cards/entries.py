@@ -103,12 +103,13 @@ def _check_output(card: Card, named: Entry, ledger: Any, release: Any, checks: C
         return  # that nothing is there is said above
     if kept.cards:
         same = any(card_digest(one) in kept.cards for one in _made_from(card))
-        checks.rule(same, LEDGER, "card that was handed out under the entry", "this card", "another one")
+        checks.rule(same, LEDGER, HANDED_OUT, "this card", "another one")
     else:
         checks.notes.append(f"{UNKNOWN} with the card: the ledger keeps no digest of it")
     _check_drawn(kept, release, checks)
 
 
+HANDED_OUT = "card that was handed out under the entry"
 UNKNOWN = "what was handed out under the entry was not compared"
 MOMENTS = ("covariance function", "second moment around the centre")
 
