@@ -322,7 +322,11 @@ def test_what_a_refusal_suggests_for_normal_noise_is_granted(ledger: Ledger) -> 
     ledger.charge(gaussian(1.5, _mu(Budget(1.5, 1e-6)), key="a", dataset="noisy"))
     with pytest.raises(BudgetExceeded, match=r"costs epsilon 1\.90; spent 1\.5\d of 2\.00 for 'noisy'") as caught:
         ledger.charge(gaussian(1.9, _mu(Budget(1.9, 1e-6)), key="b", dataset="noisy"))
-    found = re.search(r"Lower epsilon to ([\d.]+)\. Nothing was charged\.$", str(caught.value))
+    found = re.search(
+        r"Lower epsilon to ([\d.]+)\. That is more than what is left, since releases compose to less than their sum\. "
+        r"Nothing was charged\.$",
+        str(caught.value),
+    )
     assert found is not None
     suggested = float(found[1])
     # Squares of shifts add: far more than the difference of the epsilons is left.
@@ -331,6 +335,44 @@ def test_what_a_refusal_suggests_for_normal_noise_is_granted(ledger: Ledger) -> 
     assert quote.allowed
     assert quote.after <= 2.0
     ledger.charge(gaussian(suggested, _mu(Budget(suggested, 1e-6)), key="c", dataset="noisy"))
+
+
+def test_a_refusal_states_the_price_of_the_quote(ledger: Ledger) -> None:
+    """The price is that at the delta of the budget; the release itself was ordered at another."""
+    ledger.create("noisy", epsilon=2.0, delta=1e-6)
+    ledger.charge(gaussian(1.5, 0.33, key="a", dataset="noisy"))
+    asked = replace(gaussian(1.0, 0.4, key="b", dataset="noisy"), budget=Budget(1.0, 1e-3))
+    quote = ledger.quote(asked)
+    with pytest.raises(
+        BudgetExceeded, match=r"^This release costs epsilon 1\.77 at the budget's delta 1e-06; spent 1\.44 of 2\.00 "
+    ) as caught:
+        ledger.charge(asked)
+    assert 1.76 < quote.cost <= 1.77
+    assert quote.refusal == str(caught.value)
+    assert ledger.quote(gaussian(0.1, 0.03, dataset="noisy")).refusal is None
+
+
+def test_a_refusal_says_why_what_is_left_does_not_help(ledger: Ledger) -> None:
+    """A release that states its delta alone uses it up: then no other of that kind is granted."""
+    ledger.create("stated", epsilon=2.0, delta=1e-6)
+    ledger.charge(Charge("stated", "mean", Budget(0.5, 1e-6), key="a"))
+    with pytest.raises(
+        BudgetExceeded,
+        match=exactly(
+            "This release costs epsilon 0.50; spent 0.50 of 2.00 for 'stated', left 1.50. Together that is more than "
+            "their sum, since deltas add up too. No epsilon with delta 1e-06 would be granted any more. Nothing was "
+            "charged."
+        ),
+    ):
+        ledger.charge(Charge("stated", "mean", Budget(0.5, 1e-6), key="b"))
+    with pytest.raises(
+        BudgetExceeded,
+        match=exactly(
+            "This release has no epsilon at delta 1e-06, that of the budget of 'stated': its own delta is 1e-05. Ask "
+            "for less delta. Nothing was charged."
+        ),
+    ):
+        ledger.charge(Charge("stated", "mean", Budget(0.5, 1e-5), key="c"))
 
 
 def test_a_pure_budget_takes_no_delta(ledger: Ledger) -> None:

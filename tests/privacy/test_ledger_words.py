@@ -58,6 +58,7 @@ def test_amounts_are_shown_on_the_safe_side(units: int, up: str, down: str) -> N
     [
         ("postgresql://host/x", "postgresql://host/x"),
         ("postgresql://me@host/x", "postgresql://me@host/x"),
+        ("postgresql:///x?host=/var/run", "postgresql:///x?host=/var/run"),
         ("postgresql://me:secret@host:5432/x?sslmode=require", "postgresql://me:...@host:5432/x?sslmode=require"),
         ("postgresql://me@/x?host=/var/run&password=secret", "postgresql://me@/x?host=/var/run&password=..."),
         ("postgresql://me@/x?sslpassword=secret", "postgresql://me@/x?sslpassword=..."),

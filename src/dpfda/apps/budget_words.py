@@ -155,20 +155,8 @@ def quote_facts(asked: Asked) -> dict[str, Any]:
 
 def refuse(asked: Asked) -> None:
     """End as the release itself would, if it would be refused."""
-    quote, charge = asked.quote, asked.charge
-    if quote.allowed or asked.known:
-        return
-    if math.isinf(quote.cost):
-        raise BudgetExceeded(
-            f"The budget of {charge.dataset!r} is pure (delta = 0), and this release has delta "
-            f"{charge.budget.delta:g}. Ask for --delta 0. Nothing was charged."
-        )
-    way = f"Lower it to --epsilon {down(quote.affordable)}." if quote.affordable > 0 else "Nothing is left to grant."
-    cap = quote.cap.epsilon
-    raise BudgetExceeded(
-        f"This release costs epsilon {up(charge.budget.epsilon)}; spent {up(quote.spent)} of {down(cap)} for "
-        f"{charge.dataset!r}, left {down(left(cap, quote.spent))}. {way} Nothing was charged."
-    )
+    if asked.quote.refusal is not None and not asked.known:
+        raise BudgetExceeded(asked.quote.refusal)
 
 
 def _finite(amount: float) -> float | None:

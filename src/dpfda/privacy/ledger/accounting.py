@@ -62,33 +62,51 @@ def composed(losses: tuple[Profile, ...], account: Account) -> int:
 
 
 def quote_of(order: Order, tight: Tight) -> Quote:
+    grant = affordable(order, tight)
+    allowed = tight.total <= tight.account.cap
     return Quote(
         cost=epsilon_of(tight.cost) if tight.cost < BEYOND else math.inf,
         spent=epsilon_of(tight.before),
         after=epsilon_of(tight.total) if tight.total < BEYOND else math.inf,
         cap=tight.account.budget,
-        allowed=tight.total <= tight.account.cap,
-        affordable=float(affordable(order, tight)),
+        allowed=allowed,
+        affordable=float(grant),
+        refusal=None if allowed else _refusal(order, tight, grant),
     )
 
 
 def exceeded(order: Order, tight: Tight) -> BudgetExceeded:
     """The refusal, with an epsilon that would be granted."""
+    return BudgetExceeded(_refusal(order, tight, affordable(order, tight)))
+
+
+def _refusal(order: Order, tight: Tight, grant: str) -> str:
+    """Why a charge is refused: its price at the delta of the budget, as a quote has it, and what could be granted."""
     account, budget = tight.account, order.charge.budget
     if account.pure and not budget.pure and tight.cost >= BEYOND:
-        return BudgetExceeded(
+        return (
             f"The budget of {account.name!r} is pure (delta = 0), and this release has delta {budget.delta:g}. Ask for "
             "delta=0 with a mechanism for pure epsilon. Nothing was charged."
         )
-    cost = tight.people * units_up(budget.epsilon)
+    if tight.cost >= BEYOND:
+        return (
+            f"This release has no epsilon at delta {account.budget.delta:g}, that of the budget of {account.name!r}: "
+            f"its own delta is {budget.delta:g}. Ask for less delta. Nothing was charged."
+        )
     left = max(0, account.cap - tight.before)
-    digits = next((d for d in (2, 4, 6) if shown(cost, up=True, digits=d) != shown(left, up=False, digits=d)), 12)
-    grant = affordable(order, tight)
+    digits = next((d for d in (2, 4, 6) if shown(tight.cost, up=True, digits=d) != shown(left, up=False, digits=d)), 12)
     none = "No epsilon" if budget.pure else f"No epsilon with delta {budget.delta:g}"
     way = f"Lower epsilon to {grant}." if float(grant) > 0 else f"{none} would be granted any more."
+    if units_up(float(grant)) * tight.people > left:
+        way += " That is more than what is left, since releases compose to less than their sum."
+    elif tight.cost <= left:
+        way = f"Together that is more than their sum, since deltas add up too. {way}"
+    price = shown(tight.cost, up=True, digits=digits)
+    ordered = shown(tight.people * units_up(budget.epsilon), up=True, digits=digits)
+    where = "" if price == ordered else f" at the budget's delta {account.budget.delta:g}"
     twice = " (counted twice: the budget is for neighbours='replace-one')" if tight.people == 2 else ""
-    return BudgetExceeded(
-        f"This release costs epsilon {shown(cost, up=True, digits=digits)}{twice}; spent "
+    return (
+        f"This release costs epsilon {price}{where}{twice}; spent "
         f"{shown(tight.before, up=True, digits=digits)} of {shown(account.cap, up=False)} for {account.name!r}, left "
         f"{shown(left, up=False, digits=digits)}. {way} Nothing was charged."
     )

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from dpfda.errors import UsageError
 
@@ -58,7 +58,8 @@ def without_password(url: str) -> str:
         if "@" in parts.path or "@" in parts.query or "@" in parts.fragment:
             return f"{parts.scheme}://..."
         shown = f"{user}:...{at}{where}" if ":" in who else parts.netloc
-        return urlunsplit((parts.scheme, shown, parts.path, query, ""))
+        # By hand: `urlunsplit` drops the slashes before a host that is not named.
+        return f"{parts.scheme}://{shown}{parts.path}" + (f"?{query}" if query else "")
     except ValueError:
         return "postgresql://..."
 

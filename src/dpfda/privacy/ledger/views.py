@@ -66,3 +66,4 @@ class Quote:
     cap: Budget
     allowed: bool
     affordable: float  # the largest epsilon up to the one ordered that would be granted, rounded down; 0 if none
+    refusal: str | None = None  # what the charge itself would raise; None if it is allowed
