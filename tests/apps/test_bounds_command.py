@@ -39,7 +39,9 @@ def test_a_bound_near_the_quantile_is_chosen_and_leads_to_a_release(run: Run, fl
     assert (done.code, done.err) == (0, "")
     facts = json.loads((tmp_path / "bound.json").read_text())
     assert 1.4 < facts["bound"] < 2.0
-    assert (facts["epsilon"], facts["unit"], facts["dataset"], facts["n"]) == (2.0, "ID", "flat", 2000)
+    card = facts["card"]
+    assert (card["epsilon"], card["unit"], card["dataset"], card["n"]) == (2.0, "ID", "flat", 2000)
+    assert run("verify", "bound.json").code == 0
     lines = done.out.splitlines()
     assert lines[0] == "Card of a choice: bound for 'flat'"
     assert f"Bound: {facts['bound']:.6g}" in lines
@@ -118,6 +120,28 @@ def test_a_bound_is_charged_before_the_release_and_on_top_of_it(run: Run, csv: P
     )
     assert done.out.endswith(f" --ledger {URL} --dataset scans\n")
     assert Ledger(URL).remaining("scans").epsilon == 3.0
+
+
+def test_a_bound_in_a_file_is_the_one_that_the_ledger_let_out(run: Run, csv: Path, tmp_path: Path) -> None:
+    from jsonschema import Draft202012Validator
+
+    from dpfda.releases.seal import sealed
+
+    Ledger(URL).create("scans", epsilon=4.0, delta=0.0, unit="ID")
+    assert run("bounds", *ASKED, "--ledger", URL, "--out", "bound.json").code == 0
+    assert run("verify", "bound.json", "--ledger", URL).code == 0
+    data = json.loads((tmp_path / "bound.json").read_text())
+    Draft202012Validator(json.loads(run("card", "--schema").out)).validate(data)
+    del data["digest"]
+    chosen = data["card"]["chosen"]
+    data |= {"bound": 123.0, "card": data["card"] | {"chosen": chosen | {"bound": "123"}}}
+    data["nist"] = json.loads(json.dumps(data["nist"]).replace(f"bound: {chosen['bound']};", "bound: 123;"))
+    data["nist"] = json.loads(json.dumps(data["nist"]).replace(f"Bound: {chosen['bound']};", "Bound: 123;"))
+    (tmp_path / "bound.json").write_text(sealed(data))
+    assert run("verify", "bound.json").code == 0  # nobody knows better
+    forged = run("verify", "bound.json", "--ledger", URL)
+    assert forged.code == 4
+    assert "card that was handed out under the entry: stated this card, recomputed another one" in forged.out
 
 
 def test_a_bound_around_a_public_centre_is_for_what_is_released_around_it(run: Run, csv: Path) -> None:

@@ -111,7 +111,9 @@ def bounds(
     choice = bought(till)
     facts = {"bound": choice.value, **choice.card.to_dict()}
     if out is not None:
-        write_text(out, json.dumps(facts, indent=1) + "\n")
+        from dpfda.releases.cards.document import json_text
+
+        write_text(out, json_text(choice.card))
     if as_json:
         click.echo(json.dumps(facts, indent=1))
         return
