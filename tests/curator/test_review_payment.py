@@ -338,7 +338,7 @@ def test_folds_under_one_key_get_one_release_and_no_second_noise():
 
 @pytest.mark.parametrize("kind", ["estimator", "online", "bound"])
 @pytest.mark.parametrize(
-    "ledger", ["sqlite:///budget.db", type("Half", (), {"charge": lambda self, entry: None})()], ids=["address", "half"]
+    "ledger", [b"sqlite:///budget.db", type("Half", (), {"charge": lambda self, entry: None})()], ids=["bytes", "half"]
 )
 def test_what_cannot_keep_an_output_is_no_ledger(kind, ledger):
     """A charge that is entered, and a release that is drawn and cannot be stored, would both be lost."""
@@ -347,5 +347,5 @@ def test_what_cannot_keep_an_output_is_no_ledger(kind, ledger):
         "online": lambda: classifier(ledger).fit(POINTS, LABELS),
         "bound": lambda: dpfda.private_bound(CURVES, epsilon=1.0, quantile=0.9, candidates=(0.1, 9.0), ledger=ledger),
     }
-    with pytest.raises(UsageError, match=r"^ledger must be None or a ledger such as .*Nothing was charged\.$"):
+    with pytest.raises(UsageError, match=r"^ledger must be None, an address such as .*Nothing was charged\.$"):
         fits[kind]()

@@ -19,7 +19,7 @@ from everyone import BOTH, CHOICES, CURVES, DATASET, ESTIMATORS, EVERYONE
 from sklearn.base import clone
 
 import dpfda
-from dpfda.errors import BudgetExceeded, NoBudget
+from dpfda.errors import BudgetExceeded, NoBudget, UsageError
 from dpfda.privacy import Budget
 from dpfda.privacy.ledger.durable import Ledger
 from dpfda.privacy.losses import loss_from
@@ -316,3 +316,29 @@ def test_what_is_drawn_is_what_the_ledger_keeps(ledger: Ledger) -> None:
     assert json.dumps([entry.kind for entry in ledger.history(DATASET)]) == json.dumps(
         ["create", "charge", "output", "charge", "output"]
     )
+
+
+@ALL
+def test_the_address_of_a_ledger_is_a_ledger(ledger: Ledger, sqlite_url: str, name: str) -> None:
+    result = EVERYONE[name].release(sqlite_url)
+    (entry,) = charges(ledger)
+    assert card_of(result).entry.ledger == ledger.id
+    assert card_of(result).entry.number == entry.number
+
+
+@ALL
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            "budget.db",
+            r"^A ledger is named 'sqlite:///ledger\.db' or 'postgresql://.*, got 'budget\.db'\.$",
+        ),
+        (7, r"^ledger must be None, an address such as .*, got a int\. Nothing was charged\.$"),
+        (Ledger, r"^ledger must be None, an address such as .*, got a type\. Nothing was charged\.$"),
+    ],
+    ids=["a file", "a number", "a class"],
+)
+def test_what_is_no_ledger_is_refused(name: str, given: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        EVERYONE[name].release(given)

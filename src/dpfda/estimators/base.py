@@ -10,10 +10,11 @@ from sklearn.base import BaseEstimator
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis, Domain, as_domain
-from dpfda.curator import Curator, check_ledger
+from dpfda.curator import Curator
 from dpfda.errors import DataError, UsageError
 from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.privacy import AnyLedger, Budget, OwnSpend, Unit
+from dpfda.privacy.ledger import as_ledger
 from dpfda.records import Curves, Lattice, smallest_cap
 from dpfda.records.reading import Reading
 from dpfda.releases import Release
@@ -53,9 +54,9 @@ class Spender(BaseEstimator):  # type: ignore[misc]
 
     def _payer(self) -> AnyLedger:
         """Who is charged: the ledger, or nobody, and then it is at least counted."""
-        if self.ledger is not None:
-            check_ledger(self.ledger)
-            return self.ledger
+        given = as_ledger(self.ledger)
+        if given is not None:
+            return given
         own: OwnSpend = self.__dict__.setdefault("_own", OwnSpend())
         return own
 

@@ -18,6 +18,7 @@ from dpfda.estimators.mean import MeanFunction
 from dpfda.mechanisms import Randomness
 from dpfda.mechanisms.choice import MOST_CANDIDATES
 from dpfda.privacy import AnyLedger, Budget
+from dpfda.privacy.ledger import as_ledger
 from dpfda.records import as_curves
 from dpfda.records.reading import Reading
 from dpfda.releases.choices import ChoiceCard
@@ -59,7 +60,7 @@ def private_bound(
     domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0),
     centre: Centre | None = None,
     dataset: str = "unnamed",
-    ledger: AnyLedger | None = None,
+    ledger: AnyLedger | str | None = None,
     randomness: Randomness | None = None,
     batch_rows: int | None = None,
     workers: int | None = None,
@@ -93,7 +94,7 @@ def private_bound(
         curves,
         public,
         dataset=dataset,
-        ledger=ledger,
+        ledger=as_ledger(ledger),
         randomness=randomness,
         reading=reading,
         chosen=(
@@ -143,8 +144,8 @@ def accuracy_of(epsilon: float, quantile: float, size: int, n: int) -> str:
     more = preference_of(epsilon, quantile, size, n) / PARTS
     text = (
         f"of {n} units {quantile * n:.6g} should lie within it; with probability 0.95 the number that does is off by "
-        f"at most {missed} units ({missed / max(n, 1):.1%}) more than for the best candidate, and by {more:.3g} more for each "
-        "candidate below that one, since lower ones are preferred"
+        f"at most {missed} units ({missed / max(n, 1):.1%}) more than for the best candidate, and by {more:.3g} more "
+        "for each candidate below that one, since lower ones are preferred"
     )
     if missed >= (1 - quantile) * n:
         text += "; as many lie above the quantile, so it may come out much too large: more epsilon or a lower quantile"

@@ -17,6 +17,7 @@ from dpfda.estimators.mean import MeanFunction
 from dpfda.mechanisms import Randomness
 from dpfda.planner import Plan
 from dpfda.privacy import REPLACE, AnyLedger, Budget
+from dpfda.privacy.ledger import as_ledger
 from dpfda.records import Curves, as_curves
 from dpfda.records.reading import Reading
 from dpfda.releases.choices import ChoiceCard
@@ -49,7 +50,7 @@ def private_choice(
     grid: ArrayLike | str | None = None,
     units: object = None,
     dataset: str = "unnamed",
-    ledger: AnyLedger | None = None,
+    ledger: AnyLedger | str | None = None,
     randomness: Randomness | None = None,
     batch_rows: int | None = None,
     workers: int | None = None,
@@ -79,7 +80,7 @@ def private_choice(
         curves,
         public,
         dataset=dataset,
-        ledger=ledger,
+        ledger=as_ledger(ledger),
         randomness=randomness,
         reading=reading,
         chosen=(

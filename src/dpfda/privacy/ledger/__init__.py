@@ -2,6 +2,7 @@
 
 from dpfda.privacy.ledger.contract import AnyLedger, Charge, Receipt
 from dpfda.privacy.ledger.durable import Ledger
+from dpfda.privacy.ledger.given import as_ledger
 from dpfda.privacy.ledger.keyed import Keyed
 from dpfda.privacy.ledger.own import OwnSpend
 from dpfda.privacy.ledger.session import SessionLedger
@@ -19,4 +20,5 @@ __all__ = [
     "Receipt",
     "Remaining",
     "SessionLedger",
+    "as_ledger",
 ]
