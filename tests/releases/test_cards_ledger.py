@@ -16,6 +16,7 @@ from dpfda.privacy.ledger.durable import Ledger
 from dpfda.privacy.ledger.outputs import pack, unpack
 from dpfda.releases.cards import verify
 from dpfda.releases.cards.document import json_text
+from dpfda.releases.cards.entries import alike
 from dpfda.releases.cards.facts import facts_of
 from dpfda.releases.files import to_dict
 from dpfda.releases.seal import card_digest, sealed
@@ -162,6 +163,24 @@ def test_a_choice_stands_in_the_ledger_and_no_other_bound_does(ledger: Ledger, t
     report = verify(path, ledger)
     assert [finding.rule for finding in report.findings] == [HANDED_OUT]
     assert report.exit_code == 4
+
+
+def test_a_release_whose_size_was_chosen_after_the_charge_stands_in_its_ledger(ledger: Ledger) -> None:
+    """A bandwidth that was bought sets the size of the basis, and with it how many coordinates the sampler drew."""
+    wishes: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "domain": (0, 1), "mechanism": "gp", "dataset": "scans"}
+    bought: dict[str, Any] = {"bandwidth": "private-iqr", "bandwidth_epsilon": 0.25, "randomness": SeededRandomness(1)}
+    points = np.random.default_rng(1).beta(2, 3, (200, 1))
+    release = dpfda.DensityFunction(**wishes, **bought, ledger=ledger).fit(points).release_
+    assert verify(release, ledger).findings == ()
+
+
+def test_curves_are_alike_if_they_promise_the_same() -> None:
+    gaussian = {"law": "gaussian", "mu": 0.25, "distance": 1e-17, "size": 31, "steps": 1e8}
+    assert alike(gaussian, gaussian | {"size": 37, "distance": 2e-17})
+    assert not alike(gaussian, gaussian | {"mu": 0.2500001})
+    assert not alike(gaussian, gaussian | {"distance": 1e-9})
+    assert not alike(gaussian, {"law": "range", "epsilon": 0.25})
+    assert not alike({"law": "range", "epsilon": 0.25}, {"law": "range", "epsilon": 0.26})
 
 
 class Bare(Ledger):
