@@ -207,3 +207,31 @@ def test_an_interrupt_while_the_command_is_loaded_has_no_traceback() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (130, "Error: Interrupted.\n")
+
+
+@pytest.mark.parametrize("kind", ["mean", "density"])
+def test_what_can_be_refused_quickly_is_refused_before_estimators_are_loaded(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("ID,t1,t2\np,1,2\n")
+    (tmp_path / f"a-{kind}.json").touch()
+    asked = {
+        "mean": ["--values", "t*", "--bound", "1"],
+        "density": ["--points", "t1", "--domain", "0,1"],
+    }[kind]
+    code = (
+        "import sys\n"
+        "from dpfda.apps.cli import main\n"
+        "try:\n"
+        "    main()\n"
+        "finally:\n"
+        "    print([name for name in ('sklearn', 'scipy.linalg', 'pyarrow') if name in sys.modules])\n"
+    )
+    told = {
+        "a.csv": f"Error: 'a-{kind}.json' exists. Say --overwrite, or name another file. Nothing was charged.\n",
+        "none.csv": "Error: No file 'none.csv'. Check the path.\n",
+    }
+    for file, text in told.items():
+        words = ["release", kind, file, "--unit", "ID", *asked, "--epsilon", "1", "--delta", "0"]
+        done = subprocess.run(
+            [sys.executable, "-c", code, *words], capture_output=True, text=True, check=False, cwd=tmp_path
+        )
+        assert (done.returncode, done.stderr, done.stdout) == (5, text, "[]\n")

@@ -81,12 +81,12 @@ def bounds(
     """
     ends = numbers(candidates, "--candidates", count=None)
     till = till_of(account)
-    curves = curves_of(source)
     if out is not None:
         if same_file(source.file, out):
             raise UsageError("The data and the card must be different files. Name another with --out." + NOTHING)
         check_books(account, [out])
         check_targets([out], overwrite=overwrite or account.dry_run, after=NOTHING)
+    curves = curves_of(source)
     name = dataset or source.file.stem
 
     def bought(ledger: Till | None) -> Any:

@@ -35,9 +35,9 @@ def release_density(source: PointSource, wishes: DensityWishes, output: Output, 
       dpfda release density deaths.csv --points age --counts deaths --edges 0,1,5:110:5 \\
           --epsilon 1 --delta 0 --dry-run
     """
+    stated = wishes.parameters() | output_parameters(source.file, wishes.neighbours, output, kind="density")
     est = dpfda.DensityFunction(
-        **wishes.parameters(),
-        **output_parameters(source.file, wishes.neighbours, output),
+        **stated,
         smoothing=output.smoothing,
         workers=output.workers,
     )

@@ -50,7 +50,7 @@ def release_classifier(source: PointSource, wishes: MachineWishes, output: Outpu
           --domain 0,1 --kernel gaussian,0.3 --loss logistic --epsilon 1 --delta 0 --plot ill.png
     """
     named = classes_of(classes)
-    stated = wishes.parameters() | output_parameters(source.file, wishes.neighbours, output)
+    stated = wishes.parameters() | output_parameters(source.file, wishes.neighbours, output, kind="classifier")
     points = protected_points(source, {label: "the label"})
     found = classes_in(points, label, named)
     est = dpfda.KernelClassifier(**stated, classes=found)
@@ -83,7 +83,7 @@ def release_regressor(
       dpfda release regressor people.csv --points 'x*' --response y --response-bound 2 --unit row \\
           --domain 0,1 --loss absolute --penalty 0.01 --epsilon 1 --delta 0 --dry-run
     """
-    stated = wishes.parameters() | output_parameters(source.file, wishes.neighbours, output)
+    stated = wishes.parameters() | output_parameters(source.file, wishes.neighbours, output, kind="regressor")
     est = dpfda.KernelRegressor(**stated, response_bound=response_bound, threshold=threshold)
     points = protected_points(source, {response: "the response"})
     check_numbers(points, response)

@@ -58,7 +58,7 @@ def release_mean(source: Source, wishes: Wishes, process: Process, output: Outpu
       dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1 --dry-run
     """
     check_bound(wishes.bound, wishes.limits, source=source)
-    parameters = _parameters(source, wishes, output) | process.parameters()
+    parameters = _parameters(source, wishes, output, "mean") | process.parameters()
     _release(dpfda.MeanFunction(**parameters, calibration=calibration), source, output, kind="mean")
 
 
@@ -81,7 +81,7 @@ def release_covariance(
           --centre scans-mean.json --mean centre
     """
     check_bound(wishes.bound, wishes.limits, what="A covariance function", source=source)
-    parameters = _parameters(source, wishes, output) | process.parameters()
+    parameters = _parameters(source, wishes, output, "covariance") | process.parameters()
     est = dpfda.CovarianceFunction(**parameters, mean=mean, centre=centre_of(centre))
     with said_of_moments():
         _release(est, source, output, kind="covariance")
@@ -113,10 +113,10 @@ def release_components(
           --bound 1 --mechanism exponential --explained-variance 0.2 --centre scans-mean.json
     """
     check_bound(wishes.bound, wishes.limits, what="A principal component", source=source)
+    parameters = _parameters(source, wishes, output, "components") | process.parameters()
     est = dpfda.FPCA(
         k,
-        **_parameters(source, wishes, output),
-        **process.parameters(),
+        **parameters,
         mean=mean,
         base=base,
         explained_variance=explained_variance,
@@ -155,8 +155,9 @@ def release_regression(
     """
     check_bound(wishes.bound, wishes.limits, what="A regression of curves", source=source)
     named = names_of(covariates)
+    parameters = _parameters(source, wishes, output, "regression")
     est = dpfda.FunctionOnScalarRegression(
-        **_parameters(source, wishes, output),
+        **parameters,
         covariate_limits=limits_of(covariate_limits, covariate_bound, named),
         covariate_bound=covariate_bound,
         covariate_levels=named.levels or None,
@@ -178,9 +179,9 @@ def release_regression(
         write(est, result, source.file, output, kind="regression", panels=len(result.names))
 
 
-def _parameters(source: Source, wishes: Wishes, output: Output) -> dict[str, Any]:
+def _parameters(source: Source, wishes: Wishes, output: Output, kind: str) -> dict[str, Any]:
     """The parameters of an estimator; what it would refuse is refused here in the words of the command line."""
-    made = output_parameters(source.file, wishes.neighbours, output)
+    made = output_parameters(source.file, wishes.neighbours, output, kind=kind)
     return wishes.parameters() | made | {"smoothing": output.smoothing, "workers": output.workers}
 
 

@@ -17,8 +17,13 @@ from dpfda.errors import UsageError
 NOTHING = " Nothing was charged."
 
 
-def output_parameters(file: Path, neighbours: str, output: Output) -> dict[str, Any]:
-    """The parameters of an estimator that say how a release is made; what it would refuse is refused here too."""
+def output_parameters(file: Path, neighbours: str, output: Output, *, kind: str) -> dict[str, Any]:
+    """The parameters of an estimator that say how a release is made; what it would refuse is refused here too.
+
+    So is a file that is not there or cannot be written: before anything heavy is loaded.
+    """
+    from dpfda.records import read_header
+
     counted = neighbours == "add-or-remove-one"
     if counted and output.planned_n is None:
         raise UsageError(
@@ -27,7 +32,10 @@ def output_parameters(file: Path, neighbours: str, output: Output) -> dict[str, 
         )
     if output.planned_n is not None and not counted:
         raise UsageError("--planned-n is for --neighbours add-or-remove-one; under replace-one the number is public.")
-    return {"planned_n": output.planned_n, "dataset": output.dataset or file.stem, "ledger": till_of(output)}
+    till = till_of(output)
+    read_header(file)
+    _check_outputs(file, output, kind=kind)
+    return {"planned_n": output.planned_n, "dataset": output.dataset or file.stem, "ledger": till}
 
 
 def check_row(file: Path, unit: str | None) -> None:
@@ -56,7 +64,7 @@ def ready(
     `about` are lines about what the plan would be applied to, `hidden` says why nothing could be seen, if that is so,
     `charged` goes as far as the charge, where a dry run is stopped and told what the ledger would say.
     """
-    _check_outputs(file, output, kind=kind)
+    _check_outputs(file, output, kind=kind)  # planning takes its time, and others write files too
     if hidden is None:
         hidden = getattr(plan, "hidden", "")  # a mechanism that adds no noise hides nothing in it
     if hidden and not output.force:
