@@ -110,7 +110,7 @@ def history_table(entries: tuple[Entry, ...], where: str) -> Table:
         for entry in entries
         if entry.charged is None
     ]
-    title = f"Entries of {where}; costs are epsilons at the delta of the data set"
+    title = f"Entries of {where}; epsilons at the delta of the data set, at most: dpfda budget show composes tightly"
     if len(rows) > MOST_ROWS:
         title += f"; the newest {MOST_ROWS} of {len(rows)}, --json has them all"
     columns = ("entry", "when (UTC)", "data set", "what", "cost", "total", "key", "output")

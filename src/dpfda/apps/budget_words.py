@@ -44,13 +44,10 @@ def typed(url: str | None, anchor: Path | None, dataset: str) -> str:
 
 
 def up(amount: float) -> str:
-    """An amount that was spent, as people read it: no less than it was, but for a billionth of the whole.
+    """An amount that was spent, as people read it."""
+    from dpfda.privacy.ledger.amounts import shown_spent
 
-    Safe roundings of an accountant leave 0.500000000001 where a half was spent; 0.51 would not help anybody.
-    """
-    from dpfda.privacy.ledger.amounts import shown, units_up
-
-    return "infinite" if math.isinf(amount) else shown(units_up(amount * (1 - 1e-9)), up=True)
+    return shown_spent(amount)
 
 
 def down(amount: float) -> str:

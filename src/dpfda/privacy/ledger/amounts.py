@@ -25,6 +25,17 @@ def epsilon_of(units: int) -> float:
     return units / EPSILON_UNITS
 
 
+def shown_spent(amount: float) -> str:
+    """An epsilon that was spent, as people read it everywhere: no less than it was, but for a billionth of the whole.
+
+    Safe roundings of an accountant leave 0.500000000001 where a half was spent; 0.51 would not help anybody.
+
+    >>> shown_spent(0.500000000001), shown_spent(3.08406260537)
+    ('0.50', '3.09')
+    """
+    return "infinite" if math.isinf(amount) else shown(units_up(amount * (1 - 1e-9)), up=True)
+
+
 def shown(units: int, *, up: bool, digits: int = 2) -> str:
     """Units as people read them: two decimals, or more where that would leave nothing.
 

@@ -26,8 +26,8 @@ class Entry:
     neighbours: str | None = None
     budget: Budget | None = None  # create: the cap; charge: what was ordered
     losses: tuple[dict[str, Any], ...] = ()
-    cost: float | None = None  # epsilon of a charge alone, at the data set's delta
-    total: float | None = None  # epsilon of the data set up to here, at its delta
+    cost: float | None = None  # epsilon of a charge alone, at the data set's delta: at most
+    total: float | None = None  # epsilon of the data set up to here, at its delta: at most, `spent` may find less
     request: str | None = None  # charge: the digest of all that was ordered
     output: str | None = None  # output: the digest of what was drawn
 
