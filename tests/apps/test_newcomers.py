@@ -235,3 +235,16 @@ def test_what_can_be_refused_quickly_is_refused_before_estimators_are_loaded(kin
             [sys.executable, "-c", code, *words], capture_output=True, text=True, check=False, cwd=tmp_path
         )
         assert (done.returncode, done.stderr, done.stdout) == (5, text, "[]\n")
+
+
+def test_numbers_that_do_not_increase_are_not_shown_as_places(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "record.csv").write_text("1001,17.25,female,0.491\n1002,18,male,1\n")
+    stated = ("--unit", "row", "--values", "[0-9]*", "--grid", "header")
+    done = run("check", "record.csv", *stated)
+    assert done.code == 5
+    assert "--grid header takes numbers that increase, and those in the first line do not" in " ".join(done.out.split())
+    other = run("release", "mean", "record.csv", *stated, "--epsilon", 1, "--delta", 0, "--bound", 1)
+    assert (other.code, other.out) == (5, "")
+    assert "give the file a line of names." in other.err
+    for cell in ("1001", "17.25", "female", "0.491"):
+        assert cell not in done.out + other.err

@@ -106,3 +106,13 @@ def test_bytes_that_are_no_text_are_no_table(content: bytes, tmp_path: Path) -> 
     (tmp_path / "a.csv").write_bytes(content)
     with pytest.raises(DataError, match=r"^'a\.csv' is not a text file in UTF-8\. Save the table as CSV once more\.$"):
         read_curves(tmp_path / "a.csv")
+
+
+def test_numbers_that_do_not_increase_are_no_grid(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("17.25,1001,0.491\n1,2,3\n")
+    with pytest.raises(
+        DataError, match=r"^The numbers in the header do not increase, so no grid can be read from it: the"
+    ):
+        read_curves(tmp_path / "a.csv", grid="header")
+    (tmp_path / "a.csv").write_text("0,0.5,1\n1,2,3\n")
+    assert read_curves(tmp_path / "a.csv", grid="header").grid.tolist() == [0.0, 0.5, 1.0]

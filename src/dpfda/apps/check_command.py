@@ -81,7 +81,7 @@ def check(ctx: click.Context, /, file: Path, kind: str | None, as_json: bool, **
     typed = _typed(ctx, options)
     kind = kind or kind_of(typed)
     given = _given(kind, typed)
-    shown = not layout.bare or given.get("grid") == "header"
+    shown = not layout.bare or (given.get("grid") == "header" and layout.places)
     statements = missing(kind, given, layout)
     guesses = guessed(kind, given, layout, statements, shown=shown)
     problems = wrong(kind, given, layout, shown=shown)

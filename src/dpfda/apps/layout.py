@@ -84,6 +84,14 @@ class Layout:
         return may_be_record(self.names)
 
     @property
+    def places(self) -> bool:
+        """Whether numbers for names can be the places of grid points: they increase, and the rest are names."""
+        from dpfda.records.headers import may_be_record
+
+        alike = {name for group in self.groups if group.increasing for name in group.names}
+        return bool(alike) and not may_be_record([name for name in self.names if name not in alike])
+
+    @property
     def groups(self) -> tuple[Group, ...]:
         """Columns that look alike, at least three of them, in the order of the file."""
         found: dict[str, list[str]] = {}

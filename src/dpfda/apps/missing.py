@@ -172,7 +172,7 @@ def wrong(kind: str, given: dict[str, object], layout: Layout, *, shown: bool) -
     if "unit" in given and "counts" in given:
         found.append("--unit and --counts both say who is protected. Leave one of them out.")
     if kind in CURVES:
-        found += _grid(given, every)
+        found += _grid(given, every, shown)
     return found
 
 
@@ -189,10 +189,12 @@ def chosen_columns(kind: str, given: dict[str, object], layout: Layout) -> dict[
     }
 
 
-def _grid(given: dict[str, object], values: list[str]) -> list[str]:
+def _grid(given: dict[str, object], values: list[str], shown: bool) -> list[str]:
     """Whether the places in the names lie in the domain that was stated."""
     if given.get("grid") != "header" or not values:
         return []
+    if not shown:
+        return ["--grid header takes numbers that increase, and those in the first line do not: it may be a record."]
     from dpfda.records.curves import NUMBER
 
     found = [NUMBER.search(name) for name in values]

@@ -14,7 +14,7 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import DataError, UsageError
 from dpfda.privacy import Unit
-from dpfda.records.headers import called, in_few_words, listed
+from dpfda.records.headers import MAY_BE_A_RECORD, called, in_few_words, listed, may_be_record
 from dpfda.records.units import UnitIndex
 
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?$")  # at the end of a column's name
@@ -115,7 +115,13 @@ def header_grid(columns: list[str]) -> Array:
         raise DataError(
             f"{called(name, columns)} does not end in a number, so no grid can be read from the header. Pass grid=."
         )
-    return np.array([float(number.group()) for number in numbers if number is not None])
+    grid = np.array([float(number.group()) for number in numbers if number is not None])
+    if may_be_record(columns) and not np.all(np.diff(grid) > 0):
+        # Before a refusal of points outside the domain would show them.
+        raise DataError(
+            f"The numbers in the header do not increase, so no grid can be read from it: {MAY_BE_A_RECORD}."
+        )
+    return grid
 
 
 def grid_of(grid: ArrayLike | str | None, columns: list[str]) -> Array | None:
