@@ -16,6 +16,7 @@ from dpfda.planner.moments import MomentsPlan, plan_moments
 from dpfda.planner.request import Request
 from dpfda.privacy import AnyLedger, Budget, Unit
 from dpfda.records import Curves, as_curves
+from dpfda.releases import Release
 from dpfda.releases.covariance import CovarianceRelease
 from dpfda.summaries.moments import Moments
 
@@ -89,7 +90,9 @@ class MomentsEstimator(CurveEstimator):
         )
 
     def _mean_reason(self) -> tuple[str, str]:
-        return ("subtracted mean", "released along with second moments" if self._joint else "the public centre")
+        if self._joint:
+            return ("subtracted mean", "released along with second moments")
+        return ("subtracted mean", "the centre" if isinstance(self.centre, Release) else "the public centre")
 
 
 class CovarianceFunction(MomentsEstimator):
