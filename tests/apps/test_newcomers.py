@@ -248,3 +248,14 @@ def test_numbers_that_do_not_increase_are_not_shown_as_places(run: Run, tmp_path
     assert "give the file a line of names." in other.err
     for cell in ("1001", "17.25", "female", "0.491"):
         assert cell not in done.out + other.err
+
+
+@pytest.mark.parametrize("name", ["fa", "fa $x", "it's", 'so "called"'])
+def test_the_way_to_a_wide_table_can_be_pasted_whatever_columns_are_called(name: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "long.csv").write_text(f"ID;t;{name}\n1;0;0.5\n")
+    (line,) = [line for line in run("check", "long.csv").out.splitlines() if line.startswith("  python -c ")]
+    done = subprocess.run(
+        ["sh", "-c", f'set -- {line.strip()}; printf %s "$3"'], capture_output=True, text=True, check=True
+    )
+    assert f"values={name!r})" in done.stdout
+    compile(done.stdout, "typed", "exec")

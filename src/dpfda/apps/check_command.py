@@ -240,7 +240,8 @@ def _long(layout: Layout, time: str, reading: str) -> list[str]:
             "which times occur in the file is a fact about persons.",
             width=WIDTH,
         ),
-        f"  python -c {quote(code)}",
+        # Python quotes names by single marks: double ones around them can be read, unless a shell looks into them.
+        "  python -c " + (quote(code) if set('"$`\\!') & set(code) else f'"{code}"'),
         f"  dpfda check wide.csv --unit {quote(unit)} --grid header",
     ]
 
