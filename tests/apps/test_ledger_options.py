@@ -269,6 +269,10 @@ def test_an_anchor_is_used_by_releases(run: Run, patients: Path, tmp_path: Path)
         done = run(*COSTLY["mean"], *LEDGER, "--delta", 0, *more, "--out", "b.json")
         assert (done.code, done.out) == (USAGE, "")
         assert "--anchor FILE, the file that was named when it was made. Nothing was " in done.err
+    for more in ((), ("--dry-run",)):
+        done = run(*COSTLY["mean"], *LEDGER, "--anchor", "typo.anchor", "--delta", 0, *more, "--out", "b.json")
+        assert (done.code, done.out) == (DATA, "")
+        assert "There is no anchor at " in done.err
     shutil.copy(tmp_path / "old.db", tmp_path / "b.db")
     for more in ((), ("--dry-run",)):
         done = run(*asked, *more, "--out", "b.json")
