@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-RUN = "from dpfda.apps.cli import run; run()"
+RUN = "from dpfda.apps.command import run; run()"
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -18,7 +18,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_installed_command_is_the_one_that_is_tested_here() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    assert project["scripts"] == {"dpfda": "dpfda.apps.cli:run"}
+    assert project["scripts"] == {"dpfda": "dpfda.apps.command:run"}
 
 
 @pytest.mark.parametrize(
