@@ -66,7 +66,7 @@ def test_native_parameters_are_those_of_the_mechanism(card: Card) -> None:
 def test_what_was_spent_in_all_is_said_or_not_known(card: Card) -> None:
     assert spent(card()) == "not known: no ledger counted what other releases of the same records cost"
     assert spent(card(entry=ENTRY)) == (
-        "epsilon 2.5 at delta 1e-06 of at most epsilon 4, by all releases of 'scans' up to this one"
+        "at most epsilon 2.50 at delta 1e-06, of a budget of 4, by all releases of 'scans' up to this one"
     )
 
 
@@ -213,7 +213,7 @@ def test_answers_are_those_of_the_card(card: Card) -> None:
     assert said(2, delta=0.0) == "It never fails (delta = 0)."
     assert said(3, unit_was_assumed=True).startswith("One household; no column of persons was named")
     assert said(3, neighbours="add-or-remove-one").endswith("their number is protected too.")
-    assert said(8, entry=ENTRY).startswith("Epsilon 2.5 at delta 1e-06 of at most epsilon 4")
+    assert said(8, entry=ENTRY).startswith("At most epsilon 2.50 at delta 1e-06, of a budget of 4")
     assert "no ledger was used, so nobody is stopped" in said(19)
     assert "the budget is kept in a ledger" in said(19, entry=ENTRY)
 
@@ -305,7 +305,7 @@ def test_the_registry_gets_what_the_card_knows_and_nothing_else(card: Card) -> N
     assert deployment["basic"]["name"] == "mean function of Scans & Sons!"
     assert deployment["privacy_loss"]["number_of_privacy_units"] == 2500
     assert deployment["privacy_loss"]["privacy_parameters"] == {"epsilon": 1.0, "delta": 1e-6}
-    assert deployment["deployment_model"]["release_type_details"].startswith("epsilon 2.5 at delta 1e-06")
+    assert deployment["deployment_model"]["release_type_details"].startswith("at most epsilon 2.50 at delta 1e-06")
     planned = registry_entry(card(n_is_planned=True))
     assert "number_of_privacy_units" not in planned["deployment"]["privacy_loss"]
 

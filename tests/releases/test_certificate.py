@@ -185,13 +185,12 @@ def test_a_card_from_before_there_were_losses_still_loads(card: Card) -> None:
     [
         (
             {},
-            "charged before reading as entry 7 of ledger f3a9; the data set has spent epsilon 2.5 at delta 1e-06 of "
-            "epsilon 4 at delta 1e-06 up to and including it",
+            "charged before reading as entry 7 of ledger f3a9; with it the data set has spent at most epsilon 2.50 of "
+            "4 at delta 1e-06",
         ),
         (
             {"cap": None, "spent": (0.75, 0.0)},
-            "charged before reading as entry 7 of ledger f3a9; the data set has spent epsilon 0.75 up to and "
-            "including it",
+            "charged before reading as entry 7 of ledger f3a9; with it the data set has spent at most epsilon 0.75",
         ),
         ({"spent": None}, "charged before reading as entry 7 of ledger f3a9"),
         ({"ledger": "", "spent": None}, "charged before reading as entry 7 of a ledger that ended with its process"),

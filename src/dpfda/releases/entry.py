@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpfda.privacy import Budget, Receipt
+from dpfda.privacy.ledger.amounts import shown_spent
 from dpfda.releases.wording import plain
 
 NOTHING = "nothing was recorded: no ledger was given"
@@ -50,8 +51,9 @@ class Entry:
         )
         if self.spent is None:
             return where
-        of = "" if self.cap is None else f" of {_amount(self.cap)}"
-        return f"{where}; the data set has spent {_amount(self.spent)}{of} up to and including it"
+        of = "" if self.cap is None else f" of {plain(self.cap[0])}"
+        at = f" at delta {plain(self.spent[1])}" if self.spent[1] else ""
+        return f"{where}; with it the data set has spent at most epsilon {shown_spent(self.spent[0])}{of}{at}"
 
     def to_dict(self) -> dict[str, Any]:
         """The entry as plain data."""
@@ -76,8 +78,3 @@ def _amounts(data: Any) -> tuple[float, float] | None:
     if isinstance(epsilon, str) or isinstance(delta, str):
         raise TypeError
     return float(epsilon), float(delta)
-
-
-def _amount(pair: tuple[float, float]) -> str:
-    epsilon, delta = pair
-    return f"epsilon {plain(epsilon)}" + (f" at delta {plain(delta)}" if delta else "")

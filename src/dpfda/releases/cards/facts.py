@@ -9,6 +9,7 @@ import numpy as np
 
 from dpfda.errors import DpfdaError
 from dpfda.privacy import REPLACE
+from dpfda.privacy.ledger.amounts import shown_spent
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.choices import ChoiceCard
 from dpfda.releases.wording import plain, up
@@ -142,10 +143,11 @@ def spent(card: Card) -> str:
     entry = card.entry
     if entry is None or entry.spent is None:
         return "not known: no ledger counted what other releases of the same records cost"
-    of = "" if entry.cap is None else f" of at most epsilon {plain(entry.cap[0])}"
+    of = "" if entry.cap is None else f", of a budget of {plain(entry.cap[0])}"
     at = f" at delta {plain(entry.spent[1])}" if entry.spent[1] else ""
     more = "" if card.neighbours == REPLACE else f"; if that budget is under replace-one, {TWICE}"
-    return f"epsilon {plain(entry.spent[0])}{at}{of}, by all releases of '{card.dataset}' up to this one{more}"
+    amount = f"at most epsilon {shown_spent(entry.spent[0])}{at}{of}"
+    return f"{amount}, by all releases of '{card.dataset}' up to this one{more}"
 
 
 def lattice(card: Card) -> str:
