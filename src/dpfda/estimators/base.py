@@ -44,7 +44,7 @@ def sizes(unit: Unit, count: Callable[[], int], planned_n: int | None, nothing: 
 class Spender(BaseEstimator):  # type: ignore[misc]
     """An estimator that charges a ledger, or counts for itself what it spends."""
 
-    ledger: AnyLedger | None
+    ledger: AnyLedger | str | None
 
     @property
     def spent_(self) -> Budget | None:
@@ -78,7 +78,7 @@ class CurveEstimator(Spender):
     size: int | None
     smoothing: str
     dataset: str
-    ledger: AnyLedger | None
+    ledger: AnyLedger | str | None
     randomness: Randomness | None
     batch_rows: int | None
     workers: int | None

@@ -155,7 +155,7 @@ class CovarianceFunction(MomentsEstimator):
         penalty: float | None = None,
         smoothing: str = "auto",
         dataset: str = "unnamed",
-        ledger: AnyLedger | None = None,
+        ledger: AnyLedger | str | None = None,
         randomness: Randomness | None = None,
         batch_rows: int | None = None,
         workers: int | None = None,

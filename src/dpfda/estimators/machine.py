@@ -55,7 +55,7 @@ class KernelMachine(Spender):
     neighbours: str
     planned_n: int | None
     dataset: str
-    ledger: AnyLedger | None
+    ledger: AnyLedger | str | None
     randomness: Randomness | None
     batch_rows: int | None
     release_: MachineRelease

@@ -58,7 +58,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     neighbours : "replace-one" (the number of units is public) or "add-or-remove-one" (it is private).
     planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
     dataset : name of the data set for the card and the ledger.
-    ledger : where the budget is charged before records are read.
+    ledger : where the budget is charged before records are read: a `dpfda.Ledger`, or its address.
     randomness : None for private noise; a seeded source for tests, which stamps the release not private.
     batch_rows : records read at a time.
 
@@ -94,7 +94,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         neighbours: str = "replace-one",
         planned_n: int | None = None,
         dataset: str = "unnamed",
-        ledger: AnyLedger | None = None,
+        ledger: AnyLedger | str | None = None,
         randomness: Randomness | None = None,
         batch_rows: int | None = None,
     ) -> None:
@@ -201,7 +201,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         neighbours: str = "replace-one",
         planned_n: int | None = None,
         dataset: str = "unnamed",
-        ledger: AnyLedger | None = None,
+        ledger: AnyLedger | str | None = None,
         randomness: Randomness | None = None,
         batch_rows: int | None = None,
     ) -> None:

@@ -89,7 +89,7 @@ class Maximiser(CurveEstimator):
         spread: float | None = None,
         candidates: int = 2048,
         dataset: str = "unnamed",
-        ledger: AnyLedger | None = None,
+        ledger: AnyLedger | str | None = None,
         randomness: Randomness | None = None,
         batch_rows: int | None = None,
         workers: int | None = None,

@@ -44,7 +44,7 @@ class MeanFunction(CurveEstimator):
     smoothing : "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"; chosen after the noise, free. The papers'
         mechanisms smooth before the noise, so "auto" leaves them as they are.
     dataset : name of the data set for the card and the ledger.
-    ledger : where the budget is charged before records are read.
+    ledger : where the budget is charged before records are read: a `dpfda.Ledger`, or its address.
     randomness : None for private noise; a seeded source for tests, which stamps the release not private.
 
     Examples
@@ -81,7 +81,7 @@ class MeanFunction(CurveEstimator):
         candidates: Sequence[Callable[[Array], ArrayLike]] | None = None,
         smoothing: str = "auto",
         dataset: str = "unnamed",
-        ledger: AnyLedger | None = None,
+        ledger: AnyLedger | str | None = None,
         randomness: Randomness | None = None,
         batch_rows: int | None = None,
         workers: int | None = None,

@@ -101,7 +101,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         smoothing: str = "auto",
         ridge: float | str = "auto",
         dataset: str = "unnamed",
-        ledger: AnyLedger | None = None,
+        ledger: AnyLedger | str | None = None,
         randomness: Randomness | None = None,
         batch_rows: int | None = None,
         workers: int | None = None,
