@@ -744,3 +744,17 @@ def test_a_temporary_table_of_the_same_name_does_not_blind_the_guards(postgres_u
         with pytest.raises(psycopg.errors.IntegrityError, match="what is entered is never changed"):
             connection.execute("DELETE FROM public.dpfda_events")
     ledger.check()
+
+
+def test_a_ledger_of_one_budget_needs_no_name(url: str) -> None:
+    ledger = Ledger(url)
+    ledger.create("scans", epsilon=1.0, delta=0.0, copies=["scans-2026"])
+    ledger.charge(cost())
+    assert ledger.remaining() == ledger.remaining("scans")
+    assert ledger.spent() == ledger.spent("scans")
+    ledger.create("load", epsilon=1.0, delta=0.0)
+    for ask in (ledger.remaining, ledger.spent):
+        with pytest.raises(
+            UsageError, match=r"^Name the data set: the budgets of .* are 'scans', .*'load'\.$"
+        ):
+            ask()

@@ -44,17 +44,23 @@ class Reports:
         with self._reading() as book:
             return book.anchored
 
-    def spent(self, dataset: str, *, people: int = 1) -> Statement:
-        """What all charges compose to, at the data set's delta, by the best accountant; for groups of people too."""
+    def spent(self, dataset: str | None = None, *, people: int = 1) -> Statement:
+        """What all charges compose to, at the data set's delta, by the best accountant; for groups of people too.
+
+        A ledger of one budget needs no name.
+        """
         with self._reading() as book:
-            account = account_of(book, dataset)
+            account = _account(book, dataset)
             charges = book.charges(account.created.number)
         return _composed(account, charges, people)
 
-    def remaining(self, dataset: str, *, people: int = 1) -> Remaining:
-        """What is left of the cap at the data set's delta; for `people`, as if the cap were promised to such groups."""
+    def remaining(self, dataset: str | None = None, *, people: int = 1) -> Remaining:
+        """What is left of the cap at the data set's delta; for `people`, as if the cap were promised to such groups.
+
+        A ledger of one budget needs no name.
+        """
         with self._reading() as book:
-            account = account_of(book, dataset)
+            account = _account(book, dataset)
             charges = book.charges(account.created.number)
         if account.frozen:
             return Remaining(0.0, account.budget.delta)
@@ -132,6 +138,17 @@ class Reports:
             if self._anchor is not None and seen is not None:
                 self._anchor.check(book, seen)
             yield book
+
+
+def _account(book: Book, dataset: str | None) -> Account:
+    """The budget of this name, or the only one."""
+    if dataset is not None:
+        return account_of(book, dataset)
+    names = book.names()
+    if len(set(names.values())) != 1:
+        listed = ", ".join(map(repr, list(names)[:5])) or "none"
+        raise UsageError(f"Name the data set: the budgets of the ledger {book.name} are {listed}.")
+    return account_of(book, next(iter(names)))
 
 
 def _composed(account: Account, charges: list[Event], people: int) -> Statement:
