@@ -14,7 +14,7 @@ from dpfda.apps.service.refusals import MISFIT, Refused
 from dpfda.arrays import Array
 from dpfda.errors import UsageError
 from dpfda.releases import Certificate
-from dpfda.releases.files import FORMS, kind_of, to_dict
+from dpfda.releases.files import FORMS, kind_of, text_of
 
 BLOCK = 32  # pairs of points of a covariance that are computed together
 
@@ -107,7 +107,7 @@ def _published(release: Any, close: Callable[[], None]) -> Answerer:
     times, names, evaluate = SPECIAL.get(kind, _plain)(release)
     card = {**certificate.to_dict(), **facts_of(release)}
     # Written anew from what was understood: whatever else stood in a file, or stands there later, does not leave.
-    file = json.dumps(to_dict(release), indent=1, allow_nan=False).encode() + b"\n"
+    file = text_of(release).encode()
     return Answerer(kind, card, certificate.text(), lower * times, upper * times, names, True, evaluate, close, file)
 
 
