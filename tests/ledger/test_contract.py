@@ -754,7 +754,5 @@ def test_a_ledger_of_one_budget_needs_no_name(url: str) -> None:
     assert ledger.spent() == ledger.spent("scans")
     ledger.create("load", epsilon=1.0, delta=0.0)
     for ask in (ledger.remaining, ledger.spent):
-        with pytest.raises(
-            UsageError, match=r"^Name the data set: the budgets of .* are 'scans', .*'load'\.$"
-        ):
+        with pytest.raises(UsageError, match=r"^Name the data set: the budgets of .* are 'scans', .*'load'\.$"):
             ask()
