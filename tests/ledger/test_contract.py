@@ -756,3 +756,12 @@ def test_a_ledger_of_one_budget_needs_no_name(url: str) -> None:
     for ask in (ledger.remaining, ledger.spent):
         with pytest.raises(UsageError, match=r"^Name the data set: the budgets of .* are 'scans', .*'load'\.$"):
             ask()
+
+
+@pytest.mark.parametrize("loss", [PureProfile(0.9), GaussianProfile(0.1)], ids=["pure", "gaussian"])
+def test_a_charge_that_states_less_than_its_curves_is_refused(url: str, loss: PureProfile | GaussianProfile) -> None:
+    ledger = Ledger(url)
+    ledger.create("scans", epsilon=1.0, delta=0.0)
+    with pytest.raises(UsageError, match=r"^A charge cannot cost less than its curves: they come to pure epsilon"):
+        ledger.charge(Charge("scans", "mean", Budget(0.1, 0.0), (loss,)))
+    assert ledger.remaining().epsilon == 1.0

@@ -92,6 +92,14 @@ def order_of(charge: Charge) -> Order:
     check_name(charge.what, "What is charged")
     check_name(charge.unit.name, "The name of a unit")
     losses = losses_of(charge)
+    drawn = math.fsum(loss.pure for loss in losses)
+    # An epsilon beyond all budgets is refused by its budget, in its own words.
+    stated = charge.budget.epsilon
+    if charge.budget.pure and stated <= MOST_EPSILON and not drawn <= stated * (1 + 1e-9):
+        raise UsageError(
+            f"A charge cannot cost less than its curves: they come to pure epsilon {drawn:g}, and its budget states "
+            f"{stated:g}. Nothing was charged."
+        )
     with GATE.inside():
         # Libraries that the count needs are loaded here: not while others wait, nor half-way when a process forks.
         _quick(Sums.nothing().plus(losses), 1e-6)
