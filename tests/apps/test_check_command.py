@@ -103,7 +103,7 @@ def test_nothing_but_the_first_line_is_read(tmp_path: Path, run: Run, monkeypatc
         raise AssertionError("rows were read")
 
     (tmp_path / "scans.csv").write_text(HEADER + "\np1,0,1,2,3,4\n")
-    for name in ("rows", "ids", "batches"):
+    for name in ("rows", "identity", "batches"):
         monkeypatch.setattr(csvfile.CsvSource, name, broken)
     assert run("check", "scans.csv", *ALL).code == 0
 

@@ -18,6 +18,7 @@ from dpfda.mechanisms import Gaussian, KNorm, Laplace, SeededRandomness
 from dpfda.norms import L1, L2, Sensitivity
 from dpfda.privacy import ADD_REMOVE, REPLACE, Budget, SessionLedger, Unit
 from dpfda.records import Curves, Lattice
+from dpfda.records.identity import Identity
 from dpfda.records.reading import Reading
 from dpfda.summaries import Mean, Public
 
@@ -41,9 +42,9 @@ class Watched:
         self.events.append("rows")
         return self.n
 
-    def ids(self):
+    def identity(self):
         self.events.append("ids")
-        return np.arange(self.n) // 2 if self.with_ids else None
+        return Identity.of(np.arange(self.n) // 2) if self.with_ids else None
 
     def batches(self, rows):
         self.events.append("batches")

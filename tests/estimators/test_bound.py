@@ -250,7 +250,7 @@ class Watched:
         self.events.append("rows")
         return self.n
 
-    def ids(self):
+    def identity(self):
         return None
 
     def batches(self, rows):

@@ -227,7 +227,7 @@ class Watched:
         self.events.append("rows")
         return 5
 
-    def ids(self):
+    def identity(self):
         return None
 
     def batches(self, rows):

@@ -36,7 +36,7 @@ class Unread:
     def rows(self):
         return 4
 
-    def ids(self):
+    def identity(self):
         return None
 
     def batches(self, rows):

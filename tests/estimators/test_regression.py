@@ -542,7 +542,7 @@ class Broken:
     def rows(self):
         return 40
 
-    def ids(self):
+    def identity(self):
         return None
 
     def batches(self, rows):

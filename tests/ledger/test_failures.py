@@ -89,7 +89,7 @@ class Broken:
     def rows(self) -> int:
         return len(self.table)
 
-    def ids(self) -> None:
+    def identity(self) -> None:
         return None
 
     def batches(self, rows: int) -> Iterator[np.ndarray]:

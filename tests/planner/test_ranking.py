@@ -114,7 +114,7 @@ class Unreadable:
     def rows(self):
         return 40
 
-    def ids(self):
+    def identity(self):
         return None
 
     def batches(self, rows):

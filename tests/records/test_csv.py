@@ -37,7 +37,7 @@ def read(file, *, values="t*", unit="id", rows=1000):
     batches = list(curves.batches(rows))
     assert all(0 < len(batch) <= rows for batch in batches)
     table = np.concatenate([np.empty((0, curves.source.width)), *batches])
-    ids = curves.source.ids()
+    ids = curves.source.texts(unit)
     assert curves.rows == len(table) == len(ids)
     return table, list(ids)
 

@@ -19,7 +19,7 @@ BOX = Domain(((0.0, 1.0), (-2.0, 2.0)))
 
 def masses(data, cells, *, units=None, counts=None, unknown=True, **reading):
     curves = as_points(data, cells.domain.dimension, units=units, counts=counts)
-    return cell_masses(curves, cells, counted=counts is not None, replaced=unknown, reading=Reading(**reading))
+    return cell_masses(curves, cells, counted=counts is not None, all_counted=unknown, reading=Reading(**reading))
 
 
 def test_every_point_falls_into_the_cell_around_its_middle():
@@ -72,21 +72,21 @@ def test_rows_without_units_weigh_one_each_and_unreadable_ones_lie_in_the_middle
     assert (masses(np.array([0.1, 0.1, 0.9, np.nan]), cells) / MASS).tolist() == [2, 0, 1, 1]
 
 
-def test_a_unit_spreads_one_mass_over_its_points_and_the_remainder_goes_to_the_first():
+def test_a_unit_spreads_one_mass_over_its_points_and_the_remainder_goes_to_the_lowest_cell():
     cells = equal_cells(LINE, (4,))
-    found = masses([0.1, 0.3, 0.9], cells, units=["a", "a", "a"])
+    found = masses([0.9, 0.3, 0.1], cells, units=["a", "a", "a"], unknown=False)
     assert found.tolist() == [MASS // 3 + MASS % 3, MASS // 3, 0, MASS // 3]
     assert found.sum() == MASS
 
 
 def test_points_that_cannot_be_read_leave_their_unit_to_its_other_points():
     cells = equal_cells(LINE, (4,))
-    assert (masses([0.1, "x", None, 0.9], cells, units=["a", "a", "b", "b"]) / MASS).tolist() == [1, 0, 0, 1]
+    assert (masses([0.1, "x", None, 0.9], cells, units=["a", "a", "b", "b"]) / MASS).tolist() == [1, 0, 1, 1]
 
 
 def test_a_unit_without_any_readable_point_lies_in_the_middle():
     cells = equal_cells(LINE, (4,))
-    assert (masses([0.1, None], cells, units=["a", "b"]) / MASS).tolist() == [1, 0, 1, 0]
+    assert (masses([0.1, None], cells, units=["a", "b"]) / MASS).tolist() == [1, 0, 2, 0]
 
 
 @pytest.mark.parametrize(("unknown", "middle"), [(True, 1), (False, 0)], ids=["replaced", "added"])
@@ -115,7 +115,7 @@ def test_a_frame_may_name_the_columns_of_units_and_counts():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"age": [0.1, 0.9], "who": ["a", "a"], "deaths": [2, 3]})
     cells = equal_cells(LINE, (2,))
-    assert (masses(frame[["age", "who"]], cells, units="who") / MASS).tolist() == [0.5, 0.5]
+    assert (masses(frame[["age", "who"]], cells, units="who") / MASS).tolist() == [0.5, 1.5]
     assert (masses(frame[["age", "deaths"]], cells, counts="deaths") / MASS).tolist() == [2, 3]
     assert (masses(frame["age"], cells) / MASS).tolist() == [1, 1]
 
@@ -144,7 +144,7 @@ def test_the_mass_of_all_units_is_exact_whatever_the_batches(rows, batch):
     cells = equal_cells(LINE, (16,))
     data, ids = np.array([value for value, _ in rows]), [str(who) for _, who in rows]
     found = masses(np.repeat(data, 40), cells, units=np.repeat(ids, 40), batch_rows=batch)
-    assert found.sum() == MASS * len(set(ids))
+    assert found.sum() == MASS * (len(set(ids)) + 1)
     alone = [
         masses(np.repeat(data, 40)[np.repeat(ids, 40) == who], cells, units=[who] * 40 * ids.count(who))
         for who in set(ids)

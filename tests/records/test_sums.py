@@ -18,6 +18,7 @@ from dpfda import bases
 from dpfda.privacy import ADD_REMOVE, REPLACE, Unit
 from dpfda.records import Curves, Encoder, Lattice, as_curves, exact_sum, from_frame, read_curves, smallest_cap, sums
 from dpfda.records.encoder import FRACTIONS
+from dpfda.records.identity import Identity
 
 WIDTH, SIZE = 11, 5
 GRID = np.linspace(0, 1, WIDTH)
@@ -68,8 +69,8 @@ class Plain:
     def rows(self):
         return len(self.table)
 
-    def ids(self):
-        return None if self.names is None else np.asarray(self.names)
+    def identity(self):
+        return None if self.names is None else Identity.of(self.names)
 
     def batches(self, rows):
         self.passes += 1
@@ -117,7 +118,7 @@ def test_several_passes_over_scattered_people_give_the_sum_of_one(monkeypatch, h
     assert not curves.units.grouped
     monkeypatch.setattr(sums, "HELD", held)
     assert total(curves, batch_rows=7) == by_hand(table, ids)
-    assert curves.source.passes == -(-curves.size_under(REPLACING) // max(1, held // SIZE))
+    assert curves.source.passes == -(-curves.units.size // max(1, held // SIZE))
 
 
 @pytest.mark.parametrize("ids", [None, [0, 0, 1, 1, 2, 2], [0, 1, 2, 0, 1, 2]])
@@ -131,7 +132,7 @@ def test_no_rows_at_all_sum_to_zero():
     for units in (None, np.empty(0, dtype=int), []):
         curves = as_curves(np.empty((0, WIDTH)), grid=None, units=units)
         assert total(curves) == [0] * SIZE
-        assert curves.size_under(REPLACING) == 0
+        assert curves.size_under(ADDING) == 0
 
 
 @settings(max_examples=40)
@@ -209,7 +210,7 @@ def test_every_container_and_file_of_the_same_rows_gives_the_same_sum(tmp_path):
     for name, curves in every.items():
         for options in ({}, {"batch_rows": 7}, {"batch_rows": 50, "workers": 2}):
             assert total(curves, **options) == expected, name
-        assert curves.size_under(REPLACING) == len(set(people)), name
+        assert curves.size_under(REPLACING) == len(set(people)) + 1, name
         assert curves.rows == 200, name
 
 
@@ -249,5 +250,5 @@ def test_a_person_is_averaged_before_being_clipped_and_empty_rows_do_not_count()
 def test_a_person_with_only_empty_rows_counts_as_a_person_at_the_centre():
     rows = np.concatenate([np.full((2, WIDTH), np.nan), np.ones((1, WIDTH))])
     curves = as_curves(rows, grid=None, units=["x", "x", "y"])
-    assert curves.size_under(REPLACING) == 2
+    assert curves.size_under(REPLACING) == 3
     assert total(curves) == total(as_curves(rows[2:], grid=None, units=None))

@@ -14,7 +14,7 @@ from dpfda.errors import DataError, UsageError
 from dpfda.privacy import REPLACE, Unit
 from dpfda.records import Curves, as_curves, from_frame, read_curves
 from dpfda.records.curves import as_grid, header_grid
-from dpfda.records.units import UnitIndex
+from dpfda.records.identity import Identity
 
 REPLACING = Unit("unit", REPLACE)
 
@@ -65,7 +65,7 @@ def test_a_file_without_rows_has_its_layout_all_the_same(tmp_path):
     file = tmp_path / "c.PQ"
     pq.write_table(MIXED.slice(0, 0), file)
     curves = read_curves(file, values="t*", unit="id")
-    assert (curves.rows, curves.size_under(REPLACING), curves.source.width) == (0, 0, 5)
+    assert (curves.rows, curves.size_under(REPLACING), curves.source.width) == (0, 1, 5)
     assert rows(curves) == []
 
 
@@ -88,9 +88,9 @@ def test_a_header_can_hold_the_grid(names, grid):
 def test_unit_columns_of_any_plain_type_say_whose_row_it_is():
     for ids in (["a", "b", "a"], [1.5, None, 1.5], [b"\xff", b"\xfe", b"\xff"], [True, False, True]):
         curves = as_curves(pa.table({"who": ids, "t": [1.0, 2.0, 3.0]}), grid=None, units="who")
-        assert (curves.size_under(REPLACING), curves.unit) == (2, "who")
+        assert (curves.size_under(REPLACING), curves.unit) == (3, "who")
     words = pa.table({"who": pa.array(["a", "b", "a"]).dictionary_encode(), "t": [1.0, 2.0, 3.0]})
-    assert as_curves(words, grid=None, units="who").size_under(REPLACING) == 2
+    assert as_curves(words, grid=None, units="who").size_under(REPLACING) == 3
 
 
 def test_row_groups_with_dictionaries_of_their_own_know_the_same_people(tmp_path):
@@ -129,7 +129,7 @@ def test_rows_of_different_lengths_are_cut_or_padded_each_by_itself():
 
 def test_a_list_without_rows_takes_its_width_from_the_grid():
     curves = as_curves([], grid=[0, 0.5, 1], units=[])
-    assert (curves.rows, curves.size_under(REPLACING), curves.source.width) == (0, 0, 3)
+    assert (curves.rows, curves.size_under(REPLACING), curves.source.width) == (0, 1, 3)
 
 
 def test_curves_pass_as_they_are_and_show_no_number_of_rows():
@@ -279,7 +279,7 @@ class Broken:
     def rows(self):
         raise KeyError("the rows of patient 17")
 
-    ids = rows
+    identity = rows
 
 
 def test_a_source_that_cannot_be_counted_gives_one_constant_error():
@@ -294,9 +294,9 @@ def test_a_source_that_cannot_be_counted_gives_one_constant_error():
 
 
 def test_units_are_grouped_only_if_their_rows_stand_together():
-    assert UnitIndex.build(["b", "b", "a"]).grouped
-    assert not UnitIndex.build(["b", "a", "b"]).grouped
-    assert UnitIndex.build([]).grouped
+    assert Identity.of(["b", "b", "a"]).grouped
+    assert not Identity.of(["b", "a", "b"]).grouped
+    assert Identity.of([]).grouped
 
 
 def test_columns_that_are_not_points_of_one_curve_must_be_chosen():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dpfda.records.identity import Identity
+
 
 class Rows:
     """Rows where they are, with the persons they belong to."""
@@ -12,8 +14,8 @@ class Rows:
     def rows(self):
         return len(self.table)
 
-    def ids(self):
-        return self.of
+    def identity(self):
+        return None if self.of is None else Identity.of(self.of)
 
     def batches(self, rows):
         for start in range(0, len(self.table), rows):

@@ -167,4 +167,4 @@ def _texts(source: Any, name: str) -> Any:
         import pyarrow.parquet as pq
 
         return np.array(pq.read_table(source.file, columns=[name])[name].to_pylist(), dtype=object)
-    return replace(source, unit=name).ids()  # as texts, the way identifiers are read
+    return np.array(source.texts(name), dtype=object)

@@ -157,8 +157,8 @@ def _read(source: Source, named: Named) -> Any:
         columns = {}
         for name in named.columns:
             reader = CsvSource(source.file, (name,), name)
-            # As texts where levels are declared, the way identifiers are read.
-            cells = reader.ids() if name in named.levels else np.concatenate([*reader.batches(2**16)])[:, 0]
+            # As texts where levels are declared.
+            cells = reader.texts(name) if name in named.levels else np.concatenate([*reader.batches(2**16)])[:, 0]
             columns[name] = pa.array(np.asarray(cells))
         return pa.table(columns)
     except Exception:

@@ -185,6 +185,11 @@ def output_options(kind: str) -> list[Any]:
     )
     return [
         click.option(
+            "--n",
+            type=click.IntRange(min=1),
+            help="Public number of units, stated rather than counted; for replace-one.  [default: counted]",
+        ),
+        click.option(
             "--planned-n",
             type=click.IntRange(min=1),
             help="Public guess of the number of units, for add-or-remove-one.",

@@ -59,6 +59,8 @@ def number_of_units(est: Any, points: dpfda.Curves, counts: Counts | None, empty
     unit = dpfda.Unit(points.unit or "row", est.neighbours)
     if not unit.size_is_public:
         return int(est.planned_n)
+    if est.n is not None:
+        return int(est.n)
     size = points.size_under(unit) if counts is None else counts.total()
     if size == 0:
         raise DataError(empty + NOTHING)

@@ -35,7 +35,11 @@ def output_parameters(file: Path, neighbours: str, output: Output, *, kind: str)
     till = till_of(output)
     read_header(file)
     _check_outputs(file, output, kind=kind)
-    return {"planned_n": output.planned_n, "dataset": output.dataset or file.stem, "ledger": till}
+    if output.n is not None and counted:
+        raise UsageError(
+            "--n states the number of units, which is private under add-or-remove-one. State a guess with --planned-n."
+        )
+    return {"n": output.n, "planned_n": output.planned_n, "dataset": output.dataset or file.stem, "ledger": till}
 
 
 def check_row(file: Path, unit: str | None) -> None:

@@ -73,6 +73,7 @@ class Process:
 class Output:
     """How a release is made and where it goes."""
 
+    n: int | None
     planned_n: int | None
     dataset: str | None
     out: Path | None

@@ -82,6 +82,7 @@ class Paper:
             bounded=terms.summary.bounded,
             losses=described(terms.losses),
             noise_scale=terms.scale,
+            counting=public.counting.value,
         )
 
     def of_choice(
@@ -108,6 +109,7 @@ class Paper:
             losses=described((profile,)),
             sensitivity=selection.spread,
             noise_scale=selection.spread / profile.epsilon,
+            counting=self.public.counting.value,
         )
 
     def _warnings(self, budget: Budget) -> tuple[str, ...]:

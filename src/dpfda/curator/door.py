@@ -17,7 +17,7 @@ from dpfda.curator.request import request_hash
 from dpfda.errors import DataError, UsageError
 from dpfda.mechanisms import Mechanism, Randomness, SystemRandomness
 from dpfda.mechanisms.choice import choose, rate_of
-from dpfda.privacy import AnyLedger, Budget, Charge, Profile, RangeProfile, Receipt, StatedProfile
+from dpfda.privacy import AnyLedger, Budget, Charge, Counting, Profile, RangeProfile, Receipt, StatedProfile
 from dpfda.records import MOST_UNITS, Curves
 from dpfda.records.reading import Reading
 from dpfda.releases.choices import ChoiceCard
@@ -178,7 +178,7 @@ class Curator:
         if self.curves.unit is None:
             return ""
         return "; rows that do not say whose they are are left out" + (
-            "" if self.public.n is None else " and count as one empty unit"
+            " and count as one empty unit, present or not" if self.public.counting is Counting.IDENTIFIERS else ""
         )
 
 

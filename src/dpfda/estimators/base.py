@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -13,9 +14,9 @@ from dpfda.bases import Basis, Domain, as_domain
 from dpfda.curator import Curator
 from dpfda.errors import DataError, UsageError
 from dpfda.mechanisms import Mechanism, Randomness
-from dpfda.privacy import AnyLedger, Budget, OwnSpend, Unit
+from dpfda.privacy import AnyLedger, Budget, Counting, OwnSpend, Unit
 from dpfda.privacy.ledger import as_ledger
-from dpfda.records import Curves, Lattice, smallest_cap
+from dpfda.records import MOST_UNITS, Curves, Lattice, smallest_cap
 from dpfda.records.reading import Reading
 from dpfda.releases import Release
 from dpfda.summaries import Public
@@ -26,19 +27,57 @@ if TYPE_CHECKING:
 Centre = float | ArrayLike | Callable[[Array], ArrayLike]
 
 
-def sizes(unit: Unit, count: Callable[[], int], planned_n: int | None, nothing: str) -> tuple[int, int | None]:
-    """The number of units to plan with, and the number to divide by if it is public; `nothing` says that it is 0."""
-    if unit.size_is_public:
-        n = count()
-        if n == 0:
-            raise DataError(f"{nothing} Nothing was charged.")
-        return n, n
-    if planned_n is None:
+COUNTED_ONLY = (
+    "mechanism='gp' answers with weights that are bounded by the number of units, so that number is counted and not "
+    "stated: leave n out, or take another mechanism."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How many units there are: to plan with, to divide by where that is public, and how it is known."""
+
+    planned: int
+    n: int | None
+    counting: Counting
+
+
+def size_of(
+    records: Curves,
+    unit: Unit,
+    *,
+    n: int | None,
+    planned_n: int | None,
+    nothing: str,
+    people: Callable[[], int] | None = None,
+) -> Size:
+    """The number of units of records; `nothing` says that there are none, `people` counts them where rows state it."""
+    if n is not None:
+        return Size(_stated(n, unit), n, Counting.STATED)
+    if not unit.size_is_public:
+        if planned_n is None:
+            raise UsageError(
+                "Under add-or-remove-one the number of units is private, so n is unknown to the plan. "
+                "State a public guess, e.g. planned_n=5000."
+            )
+        return Size(planned_n, None, Counting.PRIVATE)
+    counted = records.size_under(unit) if people is None else people()
+    if counted == 0 or (people is None and records.rows == 0):
+        raise DataError(f"{nothing} Nothing was charged.")
+    by_rows = Counting.ROWS if records.units is None else Counting.IDENTIFIERS
+    return Size(counted, counted, by_rows if people is None else Counting.PEOPLE)
+
+
+def _stated(n: object, unit: Unit) -> int:
+    whole = isinstance(n, int | np.integer) and not isinstance(n, bool)
+    if not whole or not 1 <= n <= MOST_UNITS:  # type: ignore[operator]
+        raise UsageError(f"n states the number of units, a whole number between 1 and 2^38, got {n!r}.")
+    if not unit.size_is_public:
         raise UsageError(
-            "Under add-or-remove-one the number of units is private, so n is unknown to the plan. "
-            "State a public guess, e.g. planned_n=5000."
+            "n states the number of units, which is private under 'add-or-remove-one'. State a public guess of it, "
+            f"planned_n={n}, or choose neighbours='replace-one'."
         )
-    return planned_n, None
+    return int(n)  # type: ignore[call-overload, no-any-return]
 
 
 class Spender(BaseEstimator):  # type: ignore[misc]
@@ -72,6 +111,7 @@ class CurveEstimator(Spender):
     domain: Domain | Sequence[float] | Sequence[Sequence[float]]
     centre: Centre | None
     neighbours: str
+    n: int | None
     planned_n: int | None
     mechanism: str | Mechanism
     basis: str | Basis | None
@@ -89,11 +129,12 @@ class CurveEstimator(Spender):
         lattice, middle, limited = self._clipping()
         points = self._grid(curves, as_domain(self.domain))
         unit = Unit(curves.unit or "row", self.neighbours)
-        planned, n = self._sizes(curves, unit)
+        size = self._size(curves, unit)
         return Public(
             unit=unit,
-            n=n,
-            planned=planned,
+            n=size.n,
+            planned=size.planned,
+            counting=size.counting,
             grid=points,
             centre=self._centre(points, middle),
             cap=lattice.bound if limited else smallest_cap(lattice.bound, len(points)),
@@ -173,10 +214,13 @@ class CurveEstimator(Spender):
             raise UsageError("On a box the grid must be stated: pass grid= with one point in each row.")
         return domain.grid(curves.source.width) if curves.source.width > 1 else np.array([[sum(domain.sides[0]) / 2]])
 
-    def _sizes(self, curves: Curves, unit: Unit) -> tuple[int, int | None]:
-        """The number of units to plan with, and the number to divide by if it is public."""
-        return sizes(
-            unit, lambda: curves.size_under(unit), self.planned_n, "There are no curves: a release needs at least one."
+    def _size(self, curves: Curves, unit: Unit) -> Size:
+        return size_of(
+            curves,
+            unit,
+            n=self.n,
+            planned_n=self.planned_n,
+            nothing="There are no curves: a release needs at least one.",
         )
 
     def _centre(self, points: Array, middle: float) -> Array:

@@ -59,6 +59,7 @@ def private_bound(
     units: object = None,
     domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0),
     centre: Centre | None = None,
+    n: int | None = None,
     dataset: str = "unnamed",
     ledger: AnyLedger | str | None = None,
     randomness: Randomness | None = None,
@@ -72,7 +73,7 @@ def private_bound(
     factor above the one before, with probability proportional to `exp(-epsilon misses / 2)`, where a candidate misses
     the quantile by that many units; a larger candidate must hold a few more units than the one below it, so that bounds
     far above everybody are not as likely as the first that holds them. Costs pure epsilon, on top of what releases
-    cost; the number of units is public.
+    cost; the number of units is public: counted, or stated as n.
 
     >>> import numpy as np
     >>> curves = np.ones((4000, 9)) * np.linspace(0, 2, 4000)[:, None]
@@ -86,7 +87,7 @@ def private_bound(
         raise UsageError(f"quantile must lie in (0, 1], e.g. 0.95, got {quantile!r}.")
     reading = Reading(batch_rows=batch_rows, workers=workers, progress=progress)
     curves = as_curves(X, grid=grid, units=units)
-    estimator = MeanFunction(epsilon=epsilon, delta=0.0, bound=listed[-1], domain=domain, centre=centre)
+    estimator = MeanFunction(epsilon=epsilon, delta=0.0, bound=listed[-1], domain=domain, centre=centre, n=n)
     public = estimator.facts(curves)
     step = preference_of(budget.epsilon, float(quantile), len(listed), public.planned)
     selection = NormQuantile(listed, float(quantile), as_domain(domain), len(public.grid), step)

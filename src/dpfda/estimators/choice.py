@@ -106,7 +106,7 @@ def _shared(candidates: list[MeanFunction], curves: Curves) -> Public:
     facts = [candidate.facts(curves) for candidate in candidates]
     first = facts[0]
     for other in facts[1:]:
-        same = other.lattice == first.lattice and other.cap == first.cap
+        same = other.lattice == first.lattice and other.cap == first.cap and other.n == first.n
         if not (same and np.array_equal(other.centre, first.centre) and np.array_equal(other.grid, first.grid)):
             raise UsageError("All candidates must have the same bound or limits, and the same centre.")
     return first

@@ -39,7 +39,7 @@ class FPCA(MomentsEstimator):
     ----------
     n_components : how many components, less than the number of units.
     epsilon, delta : the guarantee; delta = 0 asks for pure privacy.
-    bound, limits, domain, centre, neighbours, planned_n : as for `MeanFunction`.
+    bound, limits, domain, centre, neighbours, n, planned_n : as for `MeanFunction`.
     mean : "joint" releases the mean along with second moments; "centre" takes components around the public centre, as
         the exponential mechanism always does; None for "joint" where that is possible.
     mechanism : "auto" (least predicted distance of the span), "covariance" (through a covariance, its noise by the
@@ -82,6 +82,7 @@ class FPCA(MomentsEstimator):
         centre: Centre | None = None,
         mean: str | None = None,
         neighbours: str = "replace-one",
+        n: int | None = None,
         planned_n: int | None = None,
         mechanism: str | Mechanism = "auto",
         basis: str | Basis | None = None,
@@ -108,6 +109,7 @@ class FPCA(MomentsEstimator):
         self.centre = centre
         self.mean = mean
         self.neighbours = neighbours
+        self.n = n
         self.planned_n = planned_n
         self.mechanism = mechanism
         self.basis = basis
@@ -173,7 +175,7 @@ class FPCA(MomentsEstimator):
     def plan_for(self, curves: Curves) -> ComponentsPlan:
         """The plan for these curves; it looks at their layout, and at the number of units where that is public."""
         points = self._grid(curves, as_domain(self.domain))
-        planned, _ = self._sizes(curves, Unit(curves.unit or "row", self.neighbours))
+        planned = self._size(curves, Unit(curves.unit or "row", self.neighbours)).planned
         return self.plan(planned, grid_size=len(points))
 
     def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> FPCA:

@@ -111,6 +111,7 @@ class CovarianceFunction(MomentsEstimator):
     mean : "joint" (as None) releases the mean along with second moments; "centre" takes the centre for the mean, e.g. a
         mean release that has been paid for, and spends all on second moments.
     neighbours : "replace-one" (the number of units is public) or "add-or-remove-one" (it is private).
+    n : the public number of units, stated under "replace-one" instead of counted; never compared with the data.
     planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
     mechanism : "auto" (the planner's choice), "gaussian", "wishart", "k-norm", "laplace", or "iclp-qr", the
         tensor-product Laplace process of Lin and Reimherr; or a mechanism object.
@@ -146,6 +147,7 @@ class CovarianceFunction(MomentsEstimator):
         centre: Centre | None = None,
         mean: str | None = None,
         neighbours: str = "replace-one",
+        n: int | None = None,
         planned_n: int | None = None,
         mechanism: str | Mechanism = "auto",
         basis: str | Basis | None = None,
@@ -169,6 +171,7 @@ class CovarianceFunction(MomentsEstimator):
         self.centre = centre
         self.mean = mean
         self.neighbours = neighbours
+        self.n = n
         self.planned_n = planned_n
         self.mechanism = mechanism
         self.basis = basis
@@ -196,7 +199,7 @@ class CovarianceFunction(MomentsEstimator):
     def plan_for(self, curves: Curves) -> MomentsPlan:
         """The plan for these curves; it looks at their layout, and at the number of units where that is public."""
         points = self._grid(curves, as_domain(self.domain))
-        planned, _ = self._sizes(curves, Unit(curves.unit or "row", self.neighbours))
+        planned = self._size(curves, Unit(curves.unit or "row", self.neighbours)).planned
         return self.plan(planned, grid_size=len(points))
 
     def fit(

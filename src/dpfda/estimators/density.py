@@ -13,7 +13,7 @@ from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Domain, as_domain
 from dpfda.curator import GIVEN, Curator, Order, Payment, Tape
 from dpfda.errors import UsageError
-from dpfda.estimators.base import Spender, sizes
+from dpfda.estimators.base import COUNTED_ONLY, Size, Spender, size_of
 from dpfda.estimators.density_online import Prepared, prepare_density
 from dpfda.estimators.held import Held, reopened
 from dpfda.kernels import Kernel
@@ -55,6 +55,7 @@ class DensityFunction(Spender):
     domain : public interval, or list of intervals for a box; points outside are moved to its edge.
     edges : instead of a domain, public edges of bins, e.g. [0, 1, 5, 10]: the density is constant between them.
     neighbours : "replace-one" (the number of units is public) or "add-or-remove-one" (it is private).
+    n : the public number of units, stated under "replace-one" instead of counted; never compared with the data.
     planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
     mechanism : "auto" (the planner's choice), "gaussian", "k-norm", "laplace"; of the papers "gp" and "sobolev" (Hall
         et al.), "iclp-qr", "frl" and "bernstein" (Lin and Reimherr).
@@ -95,6 +96,7 @@ class DensityFunction(Spender):
         domain: Domain | Sequence[float] | Sequence[Sequence[float]] | None = None,
         edges: Sequence[float] | Sequence[Sequence[float]] | None = None,
         neighbours: str = "replace-one",
+        n: int | None = None,
         planned_n: int | None = None,
         mechanism: str = "auto",
         size: int | None = None,
@@ -117,6 +119,7 @@ class DensityFunction(Spender):
         self.domain = domain
         self.edges = edges
         self.neighbours = neighbours
+        self.n = n
         self.planned_n = planned_n
         self.mechanism = mechanism
         self.size = size
@@ -239,9 +242,9 @@ class DensityFunction(Spender):
         records = as_points(X, domain.dimension, units=units, counts=counts)
         counted = counts is not None
         unit = Unit(records.unit or ("person" if counted else "row"), self.neighbours)
-        planned, n = self._sizes(records, unit, counted)
-        plan = self._plan(planned, bandwidth, counted_rows=counted)
-        public = Public.of_points(unit, n, planned, width=domain.dimension + counted)
+        size = self._size(records, unit, counted)
+        plan = self._plan(size.planned, bandwidth, counted_rows=counted)
+        public = Public.of_points(unit, size.n, size.planned, width=domain.dimension + counted, counting=size.counting)
         curator = Curator(
             records,
             public,
@@ -346,13 +349,16 @@ class DensityFunction(Spender):
             )
         return as_domain(self.domain) if self.domain is not None else cells_between(self.edges).domain  # type: ignore[arg-type]
 
-    def _sizes(self, records: Curves, unit: Unit, counted: bool) -> tuple[int, int | None]:
-        """The number of units to plan with, and the number to divide by if it is public."""
-        return sizes(
+    def _size(self, records: Curves, unit: Unit, counted: bool) -> Size:
+        if self.n is not None and self.mechanism == "gp":
+            raise UsageError(COUNTED_ONLY)
+        return size_of(
+            records,
             unit,
-            lambda: count_units(records) if counted else records.size_under(unit),
-            self.planned_n,
-            "There are no points: a density needs at least one.",
+            n=self.n,
+            planned_n=self.planned_n,
+            nothing="There are no points: a density needs at least one.",
+            people=(lambda: count_units(records)) if counted else None,
         )
 
     def __sklearn_tags__(self) -> Tags:

@@ -52,7 +52,7 @@ class Prepared:
             self.order.curves,
             self.plan.cells,
             counted=self.plan.summary.counted,
-            replaced=True,
+            all_counted=True,
             reading=self.order.reading,
         )
 
@@ -66,7 +66,7 @@ class NoRecords:
     def rows(self) -> int:
         return 0
 
-    def ids(self) -> None:
+    def identity(self) -> None:
         return None
 
     def batches(self, rows: int) -> Iterator[Array]:
@@ -109,5 +109,6 @@ def prepare_density(plan: DensityPlan, curator: Curator, order: Order, *, answer
         missing=plan.summary.missing + curator.unknown,
         before=curator.before,
         columns=curves.columns,
+        counting=public.counting,
     )
     return Prepared(plan, order, used.kernel, each, whole, law, facts, curator.randomness)

@@ -14,7 +14,7 @@ from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis, Domain, as_domain
 from dpfda.curator import Curator, Payment
 from dpfda.errors import UsageError
-from dpfda.estimators.base import Spender, sizes
+from dpfda.estimators.base import COUNTED_ONLY, Size, Spender, size_of
 from dpfda.kernels import Kernel
 from dpfda.machines import Loss
 from dpfda.mechanisms import Mechanism, Randomness
@@ -53,6 +53,7 @@ class KernelMachine(Spender):
     eta: float | None
     mechanism: str | Mechanism
     neighbours: str
+    n: int | None
     planned_n: int | None
     dataset: str
     ledger: AnyLedger | str | None
@@ -100,7 +101,7 @@ class KernelMachine(Spender):
         whose record each row is: a vector of identifiers, or the name of a column of X. A person with several records
         counts once, with the average of their losses; without `units` every row is taken for another person.
         """
-        plan, records, unit, n = self._planned(X, y, units)
+        plan, records, unit, size = self._planned(X, y, units)
         if isinstance(plan, ExactPlan):
             from dpfda.estimators.machine_online import HeldMachine
 
@@ -111,12 +112,12 @@ class KernelMachine(Spender):
             sections = payment.attempt(machine.solved)
             self._held = HeldMachine(sections, machine.law, machine.facts, self.randomness, payment)
         else:
-            self.release_ = self._released(plan, records, unit, n)
+            self.release_ = self._released(plan, records, unit, size)
         self._names(X, units)
         self.n_features_in_, self.plan_ = plan.request.domain.dimension, plan
         return self
 
-    def _planned(self, X: Any, y: Any, units: object) -> tuple[MachinePlan | ExactPlan, Curves, Unit, int | None]:
+    def _planned(self, X: Any, y: Any, units: object) -> tuple[MachinePlan | ExactPlan, Curves, Unit, Size]:
         """The plan for these records, which are only counted here, and that only where their number is public."""
         Reading(batch_rows=self.batch_rows)
         self._loss()  # refuses what is wrong before records are looked at, as the next lines do
@@ -131,8 +132,8 @@ class KernelMachine(Spender):
         domain = self._domain(columns)
         records = labelled(X, self._targets(y), domain.dimension, units=units)
         unit = Unit(records.unit or "row", self.neighbours)
-        planned, n = self._sizes(records, unit)
-        return self.plan(planned, dimension=domain.dimension), records, unit, n
+        size = self._size(records, unit)
+        return self.plan(size.planned, dimension=domain.dimension), records, unit, size
 
     def _prepared(self, plan: ExactPlan, records: Curves, unit: Unit) -> Machine:
         from dpfda.estimators.machine_online import prepared
@@ -147,10 +148,15 @@ class KernelMachine(Spender):
             dataset=self.dataset,
         )
 
-    def _released(self, plan: MachinePlan, records: Curves, unit: Unit, n: int | None) -> MachineRelease:
+    def _released(self, plan: MachinePlan, records: Curves, unit: Unit, size: Size) -> MachineRelease:
         domain, facts = plan.request.domain, self._facts()
         public = Public.of_points(
-            unit, n, int(plan.request.n), width=1 + domain.dimension, bound=plan.request.loss.scale
+            unit,
+            size.n,
+            size.planned,
+            width=1 + domain.dimension,
+            counting=size.counting,
+            bound=plan.request.loss.scale,
         )
         curator = Curator(
             records,
@@ -246,13 +252,15 @@ class KernelMachine(Spender):
             return Domain(domain.sides * columns)
         return domain
 
-    def _sizes(self, records: Curves, unit: Unit) -> tuple[int, int | None]:
-        """The number of units to plan with, and the number to divide by if it is public."""
-        return sizes(
+    def _size(self, records: Curves, unit: Unit) -> Size:
+        if self.n is not None and self.mechanism == EXACT:
+            raise UsageError(COUNTED_ONLY)
+        return size_of(
+            records,
             unit,
-            lambda: records.size_under(unit),
-            self.planned_n,
-            "There are no records: a machine needs at least one.",
+            n=self.n,
+            planned_n=self.planned_n,
+            nothing="There are no records: a machine needs at least one.",
         )
 
     def __sklearn_tags__(self) -> Tags:

@@ -16,7 +16,7 @@ from dpfda.machines.exact import minimise_exactly
 from dpfda.mechanisms import Randomness
 from dpfda.online import Facts, OnlineLaw, Oracle, Sections, Store, calibrated, check_store, open_online, weight_step
 from dpfda.planner.exact_machines import MOST_RECORDS, ExactPlan
-from dpfda.privacy import REPLACE, Charge, Unit
+from dpfda.privacy import REPLACE, Charge, Counting, Unit
 from dpfda.records import Curves
 from dpfda.releases.machine import into
 from dpfda.summaries.machine import MISSING
@@ -98,6 +98,7 @@ def prepared(
         ),
         chosen=plan.reasons,
         missing=MISSING,
+        counting=Counting.ROWS if records.units is None else Counting.IDENTIFIERS,
         # A store is bound to it: two losses of one slope have one law, and are two functions.
         columns=f"{plan.request.loss!r}, classes {classes!r}, {records.columns or 'columns without names'}",
     )

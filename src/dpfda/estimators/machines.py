@@ -56,6 +56,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         the Laplace process on a domain with at most three sides; or a mechanism object.
     eta : for "iclp-qr", the power of the noise kernel in whose space the function lives; None for 2.
     neighbours : "replace-one" (the number of units is public) or "add-or-remove-one" (it is private).
+    n : the public number of units, stated under "replace-one" instead of counted; never compared with the data.
     planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
     dataset : name of the data set for the card and the ledger.
     ledger : where the budget is charged before records are read: a `dpfda.Ledger`, or its address.
@@ -92,6 +93,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         mechanism: str | Mechanism = "auto",
         eta: float | None = None,
         neighbours: str = "replace-one",
+        n: int | None = None,
         planned_n: int | None = None,
         dataset: str = "unnamed",
         ledger: AnyLedger | str | None = None,
@@ -109,6 +111,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         self.mechanism = mechanism
         self.eta = eta
         self.neighbours = neighbours
+        self.n = n
         self.planned_n = planned_n
         self.dataset = dataset
         self.ledger = ledger
@@ -169,7 +172,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
     response_bound : public bound on the size of responses; those beyond it are moved to it, and predictions too.
     loss : "huber", "absolute" (a median), or "squared".
     threshold : of the Huber loss, beyond which residuals count linearly; None for a fifth of the bound.
-    epsilon, delta, kernel, penalty, domain, features, mechanism, eta, neighbours, planned_n, dataset, ledger,
+    epsilon, delta, kernel, penalty, domain, features, mechanism, eta, neighbours, n, planned_n, dataset, ledger,
     randomness, batch_rows : as for `KernelClassifier`.
 
     Examples
@@ -199,6 +202,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         mechanism: str | Mechanism = "auto",
         eta: float | None = None,
         neighbours: str = "replace-one",
+        n: int | None = None,
         planned_n: int | None = None,
         dataset: str = "unnamed",
         ledger: AnyLedger | str | None = None,
@@ -217,6 +221,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         self.mechanism = mechanism
         self.eta = eta
         self.neighbours = neighbours
+        self.n = n
         self.planned_n = planned_n
         self.dataset = dataset
         self.ledger = ledger

@@ -38,7 +38,7 @@ class Maximiser(CurveEstimator):
         object of `dpfda.estimators.utilities`, which knows its own range and curvature.
     utility_range : public (low, high) of one unit's utility; what lies beyond is moved to the ends.
     epsilon : the guarantee, pure; for composition epsilon^2/8-zCDP.
-    bound, limits, domain, centre, neighbours, planned_n, dataset, ledger, randomness : as for `MeanFunction`.
+    bound, limits, domain, centre, neighbours, n, planned_n, dataset, ledger, randomness : as for `MeanFunction`.
     kernel, size, basis : the base measure's covariance, how many of its eigenfunctions span the curves, or a Mercer
         basis that says both.
     radius : of the ball that holds b, around the centre; None for the bound.
@@ -81,6 +81,7 @@ class Maximiser(CurveEstimator):
         domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0),
         centre: Centre | None = None,
         neighbours: str = "replace-one",
+        n: int | None = None,
         planned_n: int | None = None,
         kernel: Kernel | None = None,
         size: int | None = None,
@@ -104,6 +105,7 @@ class Maximiser(CurveEstimator):
         self.domain = domain
         self.centre = centre
         self.neighbours = neighbours
+        self.n = n
         self.planned_n = planned_n
         self.kernel = kernel
         self.size = size
@@ -148,7 +150,7 @@ class Maximiser(CurveEstimator):
     def plan_for(self, curves: Curves) -> ObjectivePlan:
         """The plan for these curves; it looks at their layout, and at the number of units where that is public."""
         points = self._grid(curves, as_domain(self.domain))
-        planned, _ = self._sizes(curves, Unit(curves.unit or "row", self.neighbours))
+        planned = self._size(curves, Unit(curves.unit or "row", self.neighbours)).planned
         return self.plan(planned, grid_size=len(points))
 
     def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> Maximiser:

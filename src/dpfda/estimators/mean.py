@@ -31,6 +31,7 @@ class MeanFunction(CurveEstimator):
     domain : public interval, or list of intervals for surfaces.
     centre : public curve that is subtracted first: a number, values on the grid, or a function of the points.
     neighbours : "replace-one" (the number of units is public) or "add-or-remove-one" (it is private).
+    n : the public number of units, stated under "replace-one" instead of counted; never compared with the data.
     planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
     mechanism : "auto" (the planner's choice), "gaussian", "laplace", "k-norm"; of the papers "gp", "iclp-qr",
         "iclp-ar", "frl", "bernstein", "exponential", "dictionary"; or a mechanism object.
@@ -70,6 +71,7 @@ class MeanFunction(CurveEstimator):
         domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0),
         centre: Centre | None = None,
         neighbours: str = "replace-one",
+        n: int | None = None,
         planned_n: int | None = None,
         mechanism: str | Mechanism = "auto",
         basis: str | Basis | None = None,
@@ -94,6 +96,7 @@ class MeanFunction(CurveEstimator):
         self.domain = domain
         self.centre = centre
         self.neighbours = neighbours
+        self.n = n
         self.planned_n = planned_n
         self.mechanism = mechanism
         self.basis = basis
@@ -136,7 +139,7 @@ class MeanFunction(CurveEstimator):
     def plan_for(self, curves: Curves) -> Plan:
         """The plan for these curves; it looks at their layout, and at the number of units where that is public."""
         points = self._grid(curves, as_domain(self.domain))
-        planned, _ = self._sizes(curves, Unit(curves.unit or "row", self.neighbours))
+        planned = self._size(curves, Unit(curves.unit or "row", self.neighbours)).planned
         return self.plan(planned, grid_size=len(points))
 
     def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> MeanFunction:

@@ -53,6 +53,7 @@ class FunctionOnScalarRegression(CurveEstimator):
     centre : public curve that is subtracted first: a number, values on the grid, or a function of the points.
     intercept : whether b0 is fitted; without it curves of people with all covariates zero are the centre.
     neighbours : "replace-one" (the number of units is public) or "add-or-remove-one" (it is private).
+    n : the public number of units, stated under "replace-one" instead of counted; never compared with the data.
     planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
     mechanism : "auto" (the planner's choice), "gaussian", "k-norm", "laplace", or "iclp-qr", the Laplace process of Lin
         and Reimherr; or a mechanism object.
@@ -94,6 +95,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         centre: Centre | None = None,
         intercept: bool = True,
         neighbours: str = "replace-one",
+        n: int | None = None,
         planned_n: int | None = None,
         mechanism: str | Mechanism = "auto",
         basis: str | Basis | None = None,
@@ -118,6 +120,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         self.centre = centre
         self.intercept = intercept
         self.neighbours = neighbours
+        self.n = n
         self.planned_n = planned_n
         self.mechanism = mechanism
         self.basis = basis

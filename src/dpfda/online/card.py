@@ -12,7 +12,7 @@ from dpfda.curator import described, with_choice
 from dpfda.mechanisms import Randomness, SystemRandomness
 from dpfda.online.law import NUGGET, OnlineLaw
 from dpfda.online.noise import STEPS
-from dpfda.privacy import RangeProfile
+from dpfda.privacy import Counting, RangeProfile
 from dpfda.releases import NOT_PRIVATE, Certificate
 from dpfda.releases.entry import NOTHING, Entry
 
@@ -34,6 +34,7 @@ class Facts:
     entry: Entry | None = None  # of the ledger
     warnings: tuple[str, ...] = ()
     before: float = 0.0  # epsilon of a private choice that the function rests on
+    counting: Counting = Counting.ROWS  # how n is known
     columns: str = ""  # which columns the records were read from, where they have names
 
 
@@ -103,6 +104,7 @@ def card(law: OnlineLaw, facts: Facts, randomness: Randomness) -> OnlineCard:
         noise_scale=float(STEPS),
         software=_software(),
         warnings=(*facts.warnings, *stamps),
+        counting=facts.counting.value,
         moves=f"moves the function by at most {law.sensitivity:.4g} in the norm of the kernel's space",
     )
 

@@ -72,7 +72,7 @@ class Quartiles(Selection):
 
     def gather(self, curves: Curves, public: Public, reading: Reading) -> Integers:
         """The exact mass of all units in every cell: here records are read, after the charge."""
-        return cell_masses(curves, self.cells, counted=self.counted, replaced=True, reading=reading)
+        return cell_masses(curves, self.cells, counted=self.counted, all_counted=True, reading=reading)
 
     def scores(self, total: Integers, public: Public) -> Scores:
         others = tuple(axis for axis in range(len(self.cells.shape)) if axis != self.axis)

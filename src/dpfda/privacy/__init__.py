@@ -13,7 +13,7 @@ from dpfda.privacy.profiles import (
     RangeProfile,
     StatedProfile,
 )
-from dpfda.privacy.unit import ADD_REMOVE, RELATIONS, REPLACE, Unit
+from dpfda.privacy.unit import ADD_REMOVE, RELATIONS, REPLACE, Counting, Unit
 
 __all__ = [
     "ADD_REMOVE",
@@ -22,6 +22,7 @@ __all__ = [
     "AnyLedger",
     "Budget",
     "Charge",
+    "Counting",
     "GaussianProfile",
     "LaplaceProfile",
     "Ledger",

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from dpfda.errors import UsageError
 
 REPLACE = "replace-one"
 ADD_REMOVE = "add-or-remove-one"
 RELATIONS = (REPLACE, ADD_REMOVE)
+
+
+class Counting(StrEnum):
+    """How the number of units is known, which decides what exactly neighbouring data sets are."""
+
+    ROWS = "rows"  # every row is a unit, and the number of rows is public
+    IDENTIFIERS = "identifiers"  # so many identifiers, and one unit for rows without one, present or not
+    PEOPLE = "people"  # rows state how many people they stand for, and their total is public
+    STATED = "stated"  # by the user; never compared with the records
+    PRIVATE = "private"  # a guess to plan with; the number itself is protected
+
+    @property
+    def of_records(self) -> bool:
+        """Whether all units of the records were counted, so that they are exactly n."""
+        return self not in (Counting.STATED, Counting.PRIVATE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,9 @@ from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import DataError, UsageError
 from dpfda.privacy import Unit
 from dpfda.records.headers import MAY_BE_A_RECORD, called, in_few_words, listed, may_be_record
-from dpfda.records.units import UnitIndex
+from dpfda.records.identity import Identity
 
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?$")  # at the end of a column's name
-Ids = np.ndarray[tuple[int], np.dtype[np.generic]]
 Answer = TypeVar("Answer")
 
 
@@ -31,8 +30,8 @@ class Source(Protocol):
 
     def rows(self) -> int: ...
 
-    def ids(self) -> Ids | None:
-        """The identifier of each row's unit, or a whole number for it, negative if missing; None: each row is one."""
+    def identity(self) -> Identity | None:
+        """Who the rows belong to; None: each row is a unit of its own."""
 
     def batches(self, rows: int) -> Iterator[Array]:
         """Consecutive batches, (m, width), NaN where a value is missing or unreadable."""
@@ -62,22 +61,17 @@ class Curves:
         return quietly(self.source.rows)
 
     @cached_property
-    def units(self) -> UnitIndex | None:
-        ids = quietly(self.source.ids)
-        if ids is None:
-            return None
-        return UnitIndex.of_codes(ids.astype(np.int64)) if ids.dtype.kind == "i" else UnitIndex.build(ids)
+    def units(self) -> Identity | None:
+        return quietly(self.source.identity)
 
     def size_under(self, unit: Unit) -> int:
-        """The number of privacy units; public only where units are replaced.
+        """The number of privacy units, as `Identity` defines it; public only where units are replaced.
 
-        Rows that do not say whose they are enter no sum: several people may stand behind them, or one who has other
-        rows too. Where units are replaced they count as one unit that is empty, so that somebody's identifier may be
-        lost without changing the number of units.
+        Rows that say nobody enter no sum: several people may stand behind them, or one who has other rows too.
         """
         if self.units is None:
             return self.rows
-        return self.units.size + (1 if unit.size_is_public and self.units.unknown else 0)
+        return self.units.count if unit.size_is_public else self.units.size
 
     def batches(self, rows: int) -> Iterator[Array]:
         return self.source.batches(rows)

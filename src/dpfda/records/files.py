@@ -9,9 +9,10 @@ from typing import Any
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import DataError
-from dpfda.records.cells import check_types, check_unit_type, columns_of, ids_of
+from dpfda.records.cells import check_types, check_unit_type, columns_of
 from dpfda.records.csvfile import CsvSource
-from dpfda.records.curves import Curves, Ids, choose_columns, grid_of, name_columns
+from dpfda.records.curves import Curves, choose_columns, grid_of, name_columns
+from dpfda.records.identity import Identity
 
 
 def read_curves(
@@ -71,10 +72,10 @@ class ParquetSource:
     def rows(self) -> int:
         return int(_parquet(self.file).metadata.num_rows)
 
-    def ids(self) -> Ids | None:
+    def identity(self) -> Identity | None:
         if self.unit is None:
             return None
-        return ids_of(_parquet(self.file).read(columns=[self.unit])[self.unit])
+        return Identity.of(_parquet(self.file).read(columns=[self.unit])[self.unit])
 
     def batches(self, rows: int) -> Iterator[Array]:
         for batch in _parquet(self.file).iter_batches(rows, columns=list(self.names), use_threads=True):

@@ -10,11 +10,12 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import DataError, UsageError
-from dpfda.records.cells import as_numbers, check_unit_type, columns_of, ids_of
-from dpfda.records.curves import Curves, Ids, Source, choose_columns
+from dpfda.records.cells import as_numbers, check_unit_type, columns_of
+from dpfda.records.curves import Curves, Source, choose_columns
 from dpfda.records.headers import called
+from dpfda.records.identity import Identity
 from dpfda.records.memory import ArraySource, from_array
-from dpfda.records.units import check_units, named, named_units
+from dpfda.records.units import identify, named_units
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +32,8 @@ class JoinedSource:
     def rows(self) -> int:
         return self.curves.rows()
 
-    def ids(self) -> Ids | None:
-        return self.curves.ids()
+    def identity(self) -> Identity | None:
+        return self.curves.identity()
 
     def batches(self, rows: int) -> Iterator[Array]:
         start = 0
@@ -58,7 +59,7 @@ def curves_in_order(data: Any, *, grid: ArrayLike | str | None, units: object) -
 
     if isinstance(data, Curves):
         curves = as_curves(data, grid=grid, units=units)
-        if isinstance(curves.source, ArraySource) and curves.source.unit_ids is not None:
+        if isinstance(curves.source, ArraySource) and curves.source.units is not None:
             raise UsageError(
                 "These Curves have been put in the order of their units, and covariates would no longer fit. Pass the "
                 "table or matrix itself, with grid= and units=."
@@ -69,7 +70,7 @@ def curves_in_order(data: Any, *, grid: ArrayLike | str | None, units: object) -
     if units is None:
         return curves
     table = curves.source.table  # type: ignore[attr-defined]
-    return Curves(ArraySource(table, check_units(ids, len(table))), curves.grid, name, curves.columns)
+    return Curves(ArraySource(table, identify(ids, len(table))), curves.grid, name, curves.columns)
 
 
 def without(frame: Any, unit: str) -> tuple[Any, object, str]:
@@ -86,7 +87,7 @@ def without(frame: Any, unit: str) -> tuple[Any, object, str]:
     table = pa.table(frame)
     choose_columns(table.column_names, "*", unit)
     check_unit_type(table.schema, unit)
-    return table.drop_columns([unit]), named(ids_of(table[unit])), unit
+    return table.drop_columns([unit]), table[unit], unit
 
 
 def as_covariates(data: Any, size: int | None) -> tuple[np.ndarray[Any, Any], tuple[str, ...] | None]:

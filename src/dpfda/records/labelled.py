@@ -13,7 +13,7 @@ from dpfda.records.curves import Curves
 from dpfda.records.given_points import as_points
 from dpfda.records.joined import curves_in_order, join, without
 from dpfda.records.memory import ArraySource
-from dpfda.records.units import check_units, named_units
+from dpfda.records.units import identify, named_units
 
 
 def width_of(data: Any) -> int | None:
@@ -42,7 +42,7 @@ def labelled(data: Any, targets: Array, dimension: int, *, units: object = None)
         points = as_points(data, dimension)
         if units is not None:
             table = points.source.table  # type: ignore[attr-defined]
-            points = Curves(ArraySource(table, check_units(units, len(table))), None, name, points.columns)
+            points = Curves(ArraySource(table, identify(units, len(table))), None, name, points.columns)
     if points.source.width != dimension:
         raise UsageError(
             f"A point has {dimension} coordinate(s), one for each side of the domain, got {points.source.width} "

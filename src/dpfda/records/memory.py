@@ -11,10 +11,11 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import DataError, UsageError
-from dpfda.records.cells import as_numbers, check_types, check_unit_type, columns_of, ids_of, number
-from dpfda.records.curves import Curves, Ids, choose_columns, grid_of, name_columns
+from dpfda.records.cells import as_numbers, check_types, check_unit_type, columns_of, number
+from dpfda.records.curves import Curves, choose_columns, grid_of, name_columns
 from dpfda.records.headers import called
-from dpfda.records.units import UnitIndex, check_units, named, named_units
+from dpfda.records.identity import Identity
+from dpfda.records.units import identify, named_units
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class ArraySource:
     """Rows of a matrix; converted a batch at a time."""
 
     table: np.ndarray[Any, Any]  # (n, q)
-    unit_ids: Ids | None
+    units: Identity | None
 
     @property
     def width(self) -> int:
@@ -31,8 +32,8 @@ class ArraySource:
     def rows(self) -> int:
         return len(self.table)
 
-    def ids(self) -> Ids | None:
-        return self.unit_ids
+    def identity(self) -> Identity | None:
+        return self.units
 
     def batches(self, rows: int) -> Iterator[Array]:
         for start in range(0, len(self.table), rows):
@@ -53,9 +54,9 @@ def from_array(values: ArrayLike, grid: Array | None, units: object) -> Curves:
     if table.shape[1] == 0:
         raise UsageError("0 feature(s) (shape=(, 0)) while a minimum of 1 is required: no values in the curves.")
     if units is None:
-        return Curves(_reordered(table, None), grid, None)
+        return Curves(ArraySource(table, None), grid, None)
     given, name = named_units(units)
-    return Curves(_reordered(table, check_units(given, len(table))), grid, name)
+    return Curves(_reordered(table, identify(given, len(table))), grid, name)
 
 
 def _matrix(values: ArrayLike, grid: Array | None) -> np.ndarray[Any, Any]:
@@ -94,15 +95,12 @@ def _row(row: Any, width: int) -> list[float]:
     return cells + [float("nan")] * (width - len(cells))
 
 
-def _reordered(table: np.ndarray[Any, Any], ids: Ids | None) -> ArraySource:
+def _reordered(table: np.ndarray[Any, Any], units: Identity) -> ArraySource:
     """Rows with those of each unit together, so that one pass suffices."""
-    if ids is None:
-        return ArraySource(table, None)
-    index = UnitIndex.build(ids)
-    if index.grouped:
-        return ArraySource(table, index.codes)
-    order = np.argsort(np.where(index.codes < 0, index.size, index.codes), kind="stable")
-    return ArraySource(table[order], index.codes[order])
+    if units.grouped:
+        return ArraySource(table, units)
+    order = np.argsort(np.where(units.codes < 0, units.size, units.codes), kind="stable")
+    return ArraySource(table[order], units[order])
 
 
 def from_fdatagrid(data: Any, grid: Array | None, units: object) -> Curves:
@@ -152,6 +150,6 @@ def from_table(frame: Any, *, values: str | None, unit: object, grid: ArrayLike 
     if column is not None:
         check_unit_type(table.schema, column)
     matrix = columns_of(table, chosen)
-    ids = named(ids_of(table[column])) if column is not None else unit
+    ids = table[column] if column is not None else unit
     curves = from_array(matrix, grid_of(grid, chosen), ids)
     return Curves(curves.source, curves.grid, column or curves.unit, name_columns(chosen, table.column_names))

@@ -13,10 +13,10 @@ from dpfda.arrays import Array, Integers
 from dpfda.bases import Domain
 from dpfda.errors import UsageError
 from dpfda.records.curves import Curves, quietly
+from dpfda.records.identity import Identity
 from dpfda.records.lattice import MOST_UNITS
 from dpfda.records.progress import with_progress
 from dpfda.records.reading import Reading
-from dpfda.records.units import UnitIndex
 
 MASS = 2**20  # what one unit spreads over the cells of its points, in whole parts
 # Along each side: numbers with many divisors, so that steps of many widths are whole numbers of cells.
@@ -121,25 +121,26 @@ def count_units(curves: Curves, rows: int = 2**16) -> int:
     return quietly(lambda: sum(int(whole_counts(batch[:, 0]).sum()) for batch in curves.batches(rows)))
 
 
-def cell_masses(curves: Curves, cells: Cells, *, counted: bool, replaced: bool, reading: Reading) -> Integers:
+def cell_masses(curves: Curves, cells: Cells, *, counted: bool, all_counted: bool, reading: Reading) -> Integers:
     """The mass of all units in every cell, exactly, (cells.size,); each unit has `MASS` in all.
 
-    A unit shares it out equally among its points, the remainder to the first. Without any readable point it lies in
-    the middle cell; so does the one unit that stands for rows of nobody, if units are `replaced`, where it counts. Rows
-    that are `counted` begin with the number of units which they stand for.
+    A unit shares it out equally among its points, the remainder to the lowest of their cells. Without any readable
+    point it lies in the middle cell; so does the one unit that stands for rows of nobody, if n units were counted from
+    the records (`all_counted`), itself among them. Rows that are `counted` begin with the number of units which they
+    stand for.
     """
     rows = reading.batch_rows or max(64, 2**20 // curves.source.width)
     units = curves.units
     if units is None:
         masses = _of_rows(_batches(curves, rows, reading.progress), cells, counted)
-        # Where their number is not public nobody has checked that all units fit: cells are full at some point, which
-        # changes nothing about how far one unit moves them, and is no error that would tell of it.
-        return MASS * (masses if replaced else np.minimum(masses, MOST_UNITS // cells.size))
+        # Where they were not counted nobody has checked that all units fit: cells are full at some point, which changes
+        # nothing about how far one unit moves them, and is no error that would tell of it.
+        return MASS * (masses if all_counted else np.minimum(masses, MOST_UNITS // cells.size))
     where = np.concatenate(
         [np.empty(0, dtype=np.int64), *(cells.index(batch) for batch in _batches(curves, rows, reading.progress))]
     )
     masses = _of_units(where, units, cells)
-    if replaced and units.unknown:
+    if all_counted:
         masses[cells.middle] += MASS
     return masses
 
@@ -160,7 +161,7 @@ def _of_rows(batches: Iterator[Array], cells: Cells, counted: bool) -> Integers:
     return total
 
 
-def _of_units(where: Integers, units: UnitIndex, cells: Cells) -> Integers:
+def _of_units(where: Integers, units: Identity, cells: Cells) -> Integers:
     if len(where) != len(units.codes):
         raise RuntimeError("the rows and their units are out of step")
     readable = (units.codes >= 0) & (where >= 0)
@@ -169,7 +170,10 @@ def _of_units(where: Integers, units: UnitIndex, cells: Cells) -> Integers:
     share = MASS // np.maximum(points, 1)
     masses = np.zeros(cells.size, dtype=np.int64)
     np.add.at(masses, places, share[codes])
-    present, first = np.unique(codes, return_index=True)
-    np.add.at(masses, places[first], MASS - share[present] * points[present])
+    # To the lowest cell, which does not depend on the order of rows.
+    lowest = np.full(units.size, cells.size)
+    np.minimum.at(lowest, codes, places)
+    present = points > 0
+    np.add.at(masses, lowest[present], (MASS - share * points)[present])
     masses[cells.middle] += MASS * int((points == 0).sum())
     return masses

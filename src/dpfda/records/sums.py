@@ -13,8 +13,9 @@ import numpy as np
 from dpfda.arrays import Array, Integers
 from dpfda.records.curves import Curves
 from dpfda.records.encoder import FRACTIONS
+from dpfda.records.identity import Identity
 from dpfda.records.progress import with_progress
-from dpfda.records.units import UnitIndex, average
+from dpfda.records.units import average
 
 Encode = Callable[[Array], tuple[Array, Array]]
 Item = TypeVar("Item")
@@ -39,7 +40,7 @@ def exact_sum(
     encode: Encode,
     lattice: Clipping,
     *,
-    units: UnitIndex | None,
+    units: Identity | None,
     size: int,
     batch_rows: int | None,
     workers: int,
@@ -88,7 +89,7 @@ def _add(parts: Iterable[Integers], size: int) -> Integers:
     return total
 
 
-def _with_codes(encoded: Iterable[tuple[Array, Array]], units: UnitIndex) -> Iterator[tuple[Array, Array, Integers]]:
+def _with_codes(encoded: Iterable[tuple[Array, Array]], units: Identity) -> Iterator[tuple[Array, Array, Integers]]:
     """Batches with the units of their rows; rows whose unit is not known are left out."""
     row = 0
     for vectors, present in encoded:
@@ -105,7 +106,7 @@ def _with_codes(encoded: Iterable[tuple[Array, Array]], units: UnitIndex) -> Ite
         raise RuntimeError("the rows and their units are out of step")
 
 
-def _grouped(encoded: Iterable[tuple[Array, Array]], units: UnitIndex, lattice: Clipping) -> Iterator[Integers]:
+def _grouped(encoded: Iterable[tuple[Array, Array]], units: Identity, lattice: Clipping) -> Iterator[Integers]:
     """Totals of batches whose units stand together; the last unit of a batch waits for the next one."""
     waiting = None
     for vectors, present, known in _with_codes(encoded, units):
@@ -125,7 +126,7 @@ def _scattered(
     curves: Curves,
     encode: Encode,
     lattice: Clipping,
-    units: UnitIndex,
+    units: Identity,
     size: int,
     batch_rows: int,
     workers: int,

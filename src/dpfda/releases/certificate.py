@@ -8,6 +8,7 @@ from typing import Any
 
 from dpfda.privacy import REPLACE
 from dpfda.releases.entry import Entry
+from dpfda.releases.neighbours import neighbour_entries, units_text
 from dpfda.releases.wording import entry, plain, steps, up, wrapped
 
 SCHEMA = "dpfda-card-1"
@@ -64,6 +65,9 @@ class Certificate:
     noise_scale: float = 0.0
     curves_per_unit: str = ""  # how many curves one unit may have, and what becomes of them, in words; empty: one
     entry: Entry | None = None  # of the ledger; None where nothing was recorded
+    counting: str = (
+        ""  # how n is known, a `Counting`, hence what neighbours are; empty on cards from before it was kept
+    )
     schema: str = SCHEMA
 
     def to_dict(self) -> dict[str, Any]:
@@ -167,13 +171,16 @@ class Certificate:
     @property
     def entries(self) -> tuple[tuple[str, str], ...]:
         """What the card says, as labels and texts; how each parameter was chosen is in `chosen`."""
-        count = f"about {self.n:.0f} (noisy: the number itself is private)" if self.n_is_noisy else f"{self.n:.0f}"
+        count = units_text(self.counting, self.n)
+        if self.n_is_noisy:
+            count = f"about {self.n:.0f} (noisy: the number itself is private)"
         if self.n_is_planned:
             count = f"planned for {self.n:.0f}; the number itself is private"
         assumed = "; no column of persons was named, so every row counts as another person"
         return (
             ("guarantee", f"{self.guarantee}; for composition {up(self.rho, 4)}-zCDP"),
             ("protects", f"one {self.unit} (neighbours: {self.neighbours}){assumed if self.unit_was_assumed else ''}"),
+            *neighbour_entries(self.counting, self.unit, self.neighbours, assumed=self.unit_was_assumed),
             ("units", count),
             ("domain", " x ".join(f"[{low:g}, {high:g}]" for low, high in self.domain)),
             ("bound", self.bounded or f"{plain(self.bound)}, on the root mean square around the centre: {self.around}"),

@@ -9,6 +9,7 @@ from typing import Any
 from dpfda.privacy import REPLACE
 from dpfda.releases.certificate import NOT_PRIVATE, SCHEMA
 from dpfda.releases.entry import Entry
+from dpfda.releases.neighbours import neighbour_entries, units_text
 from dpfda.releases.wording import plain, up, wrapped
 
 
@@ -36,6 +37,7 @@ class ChoiceCard:
     sensitivity: float = 0.0
     noise_scale: float = 0.0
     entry: Entry | None = None
+    counting: str = ""  # how n is known, a `Counting`; empty on cards from before it was kept
     schema: str = SCHEMA
 
     @property
@@ -95,7 +97,8 @@ class ChoiceCard:
         return (
             ("guarantee", f"pure epsilon = {plain(self.epsilon)}; for composition {up(self.rho, 4)}-zCDP"),
             ("protects", f"one {self.unit} (neighbours: {self.neighbours}){assumed if self.unit_was_assumed else ''}"),
-            ("units", f"{self.n}"),
+            *neighbour_entries(self.counting, self.unit, self.neighbours, assumed=self.unit_was_assumed),
+            ("units", units_text(self.counting, self.n)),
             ("mechanism", f"exponential mechanism on {self.candidates} candidates, drawn exactly"),
             *self.chosen,
             ("randomness", self.randomness),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from dpfda.arrays import Array, Integers
 from dpfda.bases import Basis
 from dpfda.norms import Sensitivity
-from dpfda.privacy import Noise, Unit
+from dpfda.privacy import Counting, Noise, Unit
 from dpfda.records import Curves, Lattice, exact_sum
 from dpfda.records.reading import Reading
 from dpfda.records.sums import Clipping, Encode
@@ -32,6 +32,8 @@ class Public:
     lattice: Lattice
     count_weight: int  # lattice steps that one unit adds to the count; 0 where the number of units is public
     covariates: int = 0  # leading values of a record that belong to no curve
+    # Beside n no part of a request: the same numbers are the same release.
+    counting: Counting = field(default=Counting.ROWS, compare=False)
 
     @property
     def width(self) -> int:
@@ -39,7 +41,9 @@ class Public:
         return self.covariates + len(self.grid)
 
     @staticmethod
-    def of_points(unit: Unit, n: int | None, planned: int, *, width: int, bound: float = 1.0) -> Public:
+    def of_points(
+        unit: Unit, n: int | None, planned: int, *, width: int, bound: float = 1.0, counting: Counting = Counting.ROWS
+    ) -> Public:
         """The facts about records that hold no curve: points, and what stands before them."""
         return Public(
             unit=unit,
@@ -51,6 +55,7 @@ class Public:
             lattice=Lattice(bound),
             count_weight=0,
             covariates=width,
+            counting=counting,
         )
 
 

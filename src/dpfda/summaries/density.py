@@ -88,13 +88,13 @@ class Density(Summary):
         return int(self.table.shape[1])
 
     def gather(self, curves: Curves, public: Public, basis: Basis, reading: Reading) -> Integers:
-        known = public.unit.size_is_public
         masses = cell_masses(
             curves,
             self.cells,
             counted=self.counted,
-            replaced=known,
-            reading=reading if known else replace(reading, progress=False),  # a bar shows how many rows there are
+            all_counted=public.counting.of_records,
+            # A bar shows how many rows there are.
+            reading=reading if public.unit.size_is_public else replace(reading, progress=False),
         )
         return self.features_of(masses)
 

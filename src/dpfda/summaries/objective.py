@@ -75,7 +75,7 @@ class Maximum(Summary):
     def collect(self, total: Integers, units: int, public: Public) -> Integers:
         """All units' coordinates one after the other; a unit that nobody knows stands at the centre."""
         known = sum(len(part) for part in self._kept)
-        missing = units - known if public.unit.size_is_public else 0
+        missing = units - known if public.counting.of_records else 0
         table = np.concatenate([*self._kept, np.zeros((missing, self.coordinates), dtype=np.int64)])
         self._kept.clear()
         return table.ravel()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dpfda.privacy import REPLACE
+from dpfda.privacy import REPLACE, Counting
 from dpfda.releases.cards.facts import (
     Card,
     afterwards,
@@ -19,6 +19,7 @@ from dpfda.releases.cards.facts import (
     unprotected,
 )
 from dpfda.releases.certificate import Certificate
+from dpfda.releases.neighbours import neighbours_are
 from dpfda.releases.wording import plain, steps, up, wrapped
 
 SOURCE = (
@@ -56,15 +57,10 @@ def _guarantee(card: Card) -> tuple[Answer, ...]:
     n = card.n if not getattr(card, "n_is_noisy", False) else None
     crowd = "" if not delta or n is None else f"; with {n:.0f} units, {least(n * delta, 3)} of them on average"
     assumed = "; no column of persons was named, so this was assumed" if card.unit_was_assumed else ""
-    relation = (
-        "two data sets are neighbours if one unit is replaced by another; their number is public"
-        if card.neighbours == REPLACE
-        else "two data sets are neighbours if one has one unit more; their number is protected too"
-    )
     return (
         Answer(TOP, "How strong is the guarantee (epsilon)?", _sentence(strength)),
         Answer(TOP, "How often may it fail (delta)?", f"It {failure}{crowd}."),
-        Answer(TOP, "Who or what is protected (unit of privacy)?", f"One {card.unit}{assumed}; {relation}."),
+        Answer(TOP, "Who or what is protected (unit of privacy)?", f"One {card.unit}{assumed}; {_relation(card)}."),
         Answer(TOP, "What if one person contributes several records?", _sentence(curves_per_unit(card))),
         Answer(TOP, "What does it mean for groups, such as families?", _sentence(groups(card))),
         Answer(
@@ -173,3 +169,11 @@ def nist_text(card: Card, release: Any = None) -> str:
             lines += ["", level[:1].upper() + level[1:]]
         lines += [wrapped(f"  {number:>2}. ", answer.question), wrapped("      ", answer.text)]
     return "\n".join(lines)
+
+
+def _relation(card: Card) -> str:
+    if card.counting:
+        return f"neighbours are {neighbours_are(Counting(card.counting), card.unit, card.neighbours)}"
+    if card.neighbours == REPLACE:
+        return "two data sets are neighbours if one unit is replaced by another; their number is public"
+    return "two data sets are neighbours if one has one unit more; their number is protected too"

@@ -1,0 +1,343 @@
+"""The identity of a row: which records belong to one privacy unit.
+
+Identifiers are made canonical once, here, and compared nowhere else. Two spellings that become one key are one unit.
+Merging two people can only lower what one of them changes; splitting one person into two would double it. So every rule
+below merges:
+
+- text is trimmed, in Unicode's compatibility form (NFKC), without invisible signs, with single spaces, in lower case;
+- numbers have one spelling: 1, 1.0, 01 and +1, as numbers or as text, are one unit;
+- dates and times have one spelling, at midnight that of the date; UUIDs are compared by their 32 digits;
+- bytes are read as UTF-8 text;
+- an empty cell, NaN, NA and the like say nobody.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import numbers
+import re
+import unicodedata
+import uuid
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from dpfda.arrays import Integers
+
+# What tools write where a row does not say whose it is, in canonical form.
+NOBODY = frozenset({"", "na", "<na>", "n/a", "#n/a", "nan", "nat", "none", "null", ".", "inf", "-inf", "infinity"})
+WHOLE = re.compile(r"([+-]?)0*(\d+)")
+DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,4})?")
+MOMENT = re.compile(
+    r"(\d{4,})-(\d\d)-(\d\d)"
+    r"(?:[t ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9})\d*)?)?)?(?: ?(z|utc|[+-]\d\d(?::?\d\d)?))?"
+)
+UUID = re.compile(r"(?:urn:uuid:)?\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?")
+# Canonical after trimming and lower case alone: no number, no date, no UUID, no sign that Unicode could change.
+PLAIN = r"^(?:[a-z][a-z0-9_.:/#-]{0,30}|[1-9][0-9]{0,30}|[1-9a-f][0-9a-f]{31}|0)$"
+UUID_DIGITS = 32
+MIDNIGHT = " 00:00:00"
+COARSE = ("Y", "M", "W", "D", "h", "m")  # units of time that are written without seconds
+INVISIBLE = ("Cf", "Cc")  # categories of characters that are not seen: joiners, byte order marks, NUL
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Identity:
+    """The unit of every row, numbered by first appearance; -1 where a row does not say whose it is.
+
+    What n is: under replace-one, neighbours have the same canonical identifiers and differ in the rows of one of them.
+    Rows that say nobody are one more unit, which enters no sum and always counts, present or not, so that n is
+    `size + 1`. A count that depended on whether such rows exist would tell it. Where n has to survive a replaced
+    identifier it is stated, or the relation is add-or-remove-one.
+    """
+
+    codes: Integers  # (rows,)
+    size: int  # how many identifiers there are
+
+    @staticmethod
+    def of(column: object) -> Identity | None:
+        """The identity of rows from any vector of identifiers; None if it is no vector.
+
+        It never fails because of an identifier: one that cannot be read says nobody.
+        """
+        with np.errstate(all="ignore"):
+            table = _arrow(column)
+            if table is not None:
+                return _of_arrow(table)
+            cells = _cells(column)
+            if cells is None:
+                return None
+            texts = _arrow(cells)
+            return _numbered(_keys(cells)) if texts is None else _of_arrow(texts)
+
+    @property
+    def count(self) -> int:
+        """The number of units under replace-one."""
+        return self.size + 1
+
+    @property
+    def grouped(self) -> bool:
+        """Whether the rows of each unit stand together."""
+        return bool((np.diff(self.codes[self.codes >= 0]) >= 0).all())
+
+    def __getitem__(self, order: Integers) -> Identity:
+        return Identity(self.codes[order], self.size)
+
+
+def canonical(identifier: object) -> str | None:
+    """What an identifier is compared by; None if it does not say whose row it is.
+
+    >>> {canonical(spelling) for spelling in (1, 1.0, "1", " 01", "+1", b"1", "1.0", "１")}
+    {'1'}
+    >>> canonical("Zo\\u00eb ") == canonical("ZOE\\u0308"), canonical("NA")
+    (True, None)
+    """
+    try:
+        text = _written(identifier)
+        return None if text is None else _canonical_text(text)
+    except Exception:
+        return None  # whatever cannot be written: an error would be about one person
+
+
+def _written(identifier: object) -> str | None:
+    """An identifier as text, so that equal values of any type have equal texts once they are canonical."""
+    if isinstance(identifier, str):
+        return str(identifier)
+    if identifier is None or bool(identifier != identifier):
+        return None
+    if isinstance(identifier, bool | np.bool_):
+        return str(bool(identifier))
+    if isinstance(identifier, datetime.timedelta | np.timedelta64):
+        return f"{np.timedelta64(identifier).astype('m8[ns]').astype(np.int64)} ns"
+    if isinstance(identifier, numbers.Number):
+        return _written_number(identifier)
+    if isinstance(identifier, bytes | bytearray | memoryview):
+        return bytes(identifier).decode("utf-8", errors="backslashreplace")
+    if isinstance(identifier, np.datetime64):
+        coarse = np.datetime_data(identifier.dtype)[0] in COARSE
+        return str(np.datetime_as_string(identifier.astype("M8[s]") if coarse else identifier))
+    if isinstance(identifier, datetime.date | datetime.time | uuid.UUID):
+        return identifier.isoformat() if hasattr(identifier, "isoformat") else str(identifier)
+    if isinstance(identifier, list | tuple | np.ndarray):
+        return f"({', '.join(canonical(part) or '' for part in identifier)})"
+    plain = type(identifier).__repr__ is object.__repr__ and type(identifier).__str__ is object.__str__
+    # An address in memory is no identifier: two objects of one person would have two.
+    return None if plain else str(identifier)
+
+
+def _written_number(number: Any) -> str | None:
+    if isinstance(number, complex | np.complexfloating):
+        if number.imag:
+            return f"{_written_number(number.real)} + {_written_number(number.imag)}i"
+        number = number.real
+    if isinstance(number, float | np.floating):
+        if not math.isfinite(number):
+            return None
+        # In its own precision: the 32-bit number 0.1 is the text "0.1".
+        return str(int(number)) if number == int(number) else str(number)
+    if isinstance(number, Decimal) and not number.is_finite():
+        return None
+    return str(int(number)) if number == int(number) else str(float(number))
+
+
+def _canonical_text(text: str) -> str | None:
+    seen = unicodedata.normalize("NFKC", text).casefold()
+    if not seen.isascii():
+        seen = unicodedata.normalize("NFKC", seen).replace("\u2212", "-")
+    if not seen.isprintable():
+        seen = "".join(sign for sign in seen if sign.isspace() or unicodedata.category(sign) not in INVISIBLE)
+    seen = " ".join(seen.split())
+    if seen in NOBODY:
+        return None
+    if seen[0].isalpha() and len(seen) < UUID_DIGITS:
+        return seen
+    seen = _uuid(seen) or seen
+    return _whole(seen) or _decimal(seen) or _moment(seen) or seen
+
+
+def _whole(text: str) -> str | None:
+    found = WHOLE.fullmatch(text)
+    if found is None:
+        return None
+    # Digits of other scripts become ours.
+    digits = "".join(str(unicodedata.digit(sign)) for sign in found.group(2)).lstrip("0") or "0"
+    return f"-{digits}" if found.group(1) == "-" and digits != "0" else digits
+
+
+def _decimal(text: str) -> str | None:
+    """A number with a point or an exponent, by the nearest double, as every program that reads tables takes it."""
+    if len(text) == UUID_DIGITS or not DECIMAL.fullmatch(text):
+        return None
+    value = float(text)
+    return _written_number(value) if math.isfinite(value) else None
+
+
+def _uuid(text: str) -> str | None:
+    found = UUID.fullmatch(text)
+    return None if found is None else "".join(found.groups())
+
+
+def _moment(text: str) -> str | None:
+    """A date, with its time unless that is midnight; a time zone is taken off, so that one moment has one spelling."""
+    found = MOMENT.fullmatch(text)
+    if found is None:
+        return None
+    year, month, day, hour, minute, second, fraction, zone = found.groups()
+    try:
+        moment = datetime.datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0))
+        if zone not in (None, "z", "utc"):
+            shift = datetime.timedelta(hours=int(zone[1:3]), minutes=int(zone[3:].lstrip(":") or 0))
+            moment += shift if zone[0] == "-" else -shift
+    except (ValueError, OverflowError):
+        return None
+    rest = (fraction or "").rstrip("0")
+    said = f"{moment:%Y-%m-%d %H:%M:%S}{f'.{rest}' if rest else ''}"
+    return said.removesuffix(MIDNIGHT)
+
+
+def _arrow(column: Any) -> Any:
+    """The column as an Arrow array where that keeps its values as they are; None elsewhere."""
+    import pyarrow as pa
+
+    try:
+        if isinstance(column, pa.ChunkedArray):
+            return column
+        if isinstance(column, pa.Array):
+            return pa.chunked_array([column])
+        if hasattr(column, "__arrow_c_stream__") and not hasattr(column, "iloc"):
+            return pa.chunked_array(column)
+        if isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in "iuf":
+            return pa.chunked_array([pa.array(column, from_pandas=True)])
+        if isinstance(column, list) and column and isinstance(column[0], str):
+            return pa.chunked_array([pa.array(column, type=pa.large_string(), from_pandas=True)])
+    except Exception:  # other identifiers among the texts, or text that is no valid Unicode
+        return None
+    return None
+
+
+def _of_arrow(column: Any) -> Identity | None:
+    import pyarrow as pa
+
+    if pa.types.is_nested(column.type):
+        return None
+    try:
+        return _of_values(column)
+    except Exception:  # a type that Arrow cannot number
+        return _numbered(_keys(column.to_pylist()))
+
+
+def _of_values(column: Any) -> Identity:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        # By its values: chunks may have dictionaries of their own, in which one number means several people.
+        column = column.cast(column.type.value_type)
+    if "string" in str(column.type):
+        column = column.cast(pa.large_string())
+    if pa.types.is_floating(column.type):
+        column = _whole_numbers(column)
+    if pa.types.is_integer(column.type):
+        # Different whole numbers have different canonical keys: nothing has to be looked at one by one.
+        return _numbered(column)
+    encoded = column.dictionary_encode().unify_dictionaries()
+    if not encoded.num_chunks:
+        return Identity(np.empty(0, dtype=np.int64), 0)
+    keys = _numbered(_keys_of_values(encoded.chunk(0).dictionary))
+    # The last place is that of rows without a value.
+    places = np.append(keys.codes, -1)
+    values = [np.asarray(chunk.indices.cast(pa.int64()).fill_null(len(keys.codes))) for chunk in encoded.chunks]
+    codes = places[np.concatenate(values)]
+    return _numbered(pa.array(codes, mask=codes < 0))
+
+
+def _whole_numbers(column: Any) -> Any:
+    """Floating-point identifiers as whole numbers, if they are; infinite ones say nobody."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    known = compute.if_else(compute.is_finite(column), column, None)
+    cells = np.asarray(known.cast(pa.float64()).fill_null(0.0))
+    if not (np.abs(cells) < 2.0**63).all() or (np.rint(cells) != cells).any():
+        return known
+    return pa.chunked_array([pa.array(cells.astype(np.int64), mask=np.asarray(known.is_null()))])
+
+
+def _keys_of_values(values: Any) -> Any:
+    """Canonical keys of distinct Arrow values."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if pa.types.is_floating(values.type) or pa.types.is_temporal(values.type):
+        return _keys(list(values.to_numpy(zero_copy_only=False)))  # in their own precision
+    if not pa.types.is_large_string(values.type):
+        return _keys(values.to_pylist())
+    # Most identifiers are plain: trimmed and in lower case all at once, the rest one by one.
+    text = compute.utf8_lower(compute.utf8_trim_whitespace(values))
+    text = compute.replace_substring_regex(text, f"^{UUID.pattern}$", r"\1\2\3\4\5")
+    plain = compute.and_kleene(
+        compute.match_substring_regex(text, PLAIN),
+        compute.invert(compute.is_in(text, pa.array(sorted(NOBODY), pa.large_string()))),
+    )
+    odd = np.flatnonzero(~np.asarray(plain.fill_null(False), dtype=bool))
+    if not len(odd):
+        return text.cast(pa.large_binary())
+    keys = text.to_pylist()
+    for place in odd.tolist():
+        keys[place] = canonical(values[place].as_py())
+    return _encoded(keys)
+
+
+def _cells(column: Any) -> list[object] | None:
+    """The identifiers of a vector one by one; None if it is no vector."""
+    try:
+        if isinstance(column, np.ma.MaskedArray):
+            hidden = np.ma.getmaskarray(column)
+            column = np.array(column.data, dtype=object)
+            column[hidden] = None
+        if isinstance(column, Sequence | deque) and not isinstance(column, str | bytes | bytearray | memoryview):
+            return list(column)
+        # pandas columns of its own types keep their values as they are: next to a missing one, numpy would turn whole
+        # numbers into doubles and merge large ones.
+        by_numpy = isinstance(getattr(column, "dtype", None), np.dtype)
+        array = np.asarray(column) if by_numpy else np.array(column, dtype=object)
+    except Exception:
+        return None
+    return list(array) if array.ndim == 1 else None
+
+
+def _keys(cells: Iterable[object]) -> Any:
+    known: dict[tuple[type, object], str | None] = {}
+    keys: list[str | None] = []
+    for cell in cells:
+        try:
+            name = (type(cell), cell)
+            key = known[name] if name in known else known.setdefault(name, canonical(cell))
+        except Exception:  # not hashable, or a comparison of its own that fails
+            key = canonical(cell)
+        keys.append(key)
+    return _encoded(keys)
+
+
+def _encoded(keys: list[str | None]) -> Any:
+    import pyarrow as pa
+
+    # As bytes: text that is no valid Unicode would fail to convert, and the error would show it.
+    parts = [None if key is None else key.encode("utf-8", "surrogatepass") for key in keys]
+    return pa.array(parts, type=pa.large_binary())
+
+
+def _numbered(keys: Any) -> Identity:
+    """Numbers by first appearance for keys in an Arrow array."""
+    encoded = keys.dictionary_encode()
+    if hasattr(encoded, "chunks"):
+        encoded = encoded.unify_dictionaries().combine_chunks()
+    if hasattr(encoded, "chunks"):
+        encoded = encoded.chunk(0) if encoded.num_chunks else None
+    if encoded is None:
+        return Identity(np.empty(0, dtype=np.int64), 0)
+    return Identity(np.asarray(encoded.indices.fill_null(-1), dtype=np.int64), len(encoded.dictionary))
