@@ -1,0 +1,58 @@
+"""Files and ledgers of an earlier version still load, show and verify."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import dpfda
+from dpfda.apps.cli import cli
+from dpfda.releases.files import text_of
+
+PRESENT = Path(__file__).parent / "present"
+DOCUMENTS = ("bounds", "card-of-mean")
+FILES = sorted(file.stem for file in PRESENT.glob("*.json"))
+RELEASES = [name for name in FILES if name not in DOCUMENTS]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy that may be written to."""
+    return shutil.copytree(PRESENT, tmp_path / "present")
+
+
+def test_there_is_a_file_of_every_kind() -> None:
+    kinds = {type(dpfda.load(PRESENT / f"{name}.json")).__name__ for name in RELEASES}
+    assert kinds == {
+        "Release",
+        "CovarianceRelease",
+        "ComponentsRelease",
+        "DensityRelease",
+        "MachineRelease",
+        "RegressionRelease",
+    }
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_file_loads_and_is_written_again_byte_for_byte(name: str) -> None:
+    file = PRESENT / f"{name}.json"
+    assert text_of(dpfda.load(file)).encode() == file.read_bytes()
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_file_is_shown(name: str) -> None:
+    shown = CliRunner().invoke(cli, ["show", str(PRESENT / f"{name}.json")])
+    assert shown.exit_code == 0
+    assert shown.output.startswith("Release card: ")
+
+
+def test_a_ledger_goes_on(folder: Path) -> None:
+    ledger = dpfda.Ledger(f"sqlite:///{folder / 'ledger.db'}")
+    curves = np.zeros((400, 24))
+    estimator = dpfda.MeanFunction(epsilon=0.5, delta=1e-6, bound=1.0, size=5, dataset="scans", ledger=ledger)
+    assert estimator.fit(curves, grid=np.linspace(0, 1, 24)).release_.certificate.entry is not None
+    ledger.check()
