@@ -168,7 +168,7 @@ def test_an_edit_is_named_as_well_as_it_can_be(release_of: Of, tmp_path: Path) -
     assert said(content.replace("scans", "scanz")) == true
     path.write_bytes(content.encode().replace(b"scans", b"sc\xffns"))
     assert "is no text" in verify(path).findings[0].recomputed
-    assert "a number that is none" in said(content.replace('"delta": 1e-06', '"delta": NaN'))
+    assert "; NaN is no number" in said(content.replace('"delta": 1e-06', '"delta": NaN'))
 
 
 def test_a_digest_is_that_of_all_bytes_before_it() -> None:
@@ -455,7 +455,7 @@ def test_other_files_are_unreadable(content: bytes, tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_is_unreadable(tmp_path: Path) -> None:
-    assert verify(tmp_path / "none.json").findings[0].recomputed == "cannot be read: No such file or directory"
+    assert verify(tmp_path / "none.json").findings[0].recomputed.startswith("No file ")
     assert verify(str(tmp_path)).exit_code == 5
     report = verify(tmp_path / "none.json")
     assert report.verdict == "COULD NOT BE CHECKED"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,11 +15,12 @@ from dpfda.releases.certificate import Certificate
 from dpfda.releases.components import ComponentsRelease
 from dpfda.releases.covariance import CovarianceRelease
 from dpfda.releases.density import DensityRelease
+from dpfda.releases.documents import read_document
 from dpfda.releases.machine import MachineRelease
 from dpfda.releases.plain import ADDED, finite, finite_number, noise_law, read_count, write_count
 from dpfda.releases.regression import RegressionRelease
 from dpfda.releases.release import Release
-from dpfda.releases.seal import sealed
+from dpfda.releases.seal import check_seal, sealed
 from dpfda.releases.smoothing import Smoothing
 
 FORMAT = "dpfda-release-1"
@@ -135,19 +135,20 @@ def save(release: Any, path: str | Path) -> Path:
 def load(path: str | Path) -> Any:
     """Read a release that was saved as JSON: a `Release`, or of the kind that the file says.
 
-    The digest is not checked here, and older files have none: `dpfda verify` checks it, and the guarantee too.
+    The digest at the end of the file must fit every byte before it. It finds accidents and careless edits; whoever
+    makes it anew is found out by `dpfda verify`, with the ledger.
     """
-    try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise DataError(f"No release file {str(path)!r}. Check the path.") from None
-    except OSError as error:
-        raise DataError(f"Cannot read {str(path)!r}: {error.strerror}. Name the JSON file of a release.") from None
-    except (ValueError, RecursionError):
-        data = None
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
+    return release_in(*read_document(path, called="release file"), path)
+
+
+def release_in(content: bytes, data: Any, path: str | Path) -> Any:
+    """The release in the bytes of a file, once its digest fits; `path` is what errors call it."""
+    ours = data.get("format") == FORMAT if isinstance(data, dict) else data is None and FORMAT.encode() in content
+    if ours:
+        check_seal(content, path)
+    else:
         raise DataError(f"{str(path)!r} is not a release of format {FORMAT}. Write one with release.save().")
-    kind = data.get("kind", "mean")
+    kind = None if data is None else data.get("kind", "mean")
     if isinstance(kind, str) and kind not in FORMS:
         raise DataError(
             f"{str(path)!r} holds a release of kind {kind!r}, which this version does not know: it knows "

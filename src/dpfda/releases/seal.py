@@ -6,7 +6,11 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Protocol
+
+from dpfda.errors import DataError
+from dpfda.releases.documents import parsed
 
 
 class Card(Protocol):
@@ -25,8 +29,13 @@ def sealed(data: dict[str, Any]) -> str:
     It finds accidents and edits, not forgers: who edits a file can make its digest anew. Against those stand the
     recomputed guarantee and the ledger.
     """
-    text = json.dumps(data, indent=1, allow_nan=False).removesuffix("\n}")
-    return f'{text},\n "digest": "{digest_of(text.encode("utf-8"))}"\n}}\n'
+    return with_digest(json.dumps(data, indent=1, allow_nan=False))
+
+
+def with_digest(text: str) -> str:
+    """The text of a JSON object, ended by the digest of every byte before it."""
+    body = text.removesuffix("}").rstrip("\n")
+    return f'{body},\n "digest": "{digest_of(body.encode("utf-8"))}"\n}}\n'
 
 
 def digest_of(content: bytes) -> str:
@@ -73,22 +82,35 @@ def broken(content: bytes) -> tuple[str, str] | None:
     return None if stated == true else (stated, f"{true}{_where(content)}")
 
 
+def check_seal(content: bytes, path: str | Path) -> None:
+    """Refuse a file whose bytes do not fit the digest at its end, or that has none: anybody could take it off."""
+    if stated_digest(content) is None:
+        raise DataError(
+            f"{str(path)!r} does not end with its digest, as every file of dpfda does: it was cut off or edited. Take "
+            "a fresh copy of it."
+        )
+    if broken(content) is not None:
+        raise DataError(
+            f"{str(path)!r} was changed after it was written: its bytes do not fit the digest at its end. Take a fresh "
+            "copy of it; `dpfda verify` says what can be said of this one."
+        )
+
+
 def _where(content: bytes) -> str:
     """Where a file stops being what is written by us, if that can be told: a changed value looks like any other."""
     try:
-        data = json.loads(content.decode("utf-8"))
+        data = parsed(content)
     except UnicodeDecodeError as error:
         return f"; byte {error.start + 1} is no text"
     except json.JSONDecodeError as error:
         return f"; no JSON from line {error.lineno}, column {error.colno} on"
-    except (RecursionError, ValueError):
+    except ValueError as error:
+        return f"; {error}"
+    except RecursionError:
         return ""
     if not isinstance(data, dict):
         return ""
-    try:
-        lines = json.dumps(data, indent=1, allow_nan=False).split("\n")
-    except ValueError:
-        return "; it holds a number that is none"
+    lines = json.dumps(data, indent=1, allow_nan=False).split("\n")
     for number, (one, other) in enumerate(zip(content.decode("utf-8").split("\n"), [*lines, ""], strict=False), 1):
         if one != other:
             column = next((place for place, (a, b) in enumerate(zip(one, other, strict=False), 1) if a != b), 0)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from dpfda.errors import DpfdaError
+from dpfda.errors import DataError, DpfdaError
 from dpfda.releases.cards.claims import CLAIM, check_claim, read_claim
 from dpfda.releases.cards.consistency import check_consistency, check_whole, check_words, check_written
 from dpfda.releases.cards.document import DOCUMENT, bare, card_from
@@ -16,6 +15,7 @@ from dpfda.releases.cards.noise_law import check_release
 from dpfda.releases.cards.recomputed import check_stated
 from dpfda.releases.cards.report import EDITED, UNREADABLE, Checks, Report
 from dpfda.releases.certificate import SCHEMA
+from dpfda.releases.documents import read_document
 from dpfda.releases.files import FORMAT, FORMS, from_dict, kind_of, to_dict
 from dpfda.releases.seal import broken, stated_digest
 
@@ -37,19 +37,15 @@ def verify(subject: str | Path | Any, ledger: Any = None) -> Report:
         _check_parts(to_dict(subject), checks, ledger)
         return checks.report(f"{subject.certificate.what} of '{subject.certificate.dataset}'")
     try:
-        content = Path(subject).read_bytes()
-    except OSError as error:
-        checks.rule(False, UNREADABLE, "file", str(subject), f"cannot be read: {error.strerror}")
+        content, data = read_document(subject)
+    except DataError as error:
+        checks.rule(False, UNREADABLE, "file", str(subject), str(error))
         return checks.report(str(subject))
-    _check_content(content, checks, ledger)
+    _check_content(content, data, checks, ledger)
     return checks.report(str(subject))
 
 
-def _check_content(content: bytes, checks: Checks, ledger: Any) -> None:
-    try:
-        data: Any = json.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError):
-        data = None
+def _check_content(content: bytes, data: Any, checks: Checks, ledger: Any) -> None:
     kind = data.get("format") if isinstance(data, dict) else None
     if kind == CLAIM:
         check_claim(read_claim(content), checks)
