@@ -42,18 +42,24 @@ def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-# Not part of what was handed out: versions differ when an output is replayed, words about the ledger follow from the
-# entry, and warnings may be added after the draw, as those of components that show nothing.
-FREE = frozenset({"software", "recorded", "warnings"})
+# What this digest leaves out, and that of the whole file has: warnings may be added after the draw, as those of
+# components that show nothing, and so may what was changed afterwards; words about the ledger follow from the entry.
+FREE = frozenset({"software", "recorded", "warnings", "afterwards"})
 
 
 def card_digest(card: Card) -> bytes:
-    """SHA-256 of all that a card says and post-processing keeps: what a ledger remembers of a card it let out.
+    """SHA-256 of all that a card says and post-processing keeps: by it a ledger knows a card that it let out.
 
     Whole numbers and equal doubles count as the same, since a file may hold either.
     """
     said = {name: _plain(value) for name, value in card.to_dict().items() if name not in FREE}
     text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode("ascii")).digest()
+
+
+def content_digest(data: Mapping[str, Any]) -> bytes:
+    """SHA-256 of plain data, each leaf as it is: 1 and 1.0 are two things, and so are a text and the same number."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(text.encode("ascii")).digest()
 
 
