@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from click.testing import CliRunner
 
 import dpfda
 from dpfda.apps.cli import cli
+from dpfda.releases.cards import recompute, verify
 from dpfda.releases.files import text_of
+from dpfda.releases.seal import sealed
 
 PRESENT = Path(__file__).parent / "present"
 DOCUMENTS = ("bounds", "card-of-mean")
@@ -56,3 +59,32 @@ def test_a_ledger_goes_on(folder: Path) -> None:
     estimator = dpfda.MeanFunction(epsilon=0.5, delta=1e-6, bound=1.0, size=5, dataset="scans", ledger=ledger)
     assert estimator.fit(curves, grid=np.linspace(0, 1, 24)).release_.certificate.entry is not None
     ledger.check()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_verifies_as_far_as_its_ledger_kept_it(name: str, folder: Path) -> None:
+    """The guarantee holds, the card is the one that was handed out, and what the ledger did not keep is listed."""
+    report = verify(folder / f"{name}.json", dpfda.Ledger(f"sqlite:///{folder / 'ledger.db'}"))
+    assert report.findings == ()
+    assert (report.exit_code, report.verdict.split(":")[0]) == (5, "INCOMPLETE")
+    assert report.missing
+    # A process whose bandwidth was bought is drawn after the output was stored.
+    kept = "card that was handed out under the entry"
+    assert (kept in report.held) == (name != "density-bought-bandwidth")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_alone_holds(name: str) -> None:
+    report = recompute(PRESENT / f"{name}.json")
+    assert (report.findings, report.exit_code) == ((), 0)
+    assert report.limits
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_card_that_was_altered_disagrees_with_the_old_ledger(name: str, folder: Path) -> None:
+    data = json.loads((folder / f"{name}.json").read_text())
+    del data["digest"]
+    data["card" if name in DOCUMENTS else "certificate"]["missing" if name != "bounds" else "what"] = "nothing"
+    (folder / "forged.json").write_text(sealed(data))
+    report = verify(folder / "forged.json", dpfda.Ledger(f"sqlite:///{folder / 'ledger.db'}"))
+    assert report.exit_code in ((5,) if name == "density-bought-bandwidth" else (3, 4))

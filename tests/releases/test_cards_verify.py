@@ -392,7 +392,7 @@ def test_words_of_another_version_are_not_compared(card_of: Of, tmp_path: Path) 
     data["facts"]["threats"] = "worded otherwise"
     found = checked(data, tmp_path)
     assert found.ok
-    assert "facts and answers: they were worded by another version" in found.limits
+    assert "sentence, facts and answers: they were worded by another version" in found.limits
 
 
 @pytest.mark.parametrize("part", ["basis", "noise", "noisy", "certificate", "smoothing"])

@@ -14,7 +14,7 @@ import pytest
 
 import dpfda
 from dpfda.privacy.ledger.durable import Ledger
-from dpfda.releases.cards import verify
+from dpfda.releases.cards import recompute, verify
 from dpfda.releases.seal import sealed
 
 GRID = np.linspace(0, 1, 12)
@@ -229,4 +229,22 @@ def plain(release: Any) -> dict[str, Any]:
 def check_all(found: list[tuple[str, Any]], ledger: Any, tmp_path: Path) -> None:
     assert len(found) >= 60
     passed = [said for said, data in found if verify(forged(data, tmp_path / "forged.json"), ledger).exit_code == 0]
+    assert passed == []
+
+
+STATED = (".certificate.chosen", ".certificate.software")  # lists of what somebody said, as long as they like
+
+
+@pytest.mark.parametrize("kind", ["mean", "mean, private number", "components", "density", "classifier", "regression"])
+def test_without_a_ledger_no_part_can_be_added_removed_or_moved(
+    kind: str, made: Callable[..., Any], tmp_path: Path
+) -> None:
+    """What a file alone tells: its form, whatever the numbers are."""
+    release, _ = made(kind)
+    endings = ("+ a name", "removed", "renamed", "in another order")
+    found = [
+        (said, data) for said, data in changes(plain(release)) if said.endswith(endings) and not said.startswith(STATED)
+    ]
+    assert len(found) > 100
+    passed = [said for said, data in found if recompute(forged(data, tmp_path / "forged.json")).exit_code == 0]
     assert passed == []

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from dpfda.privacy import REPLACE
-from dpfda.releases.cards.document import document
+from dpfda.releases.cards.document import WORDING, document
 from dpfda.releases.cards.facts import Card
 from dpfda.releases.cards.report import EDITED, GUARANTEE, Checks
 from dpfda.releases.certificate import Certificate
@@ -89,16 +89,19 @@ def check_words(data: dict[str, Any], card: Card, checks: Checks) -> None:
     """A card as a document says in words what its fields say; in full where the same version wrote it."""
     made = document(card)
     checks.rule(isinstance(data["release"], str), EDITED, "release of the card", data["release"], "a text")
-    for name in ("sentence", "warnings", *(("bound",) if "bound" in {*data, *made} else ())):
+    for name in ("warnings", *(("bound",) if "bound" in {*data, *made} else ())):
         stated, due = data.get(name), made.get(name)
         checks.rule(stated == due, EDITED, f"{name} of the card", stated, due)
     strange = [name for name in data if name not in made and name not in ("digest", "bound")]
     checks.rule(not strange, EDITED, "every part of the file is one of a card", ", ".join(strange), "not of this card")
     from importlib.metadata import version
 
-    if dict(card.software).get("dpfda") != version("dpfda"):
-        checks.missing.append("facts and answers: they were worded by another version")
+    if (data.get("wording"), dict(card.software).get("dpfda")) != (WORDING, version("dpfda")):
+        checks.missing.append("sentence, facts and answers: they were worded by another version")
         return
+    checks.rule(
+        data["sentence"] == made["sentence"], EDITED, "sentence of the card", data["sentence"], made["sentence"]
+    )
     free = _need_release(card)
     if free:
         checks.missing.append(f"words that need the release, not its card alone: {', '.join(sorted(free))}")

@@ -17,6 +17,8 @@ from dpfda.releases.seal import check_seal, sealed, stated_digest
 from dpfda.releases.wording import entry
 
 DOCUMENT = SCHEMA  # a card by itself says its schema where a release says its format
+# Of sentence, facts and answers. Raise it when any of them is worded otherwise: older documents are then not compared.
+WORDING = 2
 
 
 def document(card: Card, release: Any = None, *, digest: str = "") -> dict[str, Any]:
@@ -24,6 +26,7 @@ def document(card: Card, release: Any = None, *, digest: str = "") -> dict[str, 
     return {
         "format": DOCUMENT,
         "release": digest,
+        "wording": WORDING,
         **bound_in(card),
         "card": card.to_dict(),
         "sentence": card.sentence,
