@@ -52,7 +52,7 @@ def test_a_card_as_json_has_a_digest_of_its_own_and_names_its_release(run: Run, 
     assert data["sentence"] == dpfda.load(file).certificate.sentence
     assert run("card", file, "--format", "json").out == outcome.out
     assert run("card", file, "--format", "json", "--out", tmp_path / "card.json").out.startswith("Written: ")
-    assert run("verify", tmp_path / "card.json").code == 0
+    assert run("verify", tmp_path / "card.json", "--file-only").code == 0
     assert run("card", tmp_path / "card.json", "--format", "nist").code == 0
 
 
@@ -185,10 +185,26 @@ def test_a_choice_has_a_page_too() -> None:
 # verify --------------------------------------------------------------------------------------------------------------
 
 
-def test_a_release_that_holds_ends_with_zero(run: Run, file: Path) -> None:
+def test_a_release_that_holds_by_itself_is_incomplete_without_a_ledger(run: Run, file: Path) -> None:
     outcome = run("verify", "mean.json")
+    assert outcome.code == 5
+    lines = outcome.out.splitlines()
+    assert lines[0].startswith("mean.json: INCOMPLETE: the guarantee holds as recomputed, and these parts could not")
+    assert lines[1] == "  missing    any entry of a ledger: nothing was recorded"
+    assert "  holds      digest of every byte before it" in lines
+
+
+def test_the_file_alone_can_be_asked_for_and_says_its_limits(run: Run, file: Path) -> None:
+    outcome = run("verify", "mean.json", "--file-only")
     assert outcome.code == 0
-    assert outcome.out.startswith("mean.json: holds\n  holds      digest of every byte before it\n")
+    lines = outcome.out.splitlines()
+    assert lines[0] == "mean.json: holds, as far as the file alone tells"
+    assert lines[1] == "  limit      any entry of a ledger: nothing was recorded"
+    (told,) = json.loads(run("verify", "mean.json", "--file-only", "--json").out)
+    assert (told["verdict"], told["not_compared"]) == ("holds, as far as the file alone tells", [])
+    assert len(told["limits"]) == 3
+    both = run("verify", "mean.json", "--file-only", "--ledger", "sqlite:///ledger.db")
+    assert (both.code, both.err) == (2, "Error: --file-only and --ledger contradict each other. Say one of them.\n")
 
 
 def test_an_edited_release_ends_with_three_and_names_the_rule(run: Run, file: Path) -> None:
@@ -225,7 +241,8 @@ def test_several_files_are_reported_one_by_one(run: Run, file: Path, tmp_path: P
     outcome = run("verify", "mean.json", "other.json", "--json")
     assert outcome.code == 5
     first, second = json.loads(outcome.out)
-    assert (first["subject"], first["ok"], first["exit_code"]) == ("mean.json", True, 0)
+    assert (first["subject"], first["ok"], first["exit_code"]) == ("mean.json", False, 5)
+    assert first["not_compared"][0] == "any entry of a ledger: nothing was recorded"
     assert (second["subject"], second["ok"], second["exit_code"]) == ("other.json", False, 5)
     assert second["findings"][0]["rule"] == "format"
 
@@ -241,7 +258,9 @@ def test_a_ledger_is_asked_for_the_entry(run: Run, tmp_path: Path) -> None:
     released().save(tmp_path / "unpaid.json")
     assert run("verify", "paid.json", "--ledger", url, "--anchor", anchor).code == 0
     assert run("verify", "paid.json", "--ledger", url).code == 0
-    assert "was not asked: say --ledger" in run("verify", "paid.json").out
+    alone = run("verify", "paid.json")
+    assert alone.code == 5
+    assert "and what was handed out under it: say --ledger" in alone.out
     unpaid = run("verify", "unpaid.json", "--ledger", url)
     assert unpaid.code == 4
     assert "the card names no entry of a kept ledger" in unpaid.out
@@ -249,7 +268,7 @@ def test_a_ledger_is_asked_for_the_entry(run: Run, tmp_path: Path) -> None:
     del data["digest"]
     data["certificate"]["epsilon"] = 1.5
     (tmp_path / "forged.json").write_text(sealed(data))
-    assert run("verify", "forged.json").code == 0  # a larger epsilon holds as well
+    assert run("verify", "forged.json", "--file-only").code == 0  # a larger epsilon holds as well
     forged = run("verify", "forged.json", "--ledger", url)
     assert forged.code == 4
     assert "budget: stated (epsilon = 1.5, delta = 1e-06), recomputed (epsilon = 1, delta = 1e-06)" in forged.out

@@ -15,6 +15,7 @@ import dpfda
 from dpfda.bases import cosine, tensor
 from dpfda.privacy import Noise
 from dpfda.releases import Count, smooth
+from dpfda.releases.seal import with_digest
 
 Run = Callable[..., Any]
 
@@ -156,8 +157,13 @@ def test_evaluate_refuses_a_surface(run: Run, release: dpfda.Release, tmp_path: 
     [
         ("{}", " is not a release of format dpfda-release-1. Write one with release.save().\n"),
         (
-            '{"format": "dpfda-release-1"}',
+            with_digest('{"format": "dpfda-release-1"}'),
             " is damaged: a part of the release is missing or of another kind. Take a fresh copy of it.\n",
+        ),
+        (
+            '{"format": "dpfda-release-1"}',
+            " does not end with its digest, as every file of dpfda does: it was cut off or edited. Take a fresh copy "
+            "of it.\n",
         ),
     ],
 )

@@ -15,11 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpfda
-from dpfda.curator import GIVEN, Payment, Tape, request_hash
+from dpfda.curator import GIVEN, Payment, Tape, payment, request_hash
 from dpfda.curator.payment import STORE
 from dpfda.errors import ReleaseFailed, UsageError
 from dpfda.privacy import Budget, Charge, OwnSpend, Receipt
-from dpfda.releases.files import to_dict
+from dpfda.privacy.ledger.outputs import unpack
+from dpfda.releases.files import text_of, to_dict
+from dpfda.releases.seal import stated_digest
 
 CURVES = np.sin(np.arange(40 * 12)).reshape(40, 12)
 PLANE = np.sin(np.arange(80)).reshape(40, 2) / 2 + 0.5
@@ -205,6 +207,31 @@ def test_the_same_key_gives_the_same_file_again_and_reads_no_record(name, monkey
     assert again == first
     assert [event for event, _ in book.events] == ["charge", "store", "charge"]
     assert len(book.output) == size < 4000
+
+
+def test_the_same_key_gives_the_same_file_under_other_versions_of_what_drew_it(monkeypatch):
+    book = Book()
+    first = text_of(ESTIMATORS["density"](book).release_)
+    monkeypatch.setattr(payment, "_installed", lambda: (("dpfda", "9.0"), ("opendp", "9.1"), ("numpy", "9.2")))
+    assert text_of(ESTIMATORS["density"](book).release_) == first
+    other = ESTIMATORS["density"](Book()).release_
+    assert dict(other.certificate.software) == {"dpfda": "9.0", "opendp": "9.1", "numpy": "9.2"}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_ledger_keeps_the_digest_of_the_file_that_is_handed_out(name):
+    book = Book()
+    made = ESTIMATORS[name](book).release_
+    kept = unpack(book.output)
+    assert bytes.fromhex(stated_digest(text_of(made).encode())) in {document.whole for document in kept.documents}
+    assert tuple(kept.software.items()) == made.certificate.software
+
+
+def test_a_release_that_cannot_be_written_is_handed_out_and_has_no_digest(monkeypatch):
+    monkeypatch.setattr(payment, "file_digest", lambda release: json.dumps(object()))
+    book = Book()
+    assert ESTIMATORS["density"](book).release_.certificate.entry is not None
+    assert [document.whole for document in unpack(book.output).documents] == [bytes(32)]
 
 
 @pytest.mark.parametrize("make", [dpfda.private_bound, dpfda.private_choice], ids=["bound", "choice"])

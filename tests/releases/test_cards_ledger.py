@@ -14,7 +14,7 @@ import dpfda
 from dpfda.mechanisms import SeededRandomness
 from dpfda.privacy.ledger.durable import Ledger
 from dpfda.privacy.ledger.outputs import pack, unpack
-from dpfda.releases.cards import verify
+from dpfda.releases.cards import recompute, verify
 from dpfda.releases.cards.document import json_text
 from dpfda.releases.cards.entries import alike
 from dpfda.releases.cards.facts import facts_of
@@ -26,6 +26,7 @@ CURVES = 0.5 * np.sin(np.pi * GRID) + np.linspace(-0.2, 0.2, 100)[:, None]
 
 
 HANDED_OUT = "card that was handed out under the entry"
+FILE = "file that was handed out under the entry"
 
 
 def estimator(ledger: Any, **wishes: Any) -> dpfda.MeanFunction:
@@ -63,7 +64,8 @@ def test_a_release_stands_in_its_ledger(release: Any, ledger: Ledger, tmp_path: 
         HANDED_OUT,
     ):
         assert rule in report.held
-    assert report.notes[-1] == "taken as stated, with nothing to compare them with: warnings, software"
+    assert (report.missing, report.exit_code) == ((), 0)
+    assert FILE in report.held
 
 
 def test_the_card_says_what_the_data_set_has_spent(release: Any, ledger: Ledger) -> None:
@@ -146,6 +148,8 @@ def test_what_is_made_after_the_noise_still_stands_in_the_ledger(kind: str, make
         report = verify(one, ledger)
         assert report.findings == ()
         assert HANDED_OUT in report.held
+        # Components of a covariance that was handed out alone are no part of what the ledger knows.
+        assert report.exit_code == (5 if one is made[-1] and kind == "covariance" else 0), report.text()
 
 
 def test_a_choice_stands_in_the_ledger_and_no_other_bound_does(ledger: Ledger, tmp_path: Path) -> None:
@@ -155,11 +159,13 @@ def test_a_choice_stands_in_the_ledger_and_no_other_bound_does(ledger: Ledger, t
     path = tmp_path / "bound.json"
     path.write_text(json_text(choice.card))
     report = verify(path, ledger)
-    assert report.findings == ()
-    assert HANDED_OUT in report.held
+    assert report.ok
+    assert FILE in report.held
+    path.write_text(json_text(replace(choice.card, software=(("dpfda", "0.1.0"), ("opendp", "9.9")))))
+    assert [finding.rule for finding in verify(path, ledger).findings] == [FILE]
     chosen = (("bound", "123"), *choice.card.chosen[1:])
     path.write_text(json_text(replace(choice.card, chosen=chosen)))
-    assert verify(path).ok
+    assert recompute(path).ok
     report = verify(path, ledger)
     assert [finding.rule for finding in report.findings] == [HANDED_OUT]
     assert report.exit_code == 4
@@ -192,21 +198,21 @@ class Bare(Ledger):
         return self.kept
 
 
-def test_what_could_not_be_compared_is_noted(release: Any, ledger: Ledger, tmp_path: Path) -> None:
+def test_what_could_not_be_compared_makes_a_report_incomplete(release: Any, ledger: Ledger, tmp_path: Path) -> None:
     old = Bare(f"sqlite:///{tmp_path / 'ledger.db'}")
     stored = ledger.output(release.certificate.entry.number)
     assert stored is not None
     kept = unpack(stored)
     assert kept.cards == (card_digest(release.certificate),)
-    start = "what was handed out under the entry was not compared with the card"
-    for output, note in (
-        (pack(kept.vectors), f"{start}: the ledger keeps no digest of it"),
-        (b"another version", f"{start} and the coordinates in the file"),
+    for output, part in (
+        (pack(kept.vectors), "the card: the ledger keeps no digest of it"),
+        (b"another version", "what was handed out under the entry: the ledger shows no digest of it"),
     ):
         old.kept = output
         report = verify(release, old)
-        assert report.ok
-        assert note in report.notes
+        assert (report.findings, report.exit_code) == ((), 5)
+        assert report.verdict.startswith("INCOMPLETE: ")
+        assert part in report.missing
 
 
 def test_a_whole_new_card_that_is_true_to_itself_disagrees_with_the_ledger(release: Any, ledger: Ledger) -> None:
@@ -214,7 +220,7 @@ def test_a_whole_new_card_that_is_true_to_itself_disagrees_with_the_ledger(relea
     quiet = estimator(None, epsilon=0.25).fit(CURVES, grid=GRID).release_
     entry = release.certificate.entry
     forged = replace(quiet, certificate=replace(quiet.certificate, entry=entry, recorded=entry.text))
-    assert verify(forged).ok
+    assert recompute(forged).ok
     report = verify(forged, ledger)
     rules = [finding.rule for finding in report.findings]
     assert rules == ["budget", "privacy curves", HANDED_OUT, "numbers drawn under the entry"]

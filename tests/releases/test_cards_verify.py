@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpfda.releases.cards import Finding, Report, verify
+from dpfda.releases.cards import Finding, Report, recompute, verify
 from dpfda.releases.cards.document import json_text
 from dpfda.releases.cards.report import EXIT_CODES, worst
 from dpfda.releases.entry import Entry
@@ -50,7 +50,7 @@ def checked(data: dict[str, Any], tmp_path: Path) -> Report:
     """The report on altered data whose digest was made anew, as a forger would."""
     path = tmp_path / "forged.json"
     path.write_text(sealed(data), encoding="utf-8")
-    return verify(path)
+    return recompute(path)
 
 
 def rules(report: Report) -> list[str]:
@@ -62,31 +62,31 @@ def rules(report: Report) -> list[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_release_of_every_kind_holds(kind: str, release_of: Of, tmp_path: Path) -> None:
-    report = verify(release_of(kind).save(tmp_path / "release.json"))
+    report = recompute(release_of(kind).save(tmp_path / "release.json"))
     assert report.findings == ()
     assert report.ok
     assert report.exit_code == 0
     for rule in ("digest of every byte before it", "rho for composition", "power of an attacker at 5 % false alarms"):
         assert rule in report.held
-    assert verify(release_of(kind)).ok
+    assert recompute(release_of(kind)).ok
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "choice", "online"])
 def test_a_card_by_itself_holds(kind: str, card_of: Of, tmp_path: Path) -> None:
     card = card_of(kind)
     (tmp_path / "card.json").write_text(json_text(card))
-    assert verify(tmp_path / "card.json").findings == ()
+    assert recompute(tmp_path / "card.json").findings == ()
     (tmp_path / "bare.json").write_text(json.dumps(card.to_dict()))
-    bare = verify(tmp_path / "bare.json")
+    bare = recompute(tmp_path / "bare.json")
     assert bare.findings == ()
     assert "a bare card: it has no digest, so edits show only in its numbers" in bare.notes
 
 
 def test_a_card_among_what_a_command_printed_holds_and_the_rest_is_named(card_of: Of, tmp_path: Path) -> None:
     (tmp_path / "printed.json").write_text(json.dumps({"bound": 0.5, **card_of("choice").to_dict()}))
-    report = verify(tmp_path / "printed.json")
+    report = recompute(tmp_path / "printed.json")
     assert report.ok
-    assert report.notes[1] == "not of the card, and not checked: bound"
+    assert "not of the card: bound" in report.limits
 
 
 def test_the_noise_in_a_file_is_compared_with_the_card(release_of: Of) -> None:
@@ -94,12 +94,12 @@ def test_the_noise_in_a_file_is_compared_with_the_card(release_of: Of) -> None:
     whole = "privacy curve is that of the noise in the file, bound and number of units"
     scale = "scale is that of the noise in the file, in lattice steps"
     for kind in ("mean", "mean, laplace", "mean, k-norm"):
-        assert whole in verify(release_of(kind)).held
+        assert whole in recompute(release_of(kind)).held
     for kind in ("mean, private number", "covariance", "covariance, wishart", "density", "machine"):
-        assert scale in verify(release_of(kind)).held
+        assert scale in recompute(release_of(kind)).held
     note = "the noise in the file has a shape of its own: its scale was not compared with the card's"
     for kind in ("mean, gp", "regression"):
-        assert note in verify(release_of(kind)).notes
+        assert note in recompute(release_of(kind)).notes
 
 
 # One character -------------------------------------------------------------------------------------------------------
@@ -137,8 +137,8 @@ def test_a_file_with_one_character_changed_does_not_verify(data: st.DataObject, 
     edited += content[place + 1 :]
     path = tmp_path / "edited.json"
     path.write_bytes(edited.encode())
-    assert verify(path).ok == (edited == content)
-    assert edited == content or verify(path).exit_code == 3
+    assert recompute(path).ok == (edited == content)
+    assert edited == content or recompute(path).exit_code == 3
 
 
 @pytest.mark.audit
@@ -146,7 +146,7 @@ def test_no_character_of_a_file_can_be_left_out(release_of: Of, tmp_path: Path) 
     content, path = small(release_of), tmp_path / "edited.json"
     for place in range(len(content)):
         path.write_bytes(content[:place] + content[place + 1 :])
-        assert verify(path).exit_code == 3, place
+        assert recompute(path).exit_code == 3, place
 
 
 def test_an_edit_is_named_as_well_as_it_can_be(release_of: Of, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_an_edit_is_named_as_well_as_it_can_be(release_of: Of, tmp_path: Path) -
 
     def said(edited: str) -> str:
         path.write_text(edited, encoding="utf-8")
-        (finding,) = [f for f in verify(path).findings if f.rule == "digest of every byte before it"]
+        (finding,) = [f for f in recompute(path).findings if f.rule == "digest of every byte before it"]
         assert finding.kind == "edited"
         return finding.recomputed
 
@@ -167,8 +167,8 @@ def test_an_edit_is_named_as_well_as_it_can_be(release_of: Of, tmp_path: Path) -
     true = digest_of(content.replace("scans", "scanz").encode()[: content.index(',\n "digest"')])
     assert said(content.replace("scans", "scanz")) == true
     path.write_bytes(content.encode().replace(b"scans", b"sc\xffns"))
-    assert "is no text" in verify(path).findings[0].recomputed
-    assert "a number that is none" in said(content.replace('"delta": 1e-06', '"delta": NaN'))
+    assert "is no text" in recompute(path).findings[0].recomputed
+    assert "; NaN is no number" in said(content.replace('"delta": 1e-06', '"delta": NaN'))
 
 
 def test_a_digest_is_that_of_all_bytes_before_it() -> None:
@@ -343,7 +343,7 @@ def test_an_epsilon_far_above_what_holds_is_worth_a_word(release_of: Of, tmp_pat
 
 
 def test_a_release_from_a_seed_is_called_not_private(release_of: Of) -> None:
-    assert verify(release_of("mean")).notes[0].startswith("NOT PRIVATE: the noise came from a seeded source")
+    assert recompute(release_of("mean")).notes[0].startswith("NOT PRIVATE: the noise came from a seeded source")
 
 
 def test_a_field_more_is_found_out_whoever_made_the_digest(release_of: Of, tmp_path: Path) -> None:
@@ -361,7 +361,7 @@ def test_a_field_twice_or_other_spaces_are_found_out_whoever_made_the_digest(rel
     for edited in (body.replace('"epsilon": 1.0', '"epsilon": 0.1,\n  "epsilon": 1.0'), body.replace('": ', '":  ')):
         path = tmp_path / "forged.json"
         path.write_text(f'{edited},\n "digest": "{digest_of(edited.encode())}"\n}}\n')
-        assert rules(verify(path)) == ["written as dpfda writes it"]
+        assert rules(recompute(path)) == ["written as dpfda writes it"]
 
 
 @pytest.mark.parametrize(
@@ -392,7 +392,7 @@ def test_words_of_another_version_are_not_compared(card_of: Of, tmp_path: Path) 
     data["facts"]["threats"] = "worded otherwise"
     found = checked(data, tmp_path)
     assert found.ok
-    assert "facts and answers were worded by another version, and were not compared" in found.notes
+    assert "sentence, facts and answers: they were worded by another version" in found.limits
 
 
 @pytest.mark.parametrize("part", ["basis", "noise", "noisy", "certificate", "smoothing"])
@@ -449,24 +449,25 @@ def test_whatever_stands_on_a_card_there_is_a_report(field: str, value: Any, rel
 def test_other_files_are_unreadable(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "other.json"
     path.write_bytes(content)
-    report = verify(path)
+    report = recompute(path)
     assert report.exit_code == 5
     assert report.findings[0].recomputed == "dpfda-release-1, dpfda-card-1 or dpfda-claim-1"
 
 
 def test_a_file_that_is_not_there_is_unreadable(tmp_path: Path) -> None:
-    assert verify(tmp_path / "none.json").findings[0].recomputed == "cannot be read: No such file or directory"
-    assert verify(str(tmp_path)).exit_code == 5
-    report = verify(tmp_path / "none.json")
+    assert recompute(tmp_path / "none.json").findings[0].recomputed.startswith("No file ")
+    assert recompute(str(tmp_path)).exit_code == 5
+    report = recompute(tmp_path / "none.json")
     assert report.verdict == "COULD NOT BE CHECKED"
     assert report.text().splitlines()[1].startswith("  unchecked  file: ")
 
 
 def test_what_is_wrong_comes_before_what_could_not_be_read() -> None:
     assert EXIT_CODES == {"guarantee": 3, "edited": 3, "ledger": 4, "unreadable": 5}
-    assert worst(["unreadable", "ledger", "edited"]) == 3
-    assert worst(["unreadable", "ledger"]) == 4
-    assert worst([]) == 0
+    assert worst([5, 4, 0, 3]) == 3
+    assert worst([5, 0, 4]) == 4
+    assert worst([0, 5]) == 5
+    assert worst([0]) == worst([]) == 0
 
 
 def test_a_report_says_rule_stated_and_recomputed_in_one_line() -> None:
@@ -483,9 +484,35 @@ def test_a_report_says_rule_stated_and_recomputed_in_one_line() -> None:
         "verdict": "DOES NOT HOLD",
         "exit_code": 3,
         "findings": [{"kind": "guarantee", "rule": "epsilon", "stated": "0.843", "recomputed": "4.72"}],
+        "not_compared": [],
+        "limits": [],
         "held": ["delta"],
         "notes": ["a note"],
     }
+
+
+def test_a_verdict_says_what_could_not_be_compared() -> None:
+    report = Report("a.json", (), ("delta",), missing=("the centre",))
+    assert (report.ok, report.exit_code) == (False, 5)
+    assert report.text().splitlines() == [
+        "a.json: INCOMPLETE: the guarantee holds as recomputed, and these parts could not be compared",
+        "  missing    the centre",
+        "  holds      delta",
+    ]
+    assert report.to_dict()["not_compared"] == ["the centre"]
+    report = Report("a.json", (Finding("ledger", "unit", "one", "two"),), missing=("the centre",))
+    assert (report.verdict, report.exit_code) == ("DOES NOT HOLD", 4)
+    report = Report("a.json", (), ("delta",), limits=("the centre",))
+    assert (report.verdict, report.exit_code) == ("holds, as far as the file alone tells", 0)
+    assert "  limit      the centre" in report.text().splitlines()
+
+
+def test_without_a_ledger_a_release_is_not_verified_but_recomputed(release_of: Of, tmp_path: Path) -> None:
+    path = release_of("mean").save(tmp_path / "mean.json")
+    whole, alone = verify(path), recompute(path)
+    assert (whole.exit_code, alone.exit_code) == (5, 0)
+    assert whole.missing == alone.limits
+    assert whole.missing[0] == "any entry of a ledger: nothing was recorded"
 
 
 def test_an_entry_that_nobody_was_asked_about_is_noted(release_of: Of) -> None:
@@ -493,8 +520,9 @@ def test_an_entry_that_nobody_was_asked_about_is_noted(release_of: Of) -> None:
     entry = Entry("f3a9", 7, "ab" * 32, "k1", None, None)
     card = replace(release.certificate, entry=entry, recorded=entry.text)
     report = verify(replace(release, certificate=card))
-    assert report.ok
-    assert "the ledger f3a9 was not asked: say --ledger to compare with its entry" in report.notes
+    assert report.findings == ()
+    assert "entry 7 of ledger f3a9, and what was handed out under it: say --ledger" in report.missing
+    assert report.exit_code == 5
 
 
 def test_the_number_of_a_bought_bound_is_that_of_its_card(card_of: Of, tmp_path: Path) -> None:
@@ -508,7 +536,7 @@ def test_the_number_of_a_bought_bound_is_that_of_its_card(card_of: Of, tmp_path:
         ({"quantile": 0.5}, "every part of the file is one of a card"),
     ):
         path.write_text(sealed(data | changes))
-        assert rules(verify(path)) == ([] if rule is None else [rule])
+        assert rules(recompute(path)) == ([] if rule is None else [rule])
 
 
 @pytest.mark.parametrize("kind", ["mean", "density"])
@@ -536,8 +564,8 @@ UNKNOWN = {
 
 @pytest.mark.parametrize("kind", UNKNOWN)
 def test_fields_that_nothing_was_held_against_are_named(kind: str, release_of: Of) -> None:
-    note = verify(release_of(kind)).notes[-1]
-    start = "taken as stated, with nothing to compare them with: "
+    note = recompute(release_of(kind)).limits[-1]
+    start = "fields of the card that nothing else tells: "
     assert note.startswith(start)
     named = set(note.removeprefix(start).split(", "))
     assert UNKNOWN[kind] <= named
@@ -547,6 +575,6 @@ def test_fields_that_nothing_was_held_against_are_named(kind: str, release_of: O
 def test_of_a_card_alone_less_is_known_than_of_its_release(card_of: Of, tmp_path: Path) -> None:
     path = tmp_path / "card.json"
     path.write_text(json_text(card_of("mean")))
-    assert ", n, bound, moves, noise_rms, scale, lattice_step, basis, size, domain" in verify(path).notes[-1]
+    assert ", n, bound, moves, noise_rms, scale, lattice_step, basis, size, domain" in recompute(path).limits[-1]
     path.write_text(json_text(card_of("choice")))
-    assert verify(path).notes[-1].endswith(", n, candidates")
+    assert recompute(path).limits[-1].endswith(", n, candidates")

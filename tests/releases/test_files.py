@@ -34,6 +34,7 @@ from dpfda.kernels import Matern
 from dpfda.privacy import Noise
 from dpfda.releases import Count, Release, load, save
 from dpfda.releases.files import text_of, to_dict
+from dpfda.releases.seal import with_digest
 
 BASES: dict[str, Basis] = {
     "beam": beam((0, 23.5), 9),
@@ -230,7 +231,7 @@ def test_a_damaged_part_is_found_when_loading_and_not_later(
     data = json.loads(json.dumps(to_dict(release)))
     set_at(data, place, value)
     path = tmp_path / "damaged.json"
-    path.write_text(json.dumps(data))
+    path.write_text(with_digest(json.dumps(data)))
     text = f"{str(path)!r} is damaged: a part of the release is missing or of another kind. Take a fresh copy of it."
     with pytest.raises(DataError, match=f"^{re.escape(text)}$"):
         load(path)
@@ -241,7 +242,7 @@ def test_a_missing_part_is_damage(part: str, release: Release, tmp_path: Path) -
     data = to_dict(release)
     del data[part]
     path = tmp_path / "damaged.json"
-    path.write_text(json.dumps(data))
+    path.write_text(with_digest(json.dumps(data)))
     with pytest.raises(DataError, match=r"is damaged: a part of the release is missing or of another kind\."):
         load(path)
 
@@ -250,7 +251,7 @@ def test_a_cut_file_is_not_a_release(release: Release, tmp_path: Path) -> None:
     path = release.save(tmp_path / "mean.json")
     text = path.read_text()
     path.write_text(text[: len(text) // 2])
-    with pytest.raises(DataError, match=r"is not a release of format dpfda-release-1\."):
+    with pytest.raises(DataError, match=r"does not end with its digest, .*: it was cut off or edited\."):
         load(path)
 
 
@@ -262,7 +263,21 @@ def test_a_file_ends_with_the_digest_of_every_byte_before_it(release: Release, t
     assert text_of(release).encode() == content
 
 
-def test_a_file_from_before_there_were_digests_is_still_read(release: Release, tmp_path: Path) -> None:
-    path = tmp_path / "old.json"
+def test_a_file_whose_digest_was_taken_off_is_refused(release: Release, tmp_path: Path) -> None:
+    path = tmp_path / "bare.json"
     path.write_text(json.dumps(to_dict(release), indent=1) + "\n")
-    assert load(path).certificate == release.certificate
+    with pytest.raises(DataError, match=r"does not end with its digest") as found:
+        load(path)
+    assert found.value.exit_code == 5
+
+
+def test_a_file_with_one_changed_byte_is_refused(release: Release, tmp_path: Path) -> None:
+    path = release.save(tmp_path / "mean.json")
+    content = path.read_bytes()
+    for place in range(0, len(content), 7):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        with pytest.raises(DataError):
+            load(path)
+    path.write_bytes(content.replace(b'"epsilon": 1.0', b'"epsilon": 0.1'))
+    with pytest.raises(DataError, match=r"was changed after it was written: its bytes do not fit the digest at its"):
+        load(path)

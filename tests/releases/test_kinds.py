@@ -22,6 +22,7 @@ from dpfda.releases import Count, Release
 from dpfda.releases.components import ComponentsRelease
 from dpfda.releases.covariance import CovarianceRelease
 from dpfda.releases.files import FORMS, kind_of, to_dict
+from dpfda.releases.seal import with_digest
 
 MakeCovariance = Callable[..., CovarianceRelease]
 MakeComponents = Callable[..., ComponentsRelease]
@@ -145,7 +146,7 @@ def test_a_file_says_its_kind_and_one_that_does_not_is_a_mean(
     old = to_dict(mean)
     del old["kind"]
     path = tmp_path / "old.json"
-    path.write_text(json.dumps(old))
+    path.write_text(with_digest(json.dumps(old)))
     loaded = dpfda.load(path)
     assert type(loaded) is Release
     np.testing.assert_array_equal(loaded.coordinates, mean.coordinates)
@@ -153,7 +154,7 @@ def test_a_file_says_its_kind_and_one_that_does_not_is_a_mean(
 
 def test_a_kind_from_the_future_is_named(components: ComponentsRelease, tmp_path: Path) -> None:
     path = tmp_path / "newer.json"
-    path.write_text(json.dumps(to_dict(components) | {"kind": "manifold"}))
+    path.write_text(with_digest(json.dumps(to_dict(components) | {"kind": "manifold"})))
     text = (
         f"{str(path)!r} holds a release of kind 'manifold', which this version does not know: it knows "
         f"{', '.join(FORMS)}. Use a newer version of dpfda."
@@ -248,7 +249,7 @@ def damaged(data: dict[str, Any], place: str, value: Any) -> dict[str, Any]:
 
 
 def refuses(data: dict[str, Any], path: Path) -> None:
-    path.write_text(json.dumps(data))
+    path.write_text(with_digest(json.dumps(data)))
     text = f"{str(path)!r} is damaged: a part of the release is missing or of another kind. Take a fresh copy of it."
     with pytest.raises(DataError, match=f"^{re.escape(text)}$"):
         dpfda.load(path)

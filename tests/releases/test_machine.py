@@ -17,6 +17,7 @@ from dpfda.mechanisms import SeededRandomness
 from dpfda.releases import files, load
 from dpfda.releases.files import Form
 from dpfda.releases.machine import MachineRelease, check_classes, into
+from dpfda.releases.seal import with_digest
 
 mpl.use("Agg")
 GOOD = {"epsilon": 1.0, "delta": 1e-6, "randomness": SeededRandomness(1)}
@@ -85,7 +86,8 @@ def test_files_give_the_same_machine_bit_for_bit(release, tmp_path):
 def test_damaged_files_are_refused(field, value, tmp_path):
     path = MADE["landmarks"].save(tmp_path / "machine.json")
     data = json.loads(path.read_text())
-    path.write_text(json.dumps(data | {field: value}))
+    del data["digest"]
+    path.write_text(with_digest(json.dumps(data | {field: value})))
     with pytest.raises(DataError, match="is damaged"):
         load(path)
 

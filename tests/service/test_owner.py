@@ -10,6 +10,7 @@ import dpfda
 from dpfda.apps.service import make_app
 from dpfda.apps.service.shelf import Shelf
 from dpfda.errors import DataError, UsageError
+from dpfda.releases.seal import with_digest
 
 ACTIONS = [("POST", "/releases?id=new"), ("DELETE", "/releases/mean"), ("POST", "/reload")]
 
@@ -112,7 +113,8 @@ def changed(folder, **changes):
         for parent in parents:
             part = part[parent]
         part[last] = value
-    return json.dumps(data).encode()
+    del data["digest"]
+    return with_digest(json.dumps(data)).encode()
 
 
 UNFIT = {
@@ -125,6 +127,14 @@ UNFIT = {
     "seeded": {"certificate__randomness": "seeded with 1"},
     "a card that is no JSON again": {"certificate__noise_rms": 10**400},
 }
+
+
+def test_a_release_that_was_edited_is_not_published(client, folder, owner):
+    content = (folder / "mean.json").read_bytes()
+    assert b'"n_is_noisy": false' in content
+    response = publish(client, owner, "new", content.replace(b'"n_is_noisy": false', b'"n_is_noisy": true'))
+    assert (response.status_code, response.json()["error"]["code"]) == (409, "cannot-publish")
+    assert client.get("/releases/new").status_code == 404
 
 
 @pytest.mark.parametrize("case", UNFIT)

@@ -7,6 +7,7 @@ import json
 import pytest
 
 import dpfda
+from dpfda.releases.seal import with_digest
 
 KINDS = ("components", "covariance", "density", "mean", "regression", "surface")
 
@@ -60,7 +61,9 @@ def test_a_file_can_be_taken_home(client, folder, tmp_path):
 
 def test_what_stands_in_a_file_beside_its_release_does_not_leave(service, folder):
     data = json.loads((folder / "mean.json").read_text())
-    (folder / "mean.json").write_text(json.dumps(data | {"rows": ["a secret"]}))
+    (folder / "mean.json").write_text(
+        with_digest(json.dumps({name: data[name] for name in data if name != "digest"} | {"rows": ["a secret"]}))
+    )
     client = service(folder=folder)
     assert client.get("/releases/mean/file").json() == data
 
@@ -190,11 +193,13 @@ def test_what_is_served_is_only_what_may_be(service, folder, caplog):
     (folder / "list.json").write_text("[1]")
     (folder / "odd name.json").write_bytes((folder / "mean.json").read_bytes())
     seeded = json.loads((folder / "mean.json").read_text())
+    del seeded["digest"]
     seeded["certificate"]["randomness"] = "seeded with 1"
-    (folder / "seeded.json").write_text(json.dumps(seeded))
+    (folder / "seeded.json").write_text(with_digest(json.dumps(seeded)))
     infinite = json.loads((folder / "mean.json").read_text())
+    del infinite["digest"]
     infinite["certificate"]["noise_rms"] = float("inf")
-    (folder / "infinite.json").write_text(json.dumps(infinite))
+    (folder / "infinite.json").write_text(with_digest(json.dumps(infinite)))
     client = service(folder=folder)
     assert [entry["id"] for entry in client.get("/releases").json()["releases"]] == list(KINDS)
     refused = client.app.endpoints.shelf.refused

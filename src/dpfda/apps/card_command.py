@@ -92,29 +92,39 @@ def _form(name: str) -> Callable[[Path], str]:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
 @click.option("--ledger", "url", help="Compare with the entry in this ledger, e.g. sqlite:///ledger.db.")
 @click.option("--anchor", type=click.Path(path_type=Path), help="The ledger's anchor file.")
+@click.option(
+    "--file-only",
+    is_flag=True,
+    help="Only compute anew what the file tells by itself; the verdict names what it cannot.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def verify(files: tuple[Path, ...], url: str | None, anchor: Path | None, as_json: bool) -> None:
+def verify(files: tuple[Path, ...], url: str | None, anchor: Path | None, file_only: bool, as_json: bool) -> None:
     """Compute the guarantee of a release, a card or a claim anew, and name what disagrees.
 
     From what stands on the card: privacy curves from sensitivity and scale, epsilon at the stated delta from the
     curves, and the noise in the file against both. Every byte is checked against the digest at the end of the file;
-    with --ledger, the entry that the card names must stand there with the same price, and the card must be the one that
-    was handed out under it.
+    with --ledger, the entry that the card names must stand there with the same price, and the whole file must be the
+    one that was handed out under it, to the last byte.
 
     A claim is a small file about somebody else's release, with what was published of it: dpfda card --schema claim.
 
-    Exit codes: 0 all holds, 3 the guarantee disagrees or the file was edited, 4 the ledger disagrees, 5 it could not be
-    checked: no such file or ledger, or a file of another kind.
+    Exit codes: 0 all of the file was compared or recomputed, and holds; 3 the guarantee disagrees or the file was
+    edited; 4 the ledger disagrees; 5 something could not be compared, as all that only a ledger knows where none is
+    given, or nothing could be read. With --file-only what a ledger would know is not asked for, and named as a limit.
 
     \b
     Examples:
-      dpfda verify mean.json
+      dpfda verify mean.json --ledger sqlite:///ledger.db
       dpfda verify mean.json --ledger sqlite:///ledger.db --anchor ledger.anchor
-      dpfda verify *.json --json
+      dpfda verify mean.json --file-only
+      dpfda verify *.json --ledger sqlite:///ledger.db --json
     """
+    from dpfda.releases.cards import recompute
     from dpfda.releases.cards import verify as check
     from dpfda.releases.cards.report import worst
 
+    if file_only and url is not None:
+        raise UsageError("--file-only and --ledger contradict each other. Say one of them.")
     if anchor is not None and url is None:
         raise UsageError("--anchor belongs to a ledger: name it with --ledger.")
     ledger = None
@@ -122,9 +132,9 @@ def verify(files: tuple[Path, ...], url: str | None, anchor: Path | None, as_jso
         from dpfda.privacy.ledger.durable import Ledger
 
         ledger = Ledger(url, anchor=anchor)
-    reports = [check(file, ledger) for file in files]
+    reports = [recompute(file) if file_only else check(file, ledger) for file in files]
     if as_json:
         click.echo(json.dumps([report.to_dict() for report in reports], indent=1))
     else:
         click.echo("\n".join(report.text() for report in reports))
-    click.get_current_context().exit(worst(finding.kind for report in reports for finding in report.findings))
+    click.get_current_context().exit(worst(report.exit_code for report in reports))

@@ -14,7 +14,7 @@ import click
 
 import dpfda
 from dpfda.apps.targets import check_targets, same_file, write_text
-from dpfda.errors import UsageError
+from dpfda.errors import DataError, UsageError
 
 DATABASE = b"SQLite format 3\x00"
 
@@ -121,14 +121,24 @@ def evaluate(
 
 def loaded(file: Path) -> Any:
     """The release in a file; what is kept for other commands says for which."""
-    with suppress(OSError), file.open("rb") as stream:
-        if stream.read(len(DATABASE)) == DATABASE:
-            raise UsageError(
-                f"{file.name!r} is a database, not a release: a store of answers is asked by `dpfda ask FILE ... "
-                f"--store {quote(file.name)} --at 0.5`, a ledger is shown by "
-                f"`dpfda budget show {quote(f'sqlite:///{file.name}')}`."
-            )
-    return dpfda.load(file)
+    try:
+        return dpfda.load(file)
+    except DataError:
+        if not _is_database(file):
+            raise
+    raise UsageError(
+        f"{file.name!r} is a database, not a release: a store of answers is asked by `dpfda ask FILE ... "
+        f"--store {quote(file.name)} --at 0.5`, a ledger is shown by "
+        f"`dpfda budget show {quote(f'sqlite:///{file.name}')}`."
+    )
+
+
+def _is_database(file: Path) -> bool:
+    with suppress(OSError, ValueError):
+        if file.is_file():  # to open a pipe would be to wait
+            with file.open("rb") as stream:
+                return stream.read(len(DATABASE)) == DATABASE
+    return False
 
 
 def _finite(cell: float | str) -> float | str | None:

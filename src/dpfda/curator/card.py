@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpfda.arrays import Array
+from dpfda.curator.payment import software
 from dpfda.mechanisms import Randomness, SystemRandomness
 from dpfda.privacy import Budget, Profile, RangeProfile, Receipt
 from dpfda.releases import NOT_PRIVATE, Certificate
@@ -75,7 +74,7 @@ class Paper:
             randomness="system, exact integer samplers" if is_private(self.randomness) else NOT_PRIVATE,
             recorded=recorded(receipt),
             entry=entry_of(receipt),
-            software=_software(),
+            software=software(receipt),
             warnings=(*stamp, *self._warnings(terms.budget)),
             nominal=bool(stamp),
             shrunk_by=_shrunk_by(terms),
@@ -104,7 +103,7 @@ class Paper:
             randomness="system, exact sampler" if is_private(self.randomness) else NOT_PRIVATE,
             recorded=recorded(receipt),
             entry=entry_of(receipt),
-            software=_software(),
+            software=software(receipt),
             warnings=self._warnings(budget),
             losses=described((profile,)),
             sensitivity=selection.spread,
@@ -154,12 +153,6 @@ def is_private(randomness: Randomness) -> bool:
 def _shrunk_by(terms: Terms) -> str:
     """What made the mean smaller before the noise, in words; empty for a summary and a mechanism that say nothing."""
     return " and ".join(filter(None, (getattr(part, "shrinks", "") for part in (terms.summary, terms.mechanism))))
-
-
-@cache
-def _software() -> tuple[tuple[str, str], ...]:
-    """Versions for the card; looking them up takes longer than a small release."""
-    return tuple((name, version(name)) for name in ("dpfda", "opendp", "numpy"))
 
 
 def _name_of(centre: Array) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.metadata import version
 from threading import Lock
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -12,12 +15,13 @@ from uuid import uuid4
 import numpy as np
 
 from dpfda.arrays import Integers
-from dpfda.errors import ReleaseFailed, UsageError
+from dpfda.errors import DpfdaError, ReleaseFailed, UsageError
 from dpfda.privacy import AnyLedger, Receipt
-from dpfda.privacy.ledger.outputs import pack, unpack
+from dpfda.privacy.ledger.outputs import NONE, Document, pack, unpack
 from dpfda.releases import Certificate
 from dpfda.releases.choices import ChoiceCard
-from dpfda.releases.seal import card_digest
+from dpfda.releases.files import exact_digest, file_digest
+from dpfda.releases.seal import card_digest, content_digest
 
 T = TypeVar("T")
 STORE = b"answers point by point, kept in a store"  # begins the output of a charge whose noise is drawn as it is asked
@@ -53,9 +57,9 @@ class Tape:
         self.drawn.append(np.asarray(draw(), dtype=np.int64))
         return self.drawn[-1]
 
-    def to_bytes(self, cards: Sequence[bytes] = ()) -> bytes:
-        """What was drawn as a ledger keeps it, with digests of the cards that say so."""
-        return pack(self.drawn, cards)
+    def to_bytes(self, made: object = None) -> bytes:
+        """What was drawn as a ledger keeps it, with digests of what was made of it and goes out."""
+        return pack(self.drawn, documents_in(made), dict(software()))
 
     @staticmethod
     def of(stored: bytes) -> Tape:
@@ -88,10 +92,13 @@ class Payment:
         if stored is not None:
             return body(Tape.of(stored))
         tape = Tape()
-        made = self.attempt(lambda: body(tape))
-        kept = self._keep(tape.to_bytes(digests_in(made)))
-        # Another process under the same key may have been first: then its noise is the one that is handed out.
-        return made if kept is None else body(Tape.of(kept))
+        made, output = self.attempt(lambda: _with_output(body(tape), tape))
+        kept = self._keep(output)
+        if kept is None:
+            return made
+        # Another process under the same key was first: then its noise is the one that is handed out.
+        self.receipt = replace(self.receipt, output=kept) if self.receipt is not None else None
+        return body(Tape.of(kept))
 
     def attempt(self, read: Callable[[], T]) -> T:
         """What comes of reading records; if anything at all goes wrong, the charge is burnt and the error constant."""
@@ -151,11 +158,40 @@ def _attempt(read: Callable[[], T]) -> tuple[T] | None:
         return None
 
 
-def digests_in(made: object) -> tuple[bytes, ...]:
-    """Digests of the cards of all that is handed out: whoever changes one of them is found out by the ledger."""
+def _with_output(made: T, tape: Tape) -> tuple[T, bytes]:
+    return made, tape.to_bytes(made)
+
+
+def documents_in(made: object) -> tuple[Document, ...]:
+    """Digests of all that is handed out, whole: whoever changes any of it is found out by the ledger."""
     if isinstance(made, tuple):
-        return tuple(digest for part in made for digest in digests_in(part))
+        return tuple(document for part in made for document in documents_in(part))
     card = getattr(made, "certificate", made)
-    if isinstance(card, Certificate | ChoiceCard):
-        return (card_digest(card),)
-    return digests_in(getattr(made, "cards", ()))
+    if not isinstance(card, Certificate | ChoiceCard):
+        return documents_in(getattr(made, "cards", ()))
+    whole, exact = content_digest(card.to_dict()), NONE
+    if card is not made:
+        try:
+            whole, exact = file_digest(made), exact_digest(made)
+        except (DpfdaError, TypeError, ValueError):
+            whole = NONE  # it cannot be written to a file, so there is none to compare with
+    return (Document(card_digest(card), whole, exact),)
+
+
+def software(receipt: Receipt | None = None) -> tuple[tuple[str, str], ...]:
+    """The versions that drew a release: those of now, or what the ledger kept where an output is played again.
+
+    So the same key gives the same card under every version.
+    """
+    if receipt is not None and receipt.output is not None:
+        with suppress(ValueError):  # answers point by point keep none
+            kept = unpack(receipt.output).software
+            if kept:
+                return tuple(kept.items())
+    return _installed()
+
+
+@cache
+def _installed() -> tuple[tuple[str, str], ...]:
+    """Versions of what is installed; looking them up takes longer than a small release."""
+    return tuple((name, version(name)) for name in ("dpfda", "opendp", "numpy"))

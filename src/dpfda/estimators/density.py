@@ -171,14 +171,15 @@ class DensityFunction(Spender):
         by_points = self.mechanism == "gp" and self.neighbours == REPLACE
         prepared = self._prepared(first) if by_points else None
         payment = first.order.pay()
-        receipt = payment.receipt
 
         def bought(tape: Tape) -> tuple[BandwidthChoice | None, Ordered]:
             # Charged together: nobody pays for the bandwidth and not for the density that rests on it.
             if not self._price:
                 return None, first
             choice = private_bandwidth(
-                lambda selection, share: first.curator.choose(selection, budget=share, tape=tape, receipt=receipt),
+                lambda selection, share: first.curator.choose(
+                    selection, budget=share, tape=tape, receipt=payment.receipt
+                ),
                 first.plan.cells,
                 first.plan.n,
                 epsilon=self._price,
@@ -188,7 +189,7 @@ class DensityFunction(Spender):
 
         def whole(tape: Tape) -> tuple[BandwidthChoice | None, Ordered, DensityRelease]:
             choice, found = bought(tape)
-            return choice, found, found.order.draw(tape, receipt)
+            return choice, found, found.order.draw(tape, payment.receipt)
 
         released = held = choice = None
         if prepared is None:
@@ -196,7 +197,7 @@ class DensityFunction(Spender):
         elif self._price:
             # The bandwidth is kept and shown now, the noise is drawn later: nobody gets it under the same key again.
             choice, first = payment.begin(bought)
-            held = self._prepared(first).read(Payment(None, receipt))
+            held = self._prepared(first).read(Payment(None, payment.receipt))
         else:
             held = prepared.read(payment)
         if choice is not None:

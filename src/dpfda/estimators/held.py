@@ -44,8 +44,8 @@ class Held:
 
     def whole(self) -> Any:
         """The release in its basis."""
-        receipt = self.payment.receipt
-        return self.payment.spend(lambda tape: self.order.draw(tape, receipt, self.gathered))
+        payment = self.payment
+        return payment.spend(lambda tape: self.order.draw(tape, payment.receipt, self.gathered))
 
     def online(self, store: str | Path | Store | None) -> Oracle:
         """Answers point by point, kept in a store."""

@@ -69,10 +69,12 @@ class Certificate:
         ""  # how n is known, a `Counting`, hence what neighbours are; empty on cards from before it was kept
     )
     schema: str = SCHEMA
+    # What was changed since, for nothing, as {"what": "smoothing", "was": "auto", "now": "none"}.
+    afterwards: tuple[dict[str, Any], ...] = field(default=(), hash=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """The card as plain data."""
-        data = asdict(self)
+        """The card as plain data; fields that joined later are left out where they say nothing."""
+        data = {name: value for name, value in asdict(self).items() if name not in LATER or value != LATER[name]}
         return data | {
             "domain": [list(side) for side in self.domain],
             "chosen": dict(self.chosen),
@@ -93,6 +95,7 @@ class Certificate:
                 "warnings": tuple(data["warnings"]),
                 "losses": tuple(dict(loss) for loss in data.get("losses", ())),
                 "entry": None if data.get("entry") is None else Entry.from_dict(data["entry"]),
+                "afterwards": tuple(_change(**change) for change in data.get("afterwards", ())),
             }
         )
 
@@ -163,6 +166,17 @@ class Certificate:
             f"of {self.lattice_step:.4g} in {self.sensitivity_norm}, because {self.sensitivity_because}"
         )
 
+    def _since(self) -> tuple[tuple[str, str], ...]:
+        """What was changed after the release, in words."""
+        return tuple(
+            (
+                "changed since",
+                f"{change['what']}: {_named(change['now'])} instead of {_named(change['was'])}, from the noisy numbers "
+                "alone, which costs nothing",
+            )
+            for change in self.afterwards
+        )
+
     @property
     def stamps(self) -> tuple[str, ...]:
         """What has to be seen first: warnings, and that a release is not private."""
@@ -206,9 +220,25 @@ class Certificate:
             wrapped("", f"Release card: {self.what} of '{self.dataset}'"),
             *(wrapped("", f"Warning: {stamp}") for stamp in self.stamps),
             "",
-            *(entry(label, said) for label, said in (*most, *chosen, software)),
+            *(entry(label, said) for label, said in (*most, *chosen, *self._since(), software)),
             "",
             wrapped("  ", self.sentence),
             wrapped("  ", self.not_covered),
         ]
         return "\n".join(lines)
+
+
+def _change(*, what: str, was: Any, now: Any) -> dict[str, Any]:
+    """A change as a card keeps it; TypeError where a file holds another one."""
+    if not isinstance(what, str) or any(isinstance(value, list | dict) for value in (was, now)):
+        raise TypeError
+    return {"what": what, "was": was, "now": now}
+
+
+def _named(value: Any) -> str:
+    return "'auto'" if value is None else repr(value)
+
+
+# Fields that joined after files with cards had been written, and what they are where they say nothing. They are left
+# out then, so that older files are written again byte for byte and keep their digests.
+LATER: dict[str, Any] = {"afterwards": ()}

@@ -13,6 +13,7 @@ from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.privacy import Noise
+from dpfda.releases.afterwards import changed
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.components import ComponentsRelease, principal, with_signs
@@ -169,7 +170,8 @@ class CovarianceRelease:
     def smooth(self, name: str = "auto") -> CovarianceRelease:
         """The same release with another smoothing: "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"."""
         _check_name(name)
-        return replace(self, smoothing_name=name)
+        card = changed(self.certificate, "smoothing", self.smoothing_name, name)
+        return replace(self, smoothing_name=name, certificate=card)
 
     def noise_deviation(self, s: ArrayLike, t: ArrayLike) -> Array:
         """The standard deviation of the noise in the second moment at all pairs of points, before smoothing, (m, n)."""

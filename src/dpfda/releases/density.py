@@ -14,6 +14,7 @@ from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.privacy import Noise
+from dpfda.releases.afterwards import changed
 from dpfda.releases.bands import Band, check_level, multiplier
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.density_frame import Frame, frame_of, mesh_axes, on_mesh, sides_of
@@ -110,7 +111,9 @@ class DensityRelease:
 
     def smooth(self, name: str = "auto") -> DensityRelease:
         """The same release with another smoothing: "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"."""
-        return replace(self, smoothing=density_smoothing(name, self.noisy, self.noise, self.basis, self.n))
+        smoothing = density_smoothing(name, self.noisy, self.noise, self.basis, self.n)
+        card = changed(self.certificate, "smoothing", self.smoothing.name, name)
+        return replace(self, smoothing=smoothing, certificate=card)
 
     @property
     def estimated_error(self) -> float:

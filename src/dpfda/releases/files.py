@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,11 +15,12 @@ from dpfda.releases.certificate import Certificate
 from dpfda.releases.components import ComponentsRelease
 from dpfda.releases.covariance import CovarianceRelease
 from dpfda.releases.density import DensityRelease
+from dpfda.releases.documents import read_document
 from dpfda.releases.machine import MachineRelease
 from dpfda.releases.plain import ADDED, finite, finite_number, noise_law, read_count, write_count
 from dpfda.releases.regression import RegressionRelease
 from dpfda.releases.release import Release
-from dpfda.releases.seal import sealed
+from dpfda.releases.seal import check_seal, content_digest, sealed, stated_digest
 from dpfda.releases.smoothing import Smoothing
 
 FORMAT = "dpfda-release-1"
@@ -38,6 +38,7 @@ class Form:
     release: type
     write: Callable[[Any], dict[str, Any]]
     read: Read
+    computed: tuple[str, ...] = ()  # numbers under "smoothing" that follow from its name and the noisy coordinates
 
 
 def write_mean(release: Release) -> dict[str, Any]:
@@ -71,12 +72,13 @@ def read_mean(data: dict[str, Any], basis: Basis, certificate: Certificate) -> R
     )
 
 
+WEIGHTS = ("weights", "risk")
 # A new kind of release joins with one line.
 FORMS: dict[str, Form] = {
-    "mean": Form(Release, write_mean, read_mean),
+    "mean": Form(Release, write_mean, read_mean, WEIGHTS),
     "covariance": Form(CovarianceRelease, CovarianceRelease.to_plain, CovarianceRelease.from_plain),
     "components": Form(ComponentsRelease, ComponentsRelease.to_plain, ComponentsRelease.from_plain),
-    "density": Form(DensityRelease, DensityRelease.to_plain, DensityRelease.from_plain),
+    "density": Form(DensityRelease, DensityRelease.to_plain, DensityRelease.from_plain, WEIGHTS),
     "machine": Form(MachineRelease, MachineRelease.to_plain, MachineRelease.from_plain),
     "regression": Form(RegressionRelease, RegressionRelease.to_plain, RegressionRelease.from_plain),
 }
@@ -104,7 +106,9 @@ def to_dict(release: Any) -> dict[str, Any]:
 
 def from_dict(data: dict[str, Any]) -> Any:
     """The release that `to_dict` wrote; a file may be damaged and still be JSON, so all of it must fit together."""
-    basis, certificate = basis_from_dict(data["basis"]), Certificate.from_dict(data["certificate"])
+    certificate = Certificate.from_dict(data["certificate"])
+    _check_basis(data, certificate)
+    basis = basis_from_dict(data["basis"])
     if certificate.domain != basis.domain.sides or certificate.size != basis.size:
         raise ValueError
     certificate.text()  # fails where a number is no number
@@ -112,9 +116,36 @@ def from_dict(data: dict[str, Any]) -> Any:
     return FORMS[data.get("kind", "mean")].read(data, basis, certificate)
 
 
+def _check_basis(data: dict[str, Any], card: Certificate) -> None:
+    """What can be told of a basis before it is made: some take memory by their size, or minutes on another domain."""
+    stated = data["basis"]
+    if len(data["centre" if "centre" in data else "noisy"]) != card.size or stated.get("size", card.size) != card.size:
+        raise ValueError
+    if "domain" in stated and tuple(map(tuple, stated["domain"])) != card.domain:
+        raise ValueError
+
+
 def text_of(release: Any) -> str:
     """The file of a release: its plain data as JSON, ended by the digest of all bytes before it."""
     return sealed(to_dict(release))
+
+
+def file_digest(release: Any) -> bytes:
+    """The digest that the file of a release ends with: every byte of it counts."""
+    found = stated_digest(text_of(release).encode("utf-8"))
+    return bytes.fromhex(found or "")
+
+
+def exact_digest(release: Any) -> bytes:
+    """A digest of all of a release but the numbers that are computed from the rest of it.
+
+    Another machine computes them anew with other roundings, and everything else must be the same to the last bit.
+    """
+    data = to_dict(release)
+    computed = FORMS[data["kind"]].computed
+    if computed:
+        data["smoothing"] = {name: part for name, part in data["smoothing"].items() if name not in computed}
+    return content_digest(data)
 
 
 def save(release: Any, path: str | Path) -> Path:
@@ -135,19 +166,20 @@ def save(release: Any, path: str | Path) -> Path:
 def load(path: str | Path) -> Any:
     """Read a release that was saved as JSON: a `Release`, or of the kind that the file says.
 
-    The digest is not checked here, and older files have none: `dpfda verify` checks it, and the guarantee too.
+    The digest at the end of the file must fit every byte before it. It finds accidents and careless edits; whoever
+    makes it anew is found out by `dpfda verify`, with the ledger.
     """
-    try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise DataError(f"No release file {str(path)!r}. Check the path.") from None
-    except OSError as error:
-        raise DataError(f"Cannot read {str(path)!r}: {error.strerror}. Name the JSON file of a release.") from None
-    except (ValueError, RecursionError):
-        data = None
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
+    return release_in(*read_document(path, called="release file"), path)
+
+
+def release_in(content: bytes, data: Any, path: str | Path) -> Any:
+    """The release in the bytes of a file, once its digest fits; `path` is what errors call it."""
+    ours = data.get("format") == FORMAT if isinstance(data, dict) else data is None and FORMAT.encode() in content
+    if ours:
+        check_seal(content, path)
+    else:
         raise DataError(f"{str(path)!r} is not a release of format {FORMAT}. Write one with release.save().")
-    kind = data.get("kind", "mean")
+    kind = None if data is None else data.get("kind", "mean")
     if isinstance(kind, str) and kind not in FORMS:
         raise DataError(
             f"{str(path)!r} holds a release of kind {kind!r}, which this version does not know: it knows "

@@ -14,6 +14,7 @@ from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.privacy import Noise
+from dpfda.releases.afterwards import changed
 from dpfda.releases.bands import Band, check_level
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import Certificate
@@ -230,11 +231,13 @@ class RegressionRelease:
     def smooth(self, name: str = "auto") -> RegressionRelease:
         """The same release with another smoothing: "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"."""
         smooth(name, np.ones(1), np.ones(1), np.zeros(1))  # refuses an unknown name
-        return replace(self, smoothing_name=name)
+        card = changed(self.certificate, "smoothing", self.smoothing_name, name)
+        return replace(self, smoothing_name=name, certificate=card)
 
     def with_ridge(self, ridge: float | str = "auto") -> RegressionRelease:
         """The same release with another ridge, a number of 0 or more, or "auto"."""
-        return replace(self, ridge=check_ridge(ridge))
+        number = check_ridge(ridge)
+        return replace(self, ridge=number, certificate=changed(self.certificate, "ridge", self.ridge, number))
 
     def points(self, size: int | None = None) -> Array:
         """Equally spaced points of the domain, (size^p, p); by default 101 on an interval, 41 on each side of a box."""

@@ -13,6 +13,7 @@ from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.privacy import Noise
+from dpfda.releases.afterwards import changed
 from dpfda.releases.bands import Band, check_level, multiplier
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import Certificate
@@ -105,7 +106,8 @@ class Release:
         """The same release with another smoothing: "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"."""
         if name != "none":
             self._check_noise("smoothing")
-        return replace(self, smoothing=smoothed(name, self.noisy, self.noise, self.basis))
+        card = changed(self.certificate, "smoothing", self.smoothing.name, name)
+        return replace(self, smoothing=smoothed(name, self.noisy, self.noise, self.basis), certificate=card)
 
     def band(self, level: float = 0.95, points: ArrayLike | None = None) -> Band:
         """A simultaneous band for what the noise did, whatever smoothing was chosen.

@@ -6,7 +6,11 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Protocol
+
+from dpfda.errors import DataError
+from dpfda.releases.documents import parsed
 
 
 class Card(Protocol):
@@ -25,23 +29,28 @@ def sealed(data: dict[str, Any]) -> str:
     It finds accidents and edits, not forgers: who edits a file can make its digest anew. Against those stand the
     recomputed guarantee and the ledger.
     """
-    text = json.dumps(data, indent=1, allow_nan=False).removesuffix("\n}")
-    return f'{text},\n "digest": "{digest_of(text.encode("utf-8"))}"\n}}\n'
+    return with_digest(json.dumps(data, indent=1, allow_nan=False))
+
+
+def with_digest(text: str) -> str:
+    """The text of a JSON object, ended by the digest of every byte before it."""
+    body = text.removesuffix("}").rstrip("\n")
+    return f'{body},\n "digest": "{digest_of(body.encode("utf-8"))}"\n}}\n'
 
 
 def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-# Not part of what was handed out: versions differ when an output is replayed, words about the ledger follow from the
-# entry, and warnings may be added after the draw, as those of components that show nothing.
-FREE = frozenset({"software", "recorded", "warnings"})
+# What this digest leaves out, and that of the whole file has: warnings may be added after the draw, as those of
+# components that show nothing, and so may what was changed afterwards; words about the ledger follow from the entry.
+FREE = frozenset({"software", "recorded", "warnings", "afterwards"})
 # Fields that cards have had from some version on: where they are empty, the digest is that of a card without them.
 LATER = frozenset({"counting"})
 
 
 def card_digest(card: Card) -> bytes:
-    """SHA-256 of all that a card says and post-processing keeps: what a ledger remembers of a card it let out.
+    """SHA-256 of all that a card says and post-processing keeps: by it a ledger knows a card that it let out.
 
     Whole numbers and equal doubles count as the same, since a file may hold either.
     """
@@ -51,6 +60,12 @@ def card_digest(card: Card) -> bytes:
         if name not in FREE and not (name in LATER and not value)
     }
     text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode("ascii")).digest()
+
+
+def content_digest(data: Mapping[str, Any]) -> bytes:
+    """SHA-256 of plain data, each leaf as it is: 1 and 1.0 are two things, and so are a text and the same number."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(text.encode("ascii")).digest()
 
 
@@ -79,22 +94,35 @@ def broken(content: bytes) -> tuple[str, str] | None:
     return None if stated == true else (stated, f"{true}{_where(content)}")
 
 
+def check_seal(content: bytes, path: str | Path) -> None:
+    """Refuse a file whose bytes do not fit the digest at its end, or that has none: anybody could take it off."""
+    if stated_digest(content) is None:
+        raise DataError(
+            f"{str(path)!r} does not end with its digest, as every file of dpfda does: it was cut off or edited. Take "
+            "a fresh copy of it."
+        )
+    if broken(content) is not None:
+        raise DataError(
+            f"{str(path)!r} was changed after it was written: its bytes do not fit the digest at its end. Take a fresh "
+            "copy of it; `dpfda verify` says what can be said of this one."
+        )
+
+
 def _where(content: bytes) -> str:
     """Where a file stops being what is written by us, if that can be told: a changed value looks like any other."""
     try:
-        data = json.loads(content.decode("utf-8"))
+        data = parsed(content)
     except UnicodeDecodeError as error:
         return f"; byte {error.start + 1} is no text"
     except json.JSONDecodeError as error:
         return f"; no JSON from line {error.lineno}, column {error.colno} on"
-    except (RecursionError, ValueError):
+    except ValueError as error:
+        return f"; {error}"
+    except RecursionError:
         return ""
     if not isinstance(data, dict):
         return ""
-    try:
-        lines = json.dumps(data, indent=1, allow_nan=False).split("\n")
-    except ValueError:
-        return "; it holds a number that is none"
+    lines = json.dumps(data, indent=1, allow_nan=False).split("\n")
     for number, (one, other) in enumerate(zip(content.decode("utf-8").split("\n"), [*lines, ""], strict=False), 1):
         if one != other:
             column = next((place for place, (a, b) in enumerate(zip(one, other, strict=False), 1) if a != b), 0)

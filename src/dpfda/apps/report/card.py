@@ -84,7 +84,9 @@ def _checking(digest: str) -> str:
     shown = f" The digest of the release file is <code>{text(digest)}</code>." if digest else ""
     return (
         '<section aria-labelledby="check">\n<h2 id="check">To check it</h2>\n<p>Whoever has the release can compute '
-        f"all of this anew: <code>dpfda verify FILE</code>.{shown}</p>\n</section>"
+        "all of this anew: <code>dpfda verify FILE --file-only</code>, and whoever has the ledger can compare the "
+        "whole file with it: "
+        f"<code>dpfda verify FILE --ledger URL</code>.{shown}</p>\n</section>"
     )
 
 

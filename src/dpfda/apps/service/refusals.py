@@ -74,7 +74,7 @@ TAKEN = Reason(
 UNFIT = Reason(
     409,
     "cannot-publish",
-    "This cannot be published: it is damaged, of a kind or version that is not known here, or not private.",
+    "This cannot be published: it is damaged or edited, of a kind or version that is not known here, or not private.",
     "Send a file that release.save() wrote, as it is. What a seeded source drew is not private and stays here.",
 )
 NO_FOLDER = Reason(

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from dpfda.privacy import REPLACE
-from dpfda.releases.cards.document import document
+from dpfda.releases.cards.document import WORDING, document
 from dpfda.releases.cards.facts import Card
 from dpfda.releases.cards.report import EDITED, GUARANTEE, Checks
 from dpfda.releases.certificate import Certificate
@@ -68,33 +68,43 @@ def check_written(data: dict[str, Any], content: bytes, checks: Checks) -> None:
 
 
 def check_whole(data: dict[str, Any], release: Any, checks: Checks) -> None:
-    """Nothing stands in a release file that is not read from it; later versions may write more than stands there."""
-    kept = json.loads(json.dumps(to_dict(release)))
-    card = data.get("certificate", {})
-    strange = [name for name in data if name != "certificate" and data[name] != kept.get(name) and name != "digest"]
-    strange += [f"certificate.{name}" for name in card if card[name] != kept["certificate"].get(name)]
+    """A release file is what its release would be written as: no part more or less, each in its place and as it is."""
+    kept = to_dict(release)
+    card, due = dict(data["certificate"]), kept.pop("certificate")
+    others = {name: part for name, part in data.items() if name != "certificate"}
+    strange = [*_differing(others, kept), *(f"certificate.{name}" for name in _differing(card, due))]
     checks.rule(
         not strange, EDITED, "every part of the file is one of a release", ", ".join(strange), "not of this release"
     )
 
 
+def _differing(stated: dict[str, Any], due: dict[str, Any]) -> list[str]:
+    """Names of parts that are not the same in JSON: 1 and 1.0 differ, and so do names in another order."""
+    off = [name for name in {**stated, **due} if not (name in stated and name in due)]
+    off += [name for name in stated if name in due and json.dumps(stated[name]) != json.dumps(due[name])]
+    return off or ([] if list(stated) == list(due) else ["order of names"])
+
+
 def check_words(data: dict[str, Any], card: Card, checks: Checks) -> None:
     """A card as a document says in words what its fields say; in full where the same version wrote it."""
     made = document(card)
-    for name in ("sentence", "warnings", *(("bound",) if "bound" in {*data, *made} else ())):
+    checks.rule(isinstance(data["release"], str), EDITED, "release of the card", data["release"], "a text")
+    for name in ("warnings", *(("bound",) if "bound" in {*data, *made} else ())):
         stated, due = data.get(name), made.get(name)
         checks.rule(stated == due, EDITED, f"{name} of the card", stated, due)
     strange = [name for name in data if name not in made and name not in ("digest", "bound")]
     checks.rule(not strange, EDITED, "every part of the file is one of a card", ", ".join(strange), "not of this card")
     from importlib.metadata import version
 
-    if dict(card.software).get("dpfda") != version("dpfda"):
-        checks.notes.append("facts and answers were worded by another version, and were not compared")
+    if (data.get("wording"), dict(card.software).get("dpfda")) != (WORDING, version("dpfda")):
+        checks.missing.append("sentence, facts and answers: they were worded by another version")
         return
-    # They need the release; or are said otherwise of answers point by point, by a class of their own.
-    free = {"band", "afterwards", "What was done after the noise?"}
-    if isinstance(card, Certificate) and ONLINE in card.noise:
-        free |= {"not covered", "How useful is the result?"}
+    checks.rule(
+        data["sentence"] == made["sentence"], EDITED, "sentence of the card", data["sentence"], made["sentence"]
+    )
+    free = _need_release(card)
+    if free:
+        checks.missing.append(f"words that need the release, not its card alone: {', '.join(sorted(free))}")
     said, due = data.get("facts", {}), made["facts"]
     off = [name for name in {*said, *due} - free if said.get(name) != due.get(name)]
     off += [
@@ -103,3 +113,11 @@ def check_words(data: dict[str, Any], card: Card, checks: Checks) -> None:
         if one != other and other["question"] not in free
     ]
     checks.rule(not off, EDITED, "facts and answers follow from the card", ", ".join(off), "otherwise worded")
+
+
+def _need_release(card: Card) -> set[str]:
+    """Facts and answers that a card alone does not tell; or that answers point by point say in words of their own."""
+    if not isinstance(card, Certificate):
+        return set()
+    found = {"band", "afterwards", "What was done after the noise?"}
+    return found | {"not covered", "How useful is the result?"} if ONLINE in card.noise else found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,14 @@ from dpfda.releases.cards.facts import Card, facts_of
 from dpfda.releases.cards.nist import answers
 from dpfda.releases.certificate import SCHEMA, Certificate
 from dpfda.releases.choices import ChoiceCard
-from dpfda.releases.files import FORMAT, load
-from dpfda.releases.seal import sealed, stated_digest
+from dpfda.releases.documents import read_document
+from dpfda.releases.files import FORMAT, release_in
+from dpfda.releases.seal import check_seal, sealed, stated_digest
 from dpfda.releases.wording import entry
 
 DOCUMENT = SCHEMA  # a card by itself says its schema where a release says its format
+# Of sentence, facts and answers. Raise it when any of them is worded otherwise: older documents are then not compared.
+WORDING = 2
 
 
 def document(card: Card, release: Any = None, *, digest: str = "") -> dict[str, Any]:
@@ -24,6 +26,7 @@ def document(card: Card, release: Any = None, *, digest: str = "") -> dict[str, 
     return {
         "format": DOCUMENT,
         "release": digest,
+        "wording": WORDING,
         **bound_in(card),
         "card": card.to_dict(),
         "sentence": card.sentence,
@@ -70,22 +73,19 @@ def bare(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def read_card(path: str | Path) -> tuple[Card, Any, str]:
-    """The card in a file, the release it came with, if any, and the digest of its file."""
-    try:
-        content = Path(path).read_bytes()
-        data = json.loads(content.decode("utf-8"))
-    except FileNotFoundError:
-        raise DataError(f"No file {str(path)!r}. Check the path.") from None
-    except OSError as error:
-        raise DataError(f"Cannot read {str(path)!r}: {error.strerror}. Name the JSON file of a release.") from None
-    except (ValueError, RecursionError):
-        data = None
+    """The card in a file, the release it came with, if any, and the digest of its file.
+
+    Digests of releases and of documents must fit; a bare card, as commands print it, has none.
+    """
+    content, data = read_document(path)
     if isinstance(data, dict) and data.get("format") != FORMAT:
+        if data.get("format") == DOCUMENT:
+            check_seal(content, path)
         found = data.get("card") if data.get("format") == DOCUMENT else data
         if isinstance(found, dict) and found.get("schema") == SCHEMA:
             try:
                 return card_from(bare(found)[0]), None, str(data.get("release", ""))
             except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
                 raise DataError(f"The card in {str(path)!r} is damaged. Take a fresh copy of it.") from None
-    release = load(path)
+    release = release_in(content, data, path)
     return release.certificate, release, stated_digest(content) or ""

@@ -1,31 +1,25 @@
-"""Come here for whether a card stands in the ledger as it says: the same entry, the same price, and an output."""
+"""Whether a card stands in the ledger as it says: the same entry, the same price, and an output."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from dpfda.errors import BudgetError, DpfdaError
 from dpfda.privacy import REPLACE
-from dpfda.privacy.ledger.outputs import Kept, unpack
 from dpfda.releases.cards.facts import TWICE, Card
+from dpfda.releases.cards.handed_out import Subject, check_output
 from dpfda.releases.cards.report import LEDGER, UNREADABLE, Checks
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.entry import Entry
-from dpfda.releases.files import kind_of
-from dpfda.releases.seal import card_digest
 from dpfda.releases.wording import plain
 
 
-def check_entry(card: Card, ledger: Any, checks: Checks, release: Any = None) -> None:
-    """The entry that a card names, read from the ledger itself; and what was drawn on it, where a release has it."""
-    named = card.entry
+def check_entry(subject: Subject, ledger: Any, checks: Checks) -> None:
+    """The entry that a card names, read from the ledger itself, and what was handed out under it."""
+    card, named = subject.card, subject.card.entry
     if ledger is None:
-        if named is not None and named.ledger:
-            checks.notes.append(f"the ledger {named.ledger} was not asked: say --ledger to compare with its entry")
+        checks.missing.append(_no_ledger(named))
         return
     if named is None or not named.ledger:
         checks.rule(False, LEDGER, "entry of the ledger", card.recorded, "the card names no entry of a kept ledger")
@@ -48,7 +42,15 @@ def check_entry(card: Card, ledger: Any, checks: Checks, release: Any = None) ->
             return
         _check_charge(card, named, found, budgets, checks)
         _check_fate(named, history, checks)
-        _check_output(card, named, ledger, release, checks)
+        check_output(subject, ledger, checks)
+
+
+def _no_ledger(named: Entry | None) -> str:
+    if named is None:
+        return "any entry of a ledger: nothing was recorded"
+    if not named.ledger:
+        return f"entry {named.number} of the ledger: it ended with its process"
+    return f"entry {named.number} of ledger {named.ledger}, and what was handed out under it: say --ledger"
 
 
 def _check_charge(card: Card, named: Entry, found: Any, budgets: dict[str, Any], checks: Checks) -> None:
@@ -102,70 +104,6 @@ def _check_fate(named: Entry, history: tuple[Any, ...], checks: Checks) -> None:
     fates = {row.kind for row in history if row.charged == named.number}
     said = "nothing was drawn on it" if not fates else "the draw failed, and nothing was handed out"
     checks.rule("output" in fates, LEDGER, "output under the entry", "this release", said)
-
-
-def _check_output(card: Card, named: Entry, ledger: Any, release: Any, checks: Checks) -> None:
-    """Card and coordinates are those that the ledger let out under the entry."""
-    read = getattr(ledger, "output", None)  # a ledger may keep its outputs to itself
-    try:
-        stored = None if read is None else read(named.number)
-        kept = None if stored is None else unpack(stored)
-    except ValueError:  # answers point by point, or an output of another version
-        stored, kept = b"", None
-    except DpfdaError as error:
-        checks.rule(False, LEDGER, "what was drawn under the entry", "kept by the ledger", str(error))
-        return
-    if kept is None:
-        if read is None or stored is not None:
-            checks.notes.append(f"{UNKNOWN} with the card and the coordinates in the file")
-        return  # that nothing is there is said above
-    if kept.cards:
-        same = any(card_digest(one) in kept.cards for one in _made_from(card))
-        checks.rule(same, LEDGER, HANDED_OUT, "this card", "another one")
-    else:
-        checks.notes.append(f"{UNKNOWN} with the card: the ledger keeps no digest of it")
-    _check_drawn(kept, release, checks)
-
-
-HANDED_OUT = "card that was handed out under the entry"
-UNKNOWN = "what was handed out under the entry was not compared"
-MOMENTS = ("covariance function", "second moment around the centre")
-
-
-def _made_from(card: Card) -> tuple[Card, ...]:
-    """The card, and those that it may have come from after the noise: components of a covariance cost nothing."""
-    if not isinstance(card, Certificate) or "principal component" not in card.what:
-        return (card,)
-    return (card, *(replace(card, what=what) for what in MOMENTS))
-
-
-def _check_drawn(kept: Kept, release: Any, checks: Checks) -> None:
-    """The integers that the ledger keeps are those of the release, where its coordinates are multiples of them."""
-    factor = None if release is None else _factor(release)
-    if factor is None:
-        if release is not None:
-            checks.notes.append("coordinates of this kind are no multiples of what was drawn, and were not compared")
-        return
-    # What stands before the last vector are choices that the release rests on; the count stands in front of the sums.
-    noisy, drawn = np.asarray(release.noisy), kept.vectors[-1] if kept.vectors else np.zeros(0)
-    multiples = drawn[max(len(drawn) - len(noisy), 0) :] * factor
-    same = len(multiples) == len(noisy) and np.allclose(noisy, multiples, rtol=1e-11, atol=0.0)
-    checks.rule(same, LEDGER, "numbers drawn under the entry", "the coordinates in the file", "other numbers")
-
-
-def _factor(release: Any) -> float | None:
-    """What one lattice step is in the coordinates of a release; None where they are made of it in another way."""
-    card, kind = release.certificate, kind_of(release)
-    if card.what.startswith("penalised") or card.n_is_planned or card.lattice_step <= 0:
-        return None
-    if kind in ("mean", "covariance"):
-        return None if _drawn_elsewhere(release) else float(card.lattice_step / card.n)
-    return float(card.lattice_step) if kind == "machine" else None
-
-
-def _drawn_elsewhere(release: Any) -> bool:
-    """Points of a user's own objective are no sums, and have a step of their own."""
-    return bool(release.noise.law == "choice")
 
 
 def _amount(pair: tuple[float, float]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,34 +29,43 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was found wrong, what held, and what nobody could check from what was given."""
+    """What was found wrong, what held, and what could not be compared with anything that was given."""
 
     subject: str
     findings: tuple[Finding, ...]
     held: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()  # parts that should have been compared, and could not be
+    limits: tuple[str, ...] = ()  # the same, where only what the file tells by itself was asked for
 
     @property
     def ok(self) -> bool:
-        return not self.findings
+        """Whether all that was asked for was compared or recomputed, and holds."""
+        return not self.findings and not self.missing
 
     @property
     def verdict(self) -> str:
         """In few words; where nothing could be looked at, nothing is said against anybody."""
-        if self.ok:
-            return "holds"
-        unread = all(finding.kind == UNREADABLE for finding in self.findings)
-        return "COULD NOT BE CHECKED" if unread else "DOES NOT HOLD"
+        if self.findings:
+            unread = all(finding.kind == UNREADABLE for finding in self.findings)
+            return "COULD NOT BE CHECKED" if unread else "DOES NOT HOLD"
+        if self.missing:
+            return "INCOMPLETE: the guarantee holds as recomputed, and these parts could not be compared"
+        return "holds, as far as the file alone tells" if self.limits else "holds"
 
     @property
     def exit_code(self) -> int:
-        return worst(finding.kind for finding in self.findings)
+        if self.missing and not self.findings:
+            return EXIT_CODES[UNREADABLE]
+        return worst(EXIT_CODES[finding.kind] for finding in self.findings)
 
     def text(self) -> str:
         """The report for people: one line for each disagreement, for all that held, and for each note."""
         lines = [f"{self.subject}: {self.verdict}"]
         said = {True: "unchecked", False: "disagrees"}
         lines += [f"  {said[finding.kind == UNREADABLE]}  {finding.text}" for finding in self.findings]
+        lines += [f"  missing    {part}" for part in self.missing]
+        lines += [f"  limit      {part}" for part in self.limits]
         lines += [f"  holds      {rule}" for rule in self.held]
         lines += [f"  note       {note}" for note in self.notes]
         return "\n".join(lines)
@@ -70,23 +80,25 @@ class Report:
             "findings": [
                 {"kind": f.kind, "rule": f.rule, "stated": f.stated, "recomputed": f.recomputed} for f in self.findings
             ],
+            "not_compared": list(self.missing),
+            "limits": list(self.limits),
             "held": list(self.held),
             "notes": list(self.notes),
         }
 
 
-def worst(kinds: Any) -> int:
+def worst(codes: Iterable[int]) -> int:
     """The exit code for all of them: what is wrong comes before what could not be looked at."""
-    found = {EXIT_CODES[kind] for kind in kinds}
-    return min(found, default=0)
+    return min((code for code in codes if code), default=0)
 
 
 class Checks:
-    """Findings as they come, the rules that held, and notes."""
+    """Findings as they come, the rules that held, notes, and what could not be compared."""
 
-    __slots__ = ("findings", "held", "notes")
+    __slots__ = ("findings", "held", "missing", "notes")
 
     def __init__(self) -> None:
+        self.missing: list[str] = []
         self.findings: list[Finding] = []
         self.held: list[str] = []
         self.notes: list[str] = []
@@ -100,4 +112,6 @@ class Checks:
         return holds
 
     def report(self, subject: str) -> Report:
-        return Report(subject, tuple(self.findings), tuple(dict.fromkeys(self.held)), tuple(self.notes))
+        return Report(
+            subject, tuple(self.findings), tuple(dict.fromkeys(self.held)), tuple(self.notes), tuple(self.missing)
+        )

@@ -1,22 +1,24 @@
-"""Come here to check a release, a card or somebody's claim: `verify` computes it anew and names what disagrees."""
+"""The check of a release, a card or somebody's claim: computed anew, compared with the ledger, and told in words."""
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dpfda.errors import DpfdaError
+from dpfda.errors import DataError, DpfdaError
 from dpfda.releases.cards.claims import CLAIM, check_claim, read_claim
 from dpfda.releases.cards.consistency import check_consistency, check_whole, check_words, check_written
 from dpfda.releases.cards.document import DOCUMENT, bare, card_from
-from dpfda.releases.cards.entries import HANDED_OUT, check_entry
+from dpfda.releases.cards.entries import check_entry
 from dpfda.releases.cards.guarantee import check_guarantee
+from dpfda.releases.cards.handed_out import CARD, FILE, MADE_FROM, Subject
 from dpfda.releases.cards.noise_law import check_release
 from dpfda.releases.cards.recomputed import check_stated
 from dpfda.releases.cards.report import EDITED, UNREADABLE, Checks, Report
 from dpfda.releases.certificate import SCHEMA
-from dpfda.releases.files import FORMAT, FORMS, from_dict, kind_of, to_dict
+from dpfda.releases.documents import read_document
+from dpfda.releases.files import FORMAT, FORMS, file_digest, from_dict, kind_of, to_dict
 from dpfda.releases.seal import broken, stated_digest
 
 # Any one of them shows that a file was once written by us: a single edit cannot remove all.
@@ -27,81 +29,113 @@ UNREAD = (ArithmeticError, AttributeError, DpfdaError, LookupError, RecursionErr
 
 
 def verify(subject: str | Path | Any, ledger: Any = None) -> Report:
-    """Compute a guarantee anew from what stands on a card, and name each disagreement.
+    """Compute a guarantee anew from what stands on a card, compare the whole file with the ledger, and name each fault.
 
-    The subject is a file (a release, a card, a claim) or a release; the ledger, if given, is asked for the entry that
-    the card names. A file is checked byte for byte against its digest too.
+    The subject is a file (a release, a card, a claim) or a release. It holds if everything in it was compared with what
+    the ledger kept, or recomputed; what could not be, as without a ledger, is listed, and the report is incomplete.
     """
     checks = Checks()
     if not isinstance(subject, str | Path):
-        _check_parts(to_dict(subject), checks, ledger)
+        _check_release(to_dict(subject), file_digest(subject), checks, ledger)
         return checks.report(f"{subject.certificate.what} of '{subject.certificate.dataset}'")
     try:
-        content = Path(subject).read_bytes()
-    except OSError as error:
-        checks.rule(False, UNREADABLE, "file", str(subject), f"cannot be read: {error.strerror}")
+        content, data = read_document(subject)
+    except DataError as error:
+        checks.rule(False, UNREADABLE, "file", str(subject), str(error))
         return checks.report(str(subject))
-    _check_content(content, checks, ledger)
+    _check_content(content, data, checks, ledger)
     return checks.report(str(subject))
 
 
-def _check_content(content: bytes, checks: Checks, ledger: Any) -> None:
-    try:
-        data: Any = json.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError):
-        data = None
+def recompute(subject: str | Path | Any) -> Report:
+    """What a file tells by itself, without any ledger: its digest, and every number that follows from others.
+
+    The report names as its limits what nothing in the file can show.
+    """
+    found = verify(subject)
+    return replace(found, missing=(), limits=found.missing)
+
+
+def _check_content(content: bytes, data: Any, checks: Checks, ledger: Any) -> None:
     kind = data.get("format") if isinstance(data, dict) else None
     if kind == CLAIM:
         check_claim(read_claim(content), checks)
         return
     if isinstance(data, dict) and kind is None and data.get("schema") == SCHEMA:
-        checks.notes.append("a bare card: it has no digest, so edits show only in its numbers")
-        card, others = bare(data)
-        if others:
-            checks.notes.append(f"not of the card, and not checked: {', '.join(others)}")
-        _check_parts({"card": card}, checks, ledger)
+        _check_bare(data, checks, ledger)
         return
-    ours = kind in (FORMAT, DOCUMENT) or stated_digest(content) is not None or any(mark in content for mark in MARKS)
-    if not ours:
+    stated = stated_digest(content)
+    if kind not in (FORMAT, DOCUMENT) and stated is None and not any(mark in content for mark in MARKS):
         checks.rule(
             False, UNREADABLE, "format", kind if isinstance(kind, str) else "none", f"{FORMAT}, {DOCUMENT} or {CLAIM}"
         )
         return
     damage = broken(content)
     checks.rule(damage is None, EDITED, "digest of every byte before it", *(damage or ("", "")))
-    if isinstance(data, dict):
-        if damage is None:
-            check_written(data, content, checks)
-        _check_parts(data, checks, ledger)
-
-
-def _check_parts(data: dict[str, Any], checks: Checks, ledger: Any) -> None:
-    """Card and release, once their bytes have been looked at; whatever cannot be read is an edit."""
-    try:
-        if "card" in data:
-            card, release = card_from(data["card"]), None
-        else:
-            release = from_dict({name: part for name, part in data.items() if name != "digest"})
-            card = release.certificate
-    except UNREAD:
-        said = data.get("kind", "card" if "card" in data else "mean")
-        known = said in FORMS or said == "card"
-        checks.rule(
-            False, EDITED, "parts of the file", said, "a part is missing or of another kind" if known else FORMS
-        )
+    if not isinstance(data, dict):
+        if damage is None:  # whoever made the digest: a name stands twice, or a number is none
+            checks.rule(False, EDITED, "written as dpfda writes it", "the file", "JSON that leaves open what it says")
         return
+    if damage is None:
+        check_written(data, content, checks)
+    parts = {name: part for name, part in data.items() if name != "digest"}
+    if kind == DOCUMENT:
+        _check_document(parts, checks, ledger)
+    else:
+        _check_release(parts, bytes.fromhex(stated or ""), checks, ledger)
+
+
+def _check_bare(data: dict[str, Any], checks: Checks, ledger: Any) -> None:
+    """A card as a command printed it."""
+    checks.notes.append("a bare card: it has no digest, so edits show only in its numbers")
+    plain, others = bare(data)
     try:
-        if data.get("format") == DOCUMENT:
-            check_words(data, card, checks)
+        card = card_from(plain)
+    except UNREAD:
+        checks.rule(False, EDITED, "parts of the file", "card", "a part is missing or of another kind")
+        return
+    if others:
+        checks.missing.append(f"not of the card: {', '.join(others)}")
+    _check_parts(Subject(card, plain), checks, ledger)
+
+
+def _check_document(data: dict[str, Any], checks: Checks, ledger: Any) -> None:
+    """A card as a document of its own."""
+    try:
+        card = card_from(data["card"])
+        check_words(data, card, checks)
+        belongs = bytes.fromhex(data["release"])
+    except UNREAD:
+        checks.rule(False, EDITED, "parts of the file", "card", "a part is missing or of another kind")
+        return
+    _check_parts(Subject(card, data["card"], digest=belongs), checks, ledger)
+
+
+def _check_release(data: dict[str, Any], digest: bytes, checks: Checks, ledger: Any) -> None:
+    try:
+        release = from_dict(data)
+    except UNREAD:
+        said = data.get("kind", "mean")
+        known = "a part is missing or of another kind" if isinstance(said, str) and said in FORMS else list(FORMS)
+        checks.rule(False, EDITED, "parts of the file", said, known)
+        return
+    _check_parts(Subject(release.certificate, data["certificate"], release, digest), checks, ledger, data)
+
+
+def _check_parts(subject: Subject, checks: Checks, ledger: Any, data: dict[str, Any] | None = None) -> None:
+    """The card, the release, whose plain data are given with it, and the ledger."""
+    card, release = subject.card, subject.release
+    try:
         check_consistency(card, checks)
         check_guarantee(card, checks)
-        if release is not None:
+        if release is not None and data is not None:
             check_whole(data, release, checks)
             check_release(release, kind_of(release), release.certificate, checks)
         stated = check_stated(card, release, "" if release is None else kind_of(release), checks)
+        check_entry(subject, ledger, checks)
     except UNREAD:
         checks.rule(False, EDITED, "numbers on the card", "numbers", "one of them is none")
         return
-    check_entry(card, ledger, checks, release)
-    left = ("warnings", "software") if HANDED_OUT in checks.held else stated
-    checks.notes.append(f"taken as stated, with nothing to compare them with: {', '.join(left)}")
+    if not {CARD, FILE, MADE_FROM} & set(checks.held):
+        checks.missing += [] if release is None else ["numbers of the release that no other tells"]
+        checks.missing.append(f"fields of the card that nothing else tells: {', '.join(stated)}")

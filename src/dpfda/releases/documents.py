@@ -1,0 +1,80 @@
+"""JSON documents from files of bounded size: each name once, every number finite, every text text."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import stat
+from pathlib import Path
+from typing import Any, NoReturn
+
+from dpfda.errors import DataError, UsageError
+
+# A covariance of a thousand functions has 12 MB. What is larger is none of ours, and would only fill the memory.
+MOST_BYTES = 256 * 2**20
+# Lists and objects: each takes far more memory than its two bytes in the file.
+MOST_PARTS = 2_000_000
+
+
+def read_document(path: str | Path, *, called: str = "file") -> tuple[bytes, Any]:
+    """The bytes of a file and the JSON in them, None where they are no JSON; `DataError` where they cannot be read."""
+    content = read_content(path, called=called)
+    try:
+        return content, parsed(content)
+    except (ValueError, RecursionError):
+        return content, None
+
+
+def read_content(path: str | Path, *, called: str = "file") -> bytes:
+    """All bytes of a regular file, within the limit: a pipe or a device may never end. `called` is for its error."""
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(f"A file is named by its path, e.g. 'mean.json', got a {type(path).__name__}.")
+    try:
+        # Looked at before it is opened: to open a pipe is to wait for whoever writes to it.
+        mode = os.stat(path).st_mode
+        content = None
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+            with Path(path).open("rb") as stream:
+                content = stream.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        raise DataError(f"No {called} {str(path)!r}. Check the path.") from None
+    except OSError as error:
+        raise DataError(f"Cannot read {str(path)!r}: {error.strerror}. Name the JSON file of a release.") from None
+    except ValueError:  # a zero byte in it
+        raise DataError(f"No file can have the name {str(path)!r}. Check the path.") from None
+    if content is None:
+        raise DataError(f"{str(path)!r} is a pipe or a device, which may never end. Name a file.")
+    if len(content) > MOST_BYTES:
+        raise DataError(f"{str(path)!r} has more than {MOST_BYTES // 2**20} MB, and no file of ours has. Name another.")
+    return content
+
+
+def parsed(content: bytes) -> Any:
+    """What JSON says; ValueError or RecursionError where it is none, or leaves open what it says."""
+    if content.count(b"[") + content.count(b"{") > MOST_PARTS:
+        raise ValueError("too many lists and objects")
+    data = json.loads(
+        content.decode("utf-8"), parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_each_once
+    )
+    if b"\\u" in content:
+        json.dumps(data, ensure_ascii=False).encode("utf-8")  # half a character is no text: ValueError
+    return data
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"a number of {len(digits)} digits is no double")
+    return number
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    named = dict(pairs)
+    if len(named) != len(pairs):
+        raise ValueError("a name stands twice")
+    return named

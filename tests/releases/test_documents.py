@@ -1,0 +1,87 @@
+"""Files are read whole or refused: nothing hangs, nothing swells, and JSON says one thing or is none."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpfda
+from dpfda.errors import DataError, UsageError
+from dpfda.releases import documents
+from dpfda.releases.cards import verify
+from dpfda.releases.documents import parsed, read_content, read_document
+
+
+def test_a_pipe_that_nobody_writes_to_is_refused_at_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(DataError, match="is a pipe or a device, which may never end"):
+        dpfda.load(pipe)
+    report = verify(pipe)
+    assert (report.exit_code, report.verdict) == (5, "COULD NOT BE CHECKED")
+
+
+def test_an_endless_device_is_refused_at_once() -> None:
+    with pytest.raises(DataError, match="is a pipe or a device, which may never end"):
+        dpfda.load("/dev/zero")
+    assert verify("/dev/zero").exit_code == 5
+
+
+def test_a_file_beyond_the_limit_is_refused(tmp_path: Path) -> None:
+    large = tmp_path / "large.json"
+    with large.open("wb") as stream:
+        stream.truncate(documents.MOST_BYTES + 1)  # takes no room on the disk
+    with pytest.raises(DataError, match="has more than 256 MB, and no file of ours has"):
+        dpfda.load(large)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("none.json", "No file '.*none.json'. Check the path."),
+        ("a\0b", "No file can have the name"),
+        (".", "Cannot read"),
+    ],
+)
+def test_what_cannot_be_read_is_a_data_error(name: str, text: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=text):
+        read_content(f"{tmp_path}/{name}")
+
+
+@pytest.mark.parametrize("path", [5, None, b"mean.json", ["mean.json"]])
+def test_what_is_no_path_is_a_mistake_of_the_caller(path: Any) -> None:
+    with pytest.raises(UsageError, match="A file is named by its path"):
+        dpfda.load(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": NaN}',
+        '{"a": Infinity}',
+        '{"a": -Infinity}',
+        '{"a": 1e999}',
+        '{"a": 1, "a": 1}',
+        '{"a": {"b": 1, "b": 2}}',
+        '{"a": "\\ud800"}',
+        "[" * 100_000 + "]" * 100_000,
+        '{"a": ' + "1" * 5000 + "}",
+        '{"a": 1} {"a": 2}',
+        "",
+    ],
+    ids=lambda text: text[:20],
+)
+def test_json_that_leaves_open_what_it_says_is_none(text: str, tmp_path: Path) -> None:
+    (tmp_path / "odd.json").write_text(text)
+    content, data = read_document(tmp_path / "odd.json")
+    assert (content, data) == (text.encode(), None)
+
+
+def test_lists_beyond_the_limit_are_refused_before_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "MOST_PARTS", 5)
+    assert parsed(b"[[], [], [], []]") == [[], [], [], []]
+    with pytest.raises(ValueError, match="too many lists and objects"):
+        parsed(b"[[], [], [], [], {}]")
