@@ -159,6 +159,7 @@ class KernelMachine(Spender):
             ledger=self._payer(),
             randomness=self.randomness,
             reading=Reading(batch_rows=self.batch_rows),
+            notes=records.notes,
             chosen=(
                 *((("points", records.columns),) if records.columns else ()),
                 *((("classes", " and ".join(map(repr, facts["classes"]))),) if "classes" in facts else ()),
