@@ -13,6 +13,7 @@ from dpfda.records.files import read_curves, read_header
 from dpfda.records.lattice import MOST_UNITS, RADIUS, Lattice, into_ball
 from dpfda.records.memory import from_array, from_fdatagrid, from_frame
 from dpfda.records.sums import Clipping, Encode, exact_sum
+from dpfda.records.tables import with_units
 
 __all__ = [
     "MOST_UNITS",
@@ -46,7 +47,7 @@ def as_curves(data: Any, *, grid: ArrayLike | str | None, units: object) -> Curv
             "X.to_grid(points)."
         )
     if hasattr(data, "iloc") or hasattr(data, "__arrow_c_stream__"):
-        return from_frame(data, unit=units, grid=grid)
+        return from_frame(with_units(data, units), unit=units, grid=grid)
     if isinstance(grid, str) and grid != "even":
         raise UsageError(f"grid={grid!r} is for tables, whose columns have names. Pass the points themselves.")
     return from_array(data, None if isinstance(grid, str) else as_grid(grid), units)

@@ -15,7 +15,7 @@ from dpfda.records.columns import check_count
 from dpfda.records.curves import Curves
 from dpfda.records.joined import curves_in_order, join, without
 from dpfda.records.memory import from_array, is_array, points_from_frame
-from dpfda.records.tables import as_arrow, from_pandas, is_pandas, table_of
+from dpfda.records.tables import as_arrow, from_pandas, is_pandas, table_of, with_units
 
 
 def as_points(data: Any, dimension: int, *, units: object = None, counts: object = None) -> Curves:
@@ -29,7 +29,8 @@ def as_points(data: Any, dimension: int, *, units: object = None, counts: object
             "counts every person has one point."
         )
     column = None if counts is None else _counts(data, counts)
-    records = _records(without(data, counts)[0] if isinstance(counts, str) else data, dimension, units)
+    rest = without(data, counts)[0] if isinstance(counts, str) else data
+    records = _records(rest, dimension, units, counted=counts is not None)
     if column is not None and records.unit is not None:
         raise UsageError(f"These points belong to units by their column {records.unit!r}, and counts exclude that.")
     if records.source.width != dimension:
@@ -40,11 +41,11 @@ def as_points(data: Any, dimension: int, *, units: object = None, counts: object
     return records if column is None else join(column[:, None], records)
 
 
-def _records(data: Any, dimension: int, units: object) -> Curves:
+def _records(data: Any, dimension: int, units: object, *, counted: bool) -> Curves:
     if isinstance(data, Curves):
         return curves_in_order(data, grid=None, units=units)
     if (hasattr(data, "iloc") or hasattr(data, "__arrow_c_stream__")) and _has_columns(data):
-        return points_from_frame(data, units)
+        return points_from_frame(data if counted else with_units(data, units), units)
     if hasattr(data, "to_frame"):
         # One column of a pandas or polars frame, whose declared type numpy would not know.
         return replace(points_from_frame(data.to_frame(), units), columns="")

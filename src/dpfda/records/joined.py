@@ -15,7 +15,7 @@ from dpfda.records.columns import choose_columns
 from dpfda.records.curves import Curves, Ids, Source
 from dpfda.records.headers import called
 from dpfda.records.memory import ArraySource, from_array
-from dpfda.records.tables import as_arrow
+from dpfda.records.tables import as_arrow, is_pandas, with_units
 from dpfda.records.units import check_units, named, named_units
 
 
@@ -66,7 +66,9 @@ def curves_in_order(data: Any, *, grid: ArrayLike | str | None, units: object) -
                 "table or matrix itself, with grid= and units=."
             )
         return curves
+    data = with_units(data, units)
     rest, ids, name = without(data, units) if isinstance(units, str) else (data, *named_units(units))
+    rest = rest.reset_index(drop=True) if is_pandas(rest) else rest
     curves = as_curves(rest, grid=grid, units=None)
     if units is None:
         return curves

@@ -30,6 +30,23 @@ def names_of(frame: Any) -> list[str]:
     return [str(name) for name in frame.columns]
 
 
+def with_units(frame: Any, units: object) -> Any:
+    """A frame whose index is a column too if it holds the units; refused if nothing says whose rows they are.
+
+    An index with a name, as `set_index` and `pivot_table` make them, is not read as values and may well be the person.
+    """
+    names = [str(name) for name in getattr(getattr(frame, "index", None), "names", ()) if name is not None]
+    if not is_pandas(frame) or not names:
+        return frame
+    if units is None:
+        raise UsageError(
+            f"The index of this frame has a name, {', '.join(names)}, and is not read. If it says whose row each is, "
+            f"pass units={names[0]!r}; if every row is another person, frame.reset_index(drop=True)."
+        )
+    named = isinstance(units, str) and units in names and units not in names_of(frame)
+    return frame.reset_index(level=units) if named else frame
+
+
 def from_pandas(frame: Any, names: list[str]) -> Array:
     """The named columns of a pandas frame as a matrix, (n, q)."""
     listed = names_of(frame)
