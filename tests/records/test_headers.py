@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +12,7 @@ import pytest
 
 from dpfda.errors import DataError
 from dpfda.records import read_curves
-from dpfda.records.curves import choose_columns
+from dpfda.records.columns import choose_columns
 from dpfda.records.headers import called, in_few_words, listed, may_be_record
 from dpfda.records.joined import as_covariates
 from dpfda.records.memory import from_frame
@@ -96,8 +97,8 @@ def test_a_frame_that_was_read_without_a_header_shows_no_record() -> None:
 
 
 def test_a_schema_of_values_is_not_shown(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"Maria": ["Eva"], "0.41": [0.5]}), tmp_path / "a.parquet")
-    with pytest.raises(DataError, match=r"^A column holds string, not numbers\."):
+    pq.write_table(pa.table({"Maria": [date(1971, 3, 2)], "0.41": [0.5]}), tmp_path / "a.parquet")
+    with pytest.raises(DataError, match=r"^A column holds date32\[day\], not numbers\."):
         read_curves(tmp_path / "a.parquet", values="*")
 
 

@@ -13,7 +13,7 @@ import scipy.sparse
 from dpfda.errors import DataError, UsageError
 from dpfda.privacy import REPLACE, Unit
 from dpfda.records import Curves, as_curves, from_frame, read_curves
-from dpfda.records.curves import as_grid, header_grid
+from dpfda.records.columns import as_grid, header_grid
 from dpfda.records.identity import Identity
 
 REPLACING = Unit("unit", REPLACE)
@@ -159,9 +159,9 @@ WRONG = [
     ),
     (lambda p: read_curves(touched(p / "c.parquet")), DataError, "'c.parquet' is not a Parquet file that can be read"),
     (
-        lambda p: read_curves(touched(p / "c.csv", "t1\n1\n"), grid="even"),
+        lambda p: read_curves(touched(p / "c.csv", "t1\n1\n"), grid="uneven"),
         UsageError,
-        "grid is a sequence of numbers, 'header' or None, got 'even'",
+        "grid is a sequence of numbers, 'even', 'header' or None, got 'uneven'",
     ),
     (
         lambda p: read_curves(touched(p / "c.csv", "t1,t2\n"), grid=[0, 0.5, 1]),
@@ -169,9 +169,9 @@ WRONG = [
         "Grid and values must have the same length, got 3 grid points and 2 values a curve",
     ),
     (
-        lambda p: read_curves(parquet(p / "c.parquet"), values="*", unit="id"),
+        lambda p: read_curves(nested(p / "c.parquet"), values="*"),
         DataError,
-        r"Column 'name' holds string, not numbers\. Choose the value columns by a pattern: 't\*'",
+        r"Column 'id' holds list<.*>, not numbers\. Choose the value columns by a pattern: 't\*'",
     ),
     (lambda p: read_curves(parquet(p / "c.parquet"), unit="ID"), DataError, "No column 'ID' for the privacy unit"),
     (
@@ -200,7 +200,11 @@ WRONG = [
         r"Two columns of the table have one name\. Rename one\.",
     ),
     (lambda p: from_frame(pl.DataFrame({"a": [1.0]}), values="t*"), DataError, r"No column matches the pattern 't\*'"),
-    (lambda p: as_curves(pl.DataFrame({"a": ["x"]}), grid=None, units=None), DataError, "Column 'a' holds .*string"),
+    (
+        lambda p: as_curves(pl.DataFrame({"a": [[1.0]]}), grid=None, units=None),
+        DataError,
+        "Column 'a' holds .*list<.*>, not numbers",
+    ),
     (
         lambda p: as_curves(pl.Series([1.0]), grid=None, units=None),
         UsageError,
@@ -227,9 +231,9 @@ WRONG = [
     (lambda p: as_curves(None, grid=None, units=None), UsageError, r"got 0 dimension\(s\)"),
     (lambda p: as_curves(np.zeros((7, 0)), grid=None, units=None), UsageError, "no values in the curves"),
     (
-        lambda p: as_curves(np.zeros((2, 2), dtype=complex), grid=None, units=None),
+        lambda p: as_curves(np.zeros((2, 2), dtype="datetime64[s]"), grid=None, units=None),
         UsageError,
-        "Complex data not supported",
+        r"The curves are an array of type datetime64\[s\], not of numbers",
     ),
     (
         lambda p: as_curves(scipy.sparse.eye(3), grid=None, units=None),

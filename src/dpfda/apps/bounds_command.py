@@ -186,7 +186,8 @@ def _next(source: Source, account: Account, name: str, bound: str, domain: str, 
     kind = "mean" if centre is None else "covariance"
     words = ["dpfda", "release", kind, str(source.file), "--unit", source.unit]
     words += ["--values", source.values] if source.values is not None else []
-    words += ["--grid", source.grid] if source.grid != "even" else []
+    words += ["--grid", source.grid] if source.grid is not None else []
+    words += ["--rows", source.rows] if source.rows is not None else []
     words += ["--domain", domain] if domain != "0,1" else []
     tail = ["--bound", bound, *(["--centre", str(centre)] if centre is not None else [])]
     charged = typed(account.ledger, account.anchor, name)

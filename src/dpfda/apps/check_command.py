@@ -227,22 +227,27 @@ def _units(layout: Layout, *, shown: bool) -> str:
 
 def _long(layout: Layout, time: str, reading: str) -> list[str]:
     """What to do with a table of one row a reading."""
-    unit = layout.persons[0] if layout.persons else next(name for name in layout.names if name not in (time, reading))
+    unit, *days = layout.curves
     read = "read_parquet" if layout.form == "Parquet" else "read_csv"
+    index = repr(unit) if not days else repr([unit, *days])
     code = (
-        f"import pandas; pandas.{read}({str(layout.file)!r}).pivot_table(index={unit!r}, columns={time!r}, "
-        f"values={reading!r}).reindex(columns=[0, 1, 2]).add_prefix('t').to_csv('wide.csv')"
+        "import pandas; name = lambda t: format(round(t, 6), '.15g') if isinstance(t, (int, float)) else str(t); "
+        f"d = pandas.{read}({str(layout.file)!r}); d[{time!r}] = d[{time!r}].map(name); "
+        f"w = d.pivot_table(index={index}, columns={time!r}, values={reading!r}).reindex(columns=[*map(name, GRID)]); "
+        "assert w.count().all(), 'some place of GRID occurs nowhere as it is written there'; "
+        "w.add_prefix('t').to_csv('wide.csv')"
     )
     return [
         fill(
-            f"This looks like one row a reading ({unit}, {time}, {reading}). Curves are read from wide tables: one row "
-            "a curve, one column a grid point. Make one, with the places of your grid, known in advance, for 0, 1, 2: "
-            "which times occur in the file is a fact about persons.",
+            f"This looks like one row a reading ({', '.join((*layout.curves, time, reading))}). Curves are read from "
+            "wide tables: one row a curve, one column a grid point. Make one, with the list of your grid for GRID, "
+            "e.g. [0, 0.5, 1] or ['00:00', '00:30'], written as in the file and known in advance: which times occur in "
+            "the file is a fact about persons.",
             width=WIDTH,
         ),
         # Python quotes names by single marks: double ones around them can be read, unless a shell looks into them.
         "  python -c " + (quote(code) if set('"$`\\!') & set(code) else f'"{code}"'),
-        f"  dpfda check wide.csv --unit {quote(unit)} --grid header",
+        f"  dpfda check wide.csv --unit {quote(unit)} --values 't[0-9]*' --grid header",
     ]
 
 

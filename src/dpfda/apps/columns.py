@@ -30,7 +30,7 @@ def point_columns(header: list[str], asked: tuple[str, ...], taken: Mapping[str,
                 check_column(header, part, "a coordinate")
                 found = [part]
             else:
-                found = [name for name in _matching(header, part) if name not in taken and name not in chosen]
+                found = [name for name in _matching(header, part, taken) if name not in chosen]
             twice = [name for name in found if name in chosen]
             if twice:
                 raise UsageError(
@@ -40,16 +40,19 @@ def point_columns(header: list[str], asked: tuple[str, ...], taken: Mapping[str,
     return chosen
 
 
-def _matching(header: list[str], pattern: str) -> list[str]:
-    from dpfda.records.curves import choose_columns
+def _matching(header: list[str], pattern: str, taken: Mapping[str, str]) -> list[str]:
+    from dpfda.records.columns import choose_columns
 
-    choose_columns(header, pattern, None)  # refuses a pattern that nothing matches
-    return [name for name in header if fnmatchcase(name, pattern)]
+    if any(fnmatchcase(name, pattern) for name in header if name in taken):
+        header = [name for name in header if name not in taken]
+    if not any(fnmatchcase(name, pattern) for name in header) and taken:
+        return []
+    return choose_columns(header, pattern, None)  # refuses a pattern that nothing matches, or what is not alike
 
 
 def check_column(header: list[str], name: str, what: str) -> None:
     """A column is there; the refusal says what it was wanted for."""
-    from dpfda.records.curves import choose_columns
+    from dpfda.records.columns import choose_columns
 
     try:
         choose_columns(header, "*", name if name not in header else None)
@@ -59,10 +62,10 @@ def check_column(header: list[str], name: str, what: str) -> None:
 
 def read_points(file: Path, asked: tuple[str, ...], *, unit: str | None, beside: Mapping[str, str]) -> dpfda.Curves:
     """Points in a CSV or Parquet file, read lazily; `beside` says what columns beside them are."""
-    from glob import escape
-
     from dpfda.records import read_header
-    from dpfda.records.headers import in_few_words
+    from dpfda.records.columns import unused
+    from dpfda.records.files import read_beside
+    from dpfda.records.headers import in_few_words, listed
 
     header = read_header(file)
     for name, what in beside.items():
@@ -75,9 +78,14 @@ def read_points(file: Path, asked: tuple[str, ...], *, unit: str | None, beside:
     chosen = point_columns(header, asked, taken)
     if not chosen:
         raise UsageError(f"--points names no column that is left for a coordinate; got {', '.join(asked)!r}.")
-    curves = dpfda.read_curves(file, values=escape(chosen[0]), unit=unit)
-    source = _numeric(curves.source, tuple(chosen))
-    return replace(curves, source=source, columns=in_few_words(chosen, header, most=4))
+    curves = read_beside(file, values=[chosen[0]], unit=unit, grid="even", rows="average", beside=())
+    left = unused(header, (*chosen, *taken))
+    return replace(
+        curves,
+        source=_numeric(curves.source, tuple(chosen)),
+        columns=in_few_words(chosen, header, most=4),
+        unused=listed(left, header) if left else "",
+    )
 
 
 def _numeric(source: Any, names: tuple[str, ...]) -> Any:
@@ -112,22 +120,12 @@ def read_numbers(points: dpfda.Curves, name: str, *, what: str) -> Any:
 
 
 def classes_in(points: dpfda.Curves, name: str, classes: tuple[str, str]) -> tuple[Any, Any]:
-    """The classes as they stand in a column of labels, texts or numbers, from its type alone.
+    """The classes as they are compared with a column of labels: as numbers if both are, else as texts.
 
-    What a Parquet file holds is said by its types; in a CSV file classes that are numbers are compared as numbers.
+    Whether a column holds texts or numbers is not asked: one odd label would turn all others into texts.
     """
-    source: Any = points.source
-    numbers = plain_numbers(classes)
-    if source.file.suffix.lower() in PARQUET:
-        kind = _type(source.file, name)
-        if "string" in kind:
-            return classes
-        if numbers is None:
-            raise DataError(
-                f"Column {name!r} holds {kind}, and these classes are texts. State numbers, e.g. --classes 0,1."
-            )
-        _numeric(source, (name,))
-    return classes if numbers is None else numbers
+    _numeric(points.source, (name,))
+    return plain_numbers(classes) or classes
 
 
 def read_labels(points: dpfda.Curves, name: str, classes: tuple[Any, Any]) -> Any:
@@ -150,14 +148,6 @@ def plain_numbers(texts: tuple[str, str]) -> tuple[float, float] | None:
         return tuple(int(each) if each.is_integer() else each for each in (first, second))  # type: ignore[return-value]
     except (ValueError, OverflowError):
         return None
-
-
-def _type(file: Path, name: str) -> str:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    kind = pq.read_schema(file).field(name).type
-    return str(kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
 def _texts(source: Any, name: str) -> Any:

@@ -5,22 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from glob import escape
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-NUMBERS, TRUTHS = "numbers", "true or false"  # what values may be
+# What values may be. Not told apart: one word in one cell makes text of numbers when a file is written.
+PLAIN = "numbers or text"
 PARQUET = (".parquet", ".pq")
 FEWEST_ALIKE = 3
 WIDEST_LONG = 8  # columns of a table with one row a reading
-PERSONS = re.compile(
-    r"(^|[_ .-])(p?id|uid|person|people|subject|patient|household|customer|user|meter|client|participant|respondent|"
-    r"individual|child|member|donor)s?([_ .-]|$)",
-    re.IGNORECASE,
-)
-NUMBERED = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 # One pattern for names that run together, as in PatientID, which ends in a capital ID.
 ENDS_IN_ID = re.compile(r"[a-z](ID|Id)$")
 TIMES = re.compile(
@@ -40,13 +33,14 @@ class Group:
 
     stem: str  # before the first number
     names: tuple[str, ...]
-    places: tuple[float, ...]  # none where more than the last number differs, as in 00:00, 00:30, 01:00
+    places: tuple[float, ...]  # times of day in hours; none where more than one number differs
 
     @property
     def even(self) -> bool:
         """Whether the numbers increase by equal steps, as an even grid takes them to do."""
-        steps = [high - low for low, high in pairwise(self.places)] or [0.0]
-        return min(steps) > 0 and max(steps) - min(steps) < 1e-6 * max(steps)
+        from dpfda.records.columns import is_even
+
+        return bool(self.places) and is_even(self.places)
 
     @property
     def increasing(self) -> bool:
@@ -54,14 +48,9 @@ class Group:
 
     def pattern(self, names: Iterable[str]) -> str | None:
         """The shell pattern that names these columns and no other; None if there is none so simple."""
-        others = set(names) - set(self.names)
-        whole = "[0-9]*".join(escape(part) for part in NUMBERED.split(self.names[0]))
-        for found in (*(escape(self.stem) + tail for tail in ("*", "[0-9]*", "[-+0-9]*")), whole):
-            if all(fnmatchcase(name, found) for name in self.names) and not any(
-                fnmatchcase(name, found) for name in others
-            ):
-                return found
-        return None
+        from dpfda.records.columns import pattern_for
+
+        return pattern_for(self.names, names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +83,8 @@ class Layout:
     @property
     def groups(self) -> tuple[Group, ...]:
         """Columns that look alike, at least three of them, in the order of the file."""
+        from dpfda.records.columns import NUMBERED
+
         found: dict[str, list[str]] = {}
         for name in self.names:
             if NUMBERED.search(name):
@@ -109,6 +100,8 @@ class Layout:
     @property
     def persons(self) -> tuple[str, ...]:
         """Columns whose names sound as if they said whose row it is."""
+        from dpfda.records.columns import PERSONS
+
         return tuple(name for name in self.others if PERSONS.search(name) or ENDS_IN_ID.search(name))
 
     @property
@@ -117,23 +110,29 @@ class Layout:
         if self.groups or not FEWEST_ALIKE <= len(self.names) <= WIDEST_LONG:
             return None
         times = [name for name in self.names if TIMES.match(name)]
+        clocks = [name for name in times if CLOCKS.match(name)]
         readings = [name for name in self.names if READINGS.match(name) and name not in times]
-        if not readings and self.persons and any(map(CLOCKS.match, times)):
-            times = [name for name in times if CLOCKS.match(name)]
-            readings = [
-                name for name in self.others if not COUNTERS.match(name) and name not in (*times, *self.persons)
-            ]
-            readings = readings[-1:]  # what is measured stands last as a rule
-        return (times[0], readings[0]) if times and readings else None
+        rest = [name for name in self.others if not COUNTERS.match(name) and name not in (*times, *self.persons)]
+        if not readings and self.persons and (clocks or len(rest) == 1):
+            readings = rest[-1:]  # what is measured stands last as a rule
+        # Of a day and an hour the hour runs along the curve.
+        return ((clocks or times)[-1], readings[0]) if times and readings else None
+
+    @property
+    def curves(self) -> tuple[str, ...]:
+        """In a table of one row a reading the columns that tell curves apart: whose it is, and of which day."""
+        if self.long is None:
+            return ()
+        time, reading = self.long
+        rest = [name for name in self.names if name not in (time, reading)]
+        unit = [name for name in self.persons if name in rest][:1] or rest[:1]
+        return (*unit, *(name for name in rest if TIMES.match(name) and name not in unit))
 
 
 def _group(names: list[str]) -> Group:
-    from dpfda.records.curves import NUMBER
+    from dpfda.records.columns import NUMBERED, places
 
-    last = [NUMBER.search(name) for name in names]
-    alike = len({NUMBER.sub("", name) for name in names}) == 1 and None not in last
-    places = tuple(float(number.group()) for number in last if number is not None) if alike else ()
-    return Group(NUMBERED.split(names[0])[0], tuple(names), places)
+    return Group(NUMBERED.split(names[0])[0], tuple(names), tuple(places(names) or ()))
 
 
 def layout_of(file: Path) -> Layout:
@@ -151,20 +150,14 @@ def layout_of(file: Path) -> Layout:
 
 
 def _kind(declared: Any) -> str:
-    """A declared type in one word.
+    """A declared type in a few words.
 
-    Coarse on purpose: widths of integers and of dictionaries, and whole numbers that became fractions, are often
+    Coarse on purpose: numbers that became text, widths of integers and whole numbers that became fractions are often
     chosen by what wrote the file, from the values.
     """
     import pyarrow as pa
 
     kind = declared.value_type if pa.types.is_dictionary(declared) else declared
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return NUMBERS
-    if pa.types.is_decimal(kind):
-        return "decimals"
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return "text"
-    if pa.types.is_boolean(kind):
-        return TRUTHS
-    return "dates or times" if pa.types.is_temporal(kind) else "something else"
+    if pa.types.is_temporal(kind):
+        return "dates or times"
+    return "lists or records" if pa.types.is_nested(kind) else PLAIN

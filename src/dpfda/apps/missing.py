@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from dpfda.apps.covariates import names_of
-from dpfda.apps.layout import NUMBERS, TRUTHS, Group, Layout
+from dpfda.apps.layout import PLAIN, Group, Layout
 from dpfda.apps.wishes import numbers
-from dpfda.errors import UsageError
+from dpfda.apps.wording import in_options
+from dpfda.errors import DataError, UsageError
+from dpfda.records.columns import check_count, check_curve, check_rows, choose_columns, header_grid, unused
 
 CURVES = ("mean", "covariance", "components", "regression")
 POINTS = ("density", "classifier", "regressor")
@@ -130,7 +133,7 @@ def guessed(
         chosen = {name for columns in chosen_columns(kind, given, layout).values() for name in columns}
         curve = next((each for each in layout.groups if set(each.names) == chosen), None) if chosen else group
         if curve is not None and curve.increasing and not curve.even:
-            # Taken as evenly spaced, the curve would be drawn out of shape.
+            # As an even grid it would be refused.
             found["grid"] = "header"
             if "domain" not in given:
                 found["domain"] = f"{curve.places[0]:g},{curve.places[-1]:g}"
@@ -159,8 +162,8 @@ def wrong(kind: str, given: dict[str, object], layout: Layout, *, shown: bool) -
     every = [name for columns in values.values() for name in columns]
     measured = [*every, *(str(given[option]) for option in MEASURED if option in given)]
     for name in measured if layout.kinds is not None and shown else ():
-        declared = (layout.kinds or {}).get(name, NUMBERS)
-        if declared not in (NUMBERS, TRUTHS):
+        declared = (layout.kinds or {}).get(name, PLAIN)
+        if declared != PLAIN:
             found.append(f"Column {name!r} is declared to hold {declared}, not numbers.")
             break
     if "covariates" in given:
@@ -171,9 +174,44 @@ def wrong(kind: str, given: dict[str, object], layout: Layout, *, shown: bool) -
         found.append("--domain and --edges both say where points may lie. Leave one of them out.")
     if "unit" in given and "counts" in given:
         found.append("--unit and --counts both say who is protected. Leave one of them out.")
+    if "counts" in given and given["counts"] in layout.names:
+        found += _refused(lambda: check_count(str(given["counts"])))
     if kind in CURVES:
         found += _grid(given, every, shown)
+    if kind in CURVES and every and shown:
+        found += _curve(given, layout)
     return found
+
+
+def _curve(given: dict[str, object], layout: Layout) -> list[str]:
+    """What a release would refuse about the names of the columns, in its own words."""
+    header, unit = list(layout.names), given.get("unit")
+    column = str(unit) if unit in layout.names else None
+    beside = names_of(str(given["covariates"])).columns if "covariates" in given else ()
+
+    def chosen() -> list[str]:
+        return choose_columns(header, str(given["values"]), column)
+
+    found = _refused(chosen)
+    if found:
+        return found
+    names = chosen()
+    if len(names) == 1 and "grid" not in given:
+        found.append(
+            f"--values {str(given['values'])!r} names one column, so every curve would have one point. Curves are read "
+            "from wide tables: one row a curve, one column a grid point."
+        )
+    left = unused(header, (*names, *beside, *((column,) if column else ())))
+    rows = str(given["rows"]) if "rows" in given else None
+    return [*found, *_refused(lambda: check_curve(names, header)), *_refused(lambda: check_rows(rows, left))]
+
+
+def _refused(check: Callable[[], object]) -> list[str]:
+    try:
+        check()
+    except DataError as error:
+        return [in_options(str(error))]
+    return []
 
 
 def chosen_columns(kind: str, given: dict[str, object], layout: Layout) -> dict[str, list[str]]:
@@ -195,12 +233,10 @@ def _grid(given: dict[str, object], values: list[str], shown: bool) -> list[str]
         return []
     if not shown:
         return ["--grid header takes numbers that increase, and those in the first line do not: it may be a record."]
-    from dpfda.records.curves import NUMBER
-
-    found = [NUMBER.search(name) for name in values]
-    if any(place is None for place in found):
+    try:
+        places = header_grid(values).tolist()
+    except DataError:
         return ["--grid header takes the numbers at the end of names, and a column that holds values has none there."]
-    places = [float(place.group()) for place in found if place is not None]
     try:
         low, high = numbers(str(given.get("domain", "0,1")), "--domain", count=2)
     except UsageError as error:

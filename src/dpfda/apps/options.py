@@ -41,13 +41,22 @@ FILE = [
         metavar="COLUMN|row",
         help="Who is protected: the column that says whose curve a row is, or 'row' if every row is another person.",
     ),
-    click.option("--values", help="Pattern of the value columns, e.g. 't*'.  [default: all, if they look alike]"),
+    click.option(
+        "--values",
+        help="Pattern of the value columns, which must look alike, e.g. 't*', or their names, separated by commas.  "
+        "[default: all, if they look alike]",
+    ),
     click.option(
         "--grid",
         type=click.Choice(["even", "header"]),
-        default="even",
-        show_default=True,
-        help="Positions of the value columns: evenly over the domain, or the numbers in their names.",
+        help="Positions of the value columns: evenly over the domain, or the numbers in their names.  [default: even, "
+        "refused where the numbers are not]",
+    ),
+    click.option(
+        "--rows",
+        type=click.Choice(["average"]),
+        help="Average rows of all kinds, although a column that is not used says by its name that they differ, e.g. "
+        "'joint'.",
     ),
 ]
 SPENT = [

@@ -22,7 +22,7 @@ from dpfda.apps.options import CENTRE, COMPONENTS, COVARIANCE, FILE, MEAN, REGRE
 from dpfda.apps.releasing import check_row, output_parameters, ready, write
 from dpfda.apps.wishes import Output, Process, Source, Wishes, check_bound, grouped
 from dpfda.apps.wording import said_of_moments
-from dpfda.errors import DataError, UsageError
+from dpfda.errors import UsageError
 
 
 @click.group()
@@ -166,10 +166,10 @@ def release_regression(
         ridge="auto" if ridge is None else ridge,
     )
     check_columns(source, named)
-    curves = curves_of(source)
+    curves = curves_of(source, named.columns)
     facts = est.facts(curves)
     plan = est.plan(facts.planned, covariates=named.columns, grid_size=len(facts.grid))
-    about = _about(est, curves, source)
+    about = _about(est, curves)
 
     def charged() -> object:
         return est.fit(empty_covariates(curves, named), curves)
@@ -198,48 +198,28 @@ def centre_of(path: Path | None) -> Any:
 def _release(est: Any, source: Source, output: Output, *, kind: str) -> None:
     """Check everything, read, release, write and print: the same for every summary of curves alone."""
     curves = curves_of(source)
-    about = _about(est, curves, source)
+    about = _about(est, curves)
     if ready(est, est.plan_for(curves), about, source.file, output, kind=kind, charged=lambda: est.fit(curves)):
         write(est, est.fit(curves).release_, source.file, output, kind=kind)
 
 
-def _about(est: Any, curves: dpfda.Curves, source: Source) -> tuple[tuple[str, str], ...]:
+def _about(est: Any, curves: dpfda.Curves) -> tuple[tuple[str, str], ...]:
     """What a dry run says about the file."""
     protects = ("protects", f"one {curves.unit or 'row'}, {est.neighbours}")
-    return (protects, ("values", curves.columns), *_uneven(source, curves))
+    return (protects, ("values", curves.columns), *curves.notes)
 
 
-def curves_of(source: Source) -> dpfda.Curves:
-    """The curves of a file, read when they are needed."""
-    curves = dpfda.read_curves(
+def curves_of(source: Source, beside: tuple[str, ...] = ()) -> dpfda.Curves:
+    """The curves of a file, read when they are needed; `beside` are columns that are used otherwise."""
+    from dpfda.records.files import read_beside
+
+    curves = read_beside(
         source.file,
         values=source.values,
         unit=None if source.unit == "row" else source.unit,
-        grid="header" if source.grid == "header" else None,
+        grid=source.grid,
+        rows=source.rows,
+        beside=beside,
     )
     check_row(source.file, source.unit)
     return curves
-
-
-def _uneven(source: Source, curves: dpfda.Curves) -> tuple[tuple[str, str], ...]:
-    """A hint where an even grid is taken although the header has numbers that are not evenly spaced."""
-    from itertools import pairwise
-
-    from dpfda.records import read_header
-    from dpfda.records.curves import choose_columns, header_grid
-    from dpfda.records.headers import may_be_record
-
-    if curves.grid is not None:
-        return ()
-    try:
-        unit = None if source.unit == "row" else source.unit
-        chosen = choose_columns(read_header(source.file), source.values, unit)
-        numbers = header_grid(chosen).tolist()
-    except DataError:
-        return ()
-    steps = [high - low for low, high in pairwise(numbers)]
-    if not steps or min(steps) <= 0 or max(steps) - min(steps) < 1e-6 * max(steps):
-        return ()
-    # Numbers alone may be the record of a person.
-    ends = "LOW,HIGH" if may_be_record(chosen) else f"{numbers[0]:g},{numbers[-1]:g}"
-    return (("hint", f"the header has numbers that are not evenly spaced: --grid header --domain {ends} takes them"),)

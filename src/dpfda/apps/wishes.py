@@ -24,7 +24,8 @@ class Source:
     file: Path
     unit: str
     values: str | None
-    grid: str
+    grid: str | None
+    rows: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,10 @@ OPTIONS = {
         name: f"--{name}"
         for name in ("mechanism", "size", "kernel", "eta", "penalty", "base", "basis", "bound", "limits", "mean")
     },
-    **{name: f"--{name}" for name in ("centre", "grid", "covariates", "smoothing", "calibration", "ridge", "delta")},
+    **{
+        name: f"--{name}"
+        for name in ("centre", "grid", "rows", "covariates", "smoothing", "calibration", "ridge", "delta")
+    },
     **{
         name: f"--{name}"
         for name in ("domain", "edges", "bandwidth", "counts", "classes", "loss", "features", "threshold")

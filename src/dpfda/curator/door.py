@@ -36,6 +36,7 @@ class Curator:
     randomness: Randomness | None = None  # None: the operating system's
     reading: Reading = field(default_factory=Reading)
     chosen: tuple[tuple[str, str], ...] = ()  # how each public parameter came about, for the card
+    notes: tuple[tuple[str, str], ...] = ()  # for the card alone: no part of what a key asks for
     before: float = 0.0  # epsilon of a private choice that releases rest on: charged with them, and on their card
 
     def __post_init__(self) -> None:
@@ -166,7 +167,7 @@ class Curator:
             public=self.public,
             dataset=self.dataset,
             unit_was_assumed=self.curves.unit is None,
-            chosen=self.chosen,
+            chosen=(*self.chosen, *self.notes),
             unknown=self.unknown,
             before=self.before,
             randomness=SystemRandomness() if self.randomness is None else self.randomness,

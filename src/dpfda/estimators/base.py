@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 Centre = float | ArrayLike | Callable[[Array], ArrayLike]
+ONE_POINT = (
+    "1 feature(s): these curves have one value each, as the readings of a long table have (id, time, value). A curve "
+    "is a row with one column for each grid point: make the table wide first; `dpfda check` on the file shows how. If "
+    "curves of one point are meant, say where it lies: by `grid` with one number, or on the command line by --grid "
+    "header and a column whose name ends in the place, as t0.5."
+)
 
 
 COUNTED_ONLY = (
@@ -153,6 +159,7 @@ class CurveEstimator(Spender):
             ledger=self._payer(),
             randomness=self.randomness,
             reading=reading,
+            notes=curves.notes,
             chosen=(
                 ("bound", "stated by the user" if self.limits is None else "limits of values"),
                 ("grid", f"{len(public.grid)} points, {'even' if curves.grid is None else 'stated by the user'}"),
@@ -212,7 +219,9 @@ class CurveEstimator(Spender):
             return domain.points(curves.grid)
         if domain.dimension > 1:
             raise UsageError("On a box the grid must be stated: pass grid= with one point in each row.")
-        return domain.grid(curves.source.width) if curves.source.width > 1 else np.array([[sum(domain.sides[0]) / 2]])
+        if curves.source.width == 1:
+            raise UsageError(ONE_POINT)
+        return domain.grid(curves.source.width)
 
     def _size(self, curves: Curves, unit: Unit) -> Size:
         return size_of(

@@ -98,6 +98,7 @@ def private_bound(
         ledger=as_ledger(ledger),
         randomness=randomness,
         reading=reading,
+        notes=curves.notes,
         chosen=(
             ("quantile", f"{float(quantile):g} of all units, by the root mean square of a unit's average curve"),
             ("candidates", f"{len(listed)} bounds from {listed[0]:.6g} to {listed[-1]:.6g}, stated by the user"),

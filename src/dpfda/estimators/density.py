@@ -253,6 +253,7 @@ class DensityFunction(Spender):
             ledger=self._payer(),
             randomness=self.randomness,
             reading=reading,
+            notes=records.notes_of_counts if counted else records.notes,
             chosen=(
                 *((("points", records.columns),) if records.columns else ()),
                 *((("counts", "each row stands for so many people, one point each"),) if counted else ()),

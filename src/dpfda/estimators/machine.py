@@ -25,6 +25,7 @@ from dpfda.records import Curves
 from dpfda.records.cells import as_numbers
 from dpfda.records.labelled import labelled, width_of
 from dpfda.records.reading import Reading
+from dpfda.records.tables import with_units
 from dpfda.releases.machine import MachineRelease, into
 from dpfda.summaries import Public
 
@@ -122,6 +123,7 @@ class KernelMachine(Spender):
         Reading(batch_rows=self.batch_rows)
         self._loss()  # refuses what is wrong before records are looked at, as the next lines do
         self._facts()
+        X = with_units(X, units)
         width = width_of(X)
         if width is None and isinstance(X, list | tuple) and self._domain(None).dimension == 1:
             raise UsageError(
@@ -165,6 +167,7 @@ class KernelMachine(Spender):
             ledger=self._payer(),
             randomness=self.randomness,
             reading=Reading(batch_rows=self.batch_rows),
+            notes=records.notes,
             chosen=(
                 *((("points", records.columns),) if records.columns else ()),
                 *((("classes", " and ".join(map(repr, facts["classes"]))),) if "classes" in facts else ()),

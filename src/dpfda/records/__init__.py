@@ -6,12 +6,14 @@ from typing import Any
 
 from dpfda.arrays import ArrayLike
 from dpfda.errors import UsageError
-from dpfda.records.curves import Curves, as_grid, grid_of
+from dpfda.records.columns import as_grid, grid_of
+from dpfda.records.curves import Curves
 from dpfda.records.encoder import Encoder, smallest_cap
 from dpfda.records.files import read_curves, read_header
 from dpfda.records.lattice import MOST_UNITS, RADIUS, Lattice, into_ball
 from dpfda.records.memory import from_array, from_fdatagrid, from_frame
 from dpfda.records.sums import Clipping, Encode, exact_sum
+from dpfda.records.tables import with_units
 
 __all__ = [
     "MOST_UNITS",
@@ -39,8 +41,13 @@ def as_curves(data: Any, *, grid: ArrayLike | str | None, units: object) -> Curv
         return data
     if hasattr(data, "data_matrix") and hasattr(data, "grid_points"):
         return from_fdatagrid(data, grid_of(grid, []), units)
+    if hasattr(data, "domain_range"):
+        raise UsageError(
+            f"A {type(data).__name__} of scikit-fda has no common grid of points. Evaluate it on one first, e.g. "
+            "X.to_grid(points)."
+        )
     if hasattr(data, "iloc") or hasattr(data, "__arrow_c_stream__"):
-        return from_frame(data, unit=units, grid=grid)
-    if isinstance(grid, str):
+        return from_frame(with_units(data, units), unit=units, grid=grid)
+    if isinstance(grid, str) and grid != "even":
         raise UsageError(f"grid={grid!r} is for tables, whose columns have names. Pass the points themselves.")
-    return from_array(data, as_grid(grid), units)
+    return from_array(data, None if isinstance(grid, str) else as_grid(grid), units)

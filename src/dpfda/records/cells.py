@@ -1,15 +1,28 @@
-"""Come here for how cells become numbers, without an error that would show one."""
+"""Cells as numbers, one by one, without an error that would show one.
+
+One rule for every container. What a *declared* type says about a whole column is public: dates, times and nested
+values are refused before anything is charged (`check_types`, `check_dtype`). Every other type can be the work of one
+person's cell: one word makes text of a numpy array, a pandas, Arrow or polars column, one complex number makes all of
+them complex. There each cell is read by itself: a number counts however it is written, anything else is a gap.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from contextlib import suppress
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.errors import DataError
+from dpfda.errors import DataError, UsageError
 from dpfda.records.headers import called
+
+TRUTH = {"true": 1.0, "false": 0.0}  # as text: a word in a column of truth values makes all of them text
+CELLWISE = "fiubcUSTO"  # kinds of numpy types that are read cell by cell, if they are no numbers to begin with
 
 
 def as_numbers(table: np.ndarray[Any, Any]) -> Array:
@@ -18,16 +31,34 @@ def as_numbers(table: np.ndarray[Any, Any]) -> Array:
         # A number beyond doubles would warn, and the warning would be about one record.
         with np.errstate(all="ignore"):
             return table.astype(np.float64, copy=False)
+    if table.dtype.kind == "c":
+        return np.where(table.imag == 0, table.real, np.nan).astype(np.float64, copy=False)
     return np.array([number(cell) for cell in table.ravel()], dtype=np.float64).reshape(table.shape)
 
 
 def number(cell: object) -> float:
-    if isinstance(cell, complex | np.complexfloating | np.ndarray):
-        return float("nan")  # float() of these would warn
-    try:
-        return float(cell)  # type: ignore[arg-type]
-    except Exception:
-        return float("nan")
+    """The number in a cell, NaN if there is none; the same for a cell whatever others make of the type of all."""
+    if type(cell) is float:
+        return cell
+    with suppress(Exception):
+        if isinstance(cell, bytes):
+            cell = cell.decode("utf-8", "replace")
+        if isinstance(cell, str):
+            return _written(cell)
+        if isinstance(cell, complex | np.complexfloating):
+            # One complex number makes complex numbers of all others, without an imaginary part.
+            return float(cell.real) if cell.imag == 0 else math.nan
+        if isinstance(cell, Real | Decimal | np.bool_) and not isinstance(cell, np.timedelta64):
+            with np.errstate(all="ignore"):
+                return float(cell)
+    return math.nan
+
+
+def _written(text: str) -> float:
+    text = text.strip()
+    if text.lower() in TRUTH:
+        return TRUTH[text.lower()]
+    return number(complex(text)) if text.endswith("j)") else float(text)
 
 
 def columns_of(batch: Any, names: Iterable[str]) -> Array:
@@ -36,15 +67,29 @@ def columns_of(batch: Any, names: Iterable[str]) -> Array:
     matrix = np.empty((len(columns), batch.num_rows))
     with np.errstate(all="ignore"):
         for row, column in zip(matrix, columns, strict=True):
-            row[:] = np.asarray(_doubles(column))
+            row[:] = doubles(column)
     return matrix.T
 
 
-def _doubles(column: Any) -> Any:
+def doubles(column: Any) -> np.ndarray[Any, Any]:
+    """An Arrow column as numbers, NaN where a cell holds none."""
     import pyarrow as pa
+    from pyarrow import compute
 
-    # Unsafe casts round large integers; safe ones would raise, because of one record.
-    return column if pa.types.is_floating(column.type) else column.cast(pa.float64(), safe=False)
+    kind = column.type
+    if pa.types.is_floating(kind):
+        return np.asarray(column)
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        # Unsafe casts round large integers; safe ones would raise, because of one record.
+        return np.asarray(column.cast(pa.float64(), safe=False))
+    if isinstance(kind, pa.BaseExtensionType):
+        return doubles(column.cast(kind.storage_type))
+    if pa.types.is_dictionary(kind):
+        return doubles(column.cast(kind.value_type))
+    if pa.types.is_run_end_encoded(kind):
+        return doubles(compute.run_end_decode(column))
+    # As bytes: text that is no UTF-8 would raise.
+    return np.array([number(cell) for cell in column.cast(pa.large_binary()).to_pylist()], dtype=np.float64)
 
 
 def check_unit_type(schema: Any, name: str) -> None:
@@ -56,11 +101,26 @@ def check_unit_type(schema: Any, name: str) -> None:
 
 
 def check_types(schema: Any, names: list[str] | tuple[str, ...]) -> None:
-    import pyarrow as pa
-
+    """Refuse columns whose declared types no single cell can bring about, and which hold no numbers."""
     for name in names:
         kind = schema.field(name).type
-        if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+        if not _cellwise(kind):
             raise DataError(
                 f"{called(name, schema.names)} holds {kind}, not numbers. Choose the value columns by a pattern: 't*'."
             )
+
+
+def _cellwise(kind: Any) -> bool:
+    import pyarrow as pa
+
+    if isinstance(kind, pa.BaseExtensionType):
+        return _cellwise(kind.storage_type)
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        return _cellwise(kind.value_type)
+    return not (pa.types.is_temporal(kind) or pa.types.is_nested(kind))
+
+
+def check_dtype(kind: Any, what: str) -> None:
+    """Refuse a numpy type that no single cell can bring about: dates, durations, records of fields."""
+    if kind.kind not in CELLWISE:
+        raise UsageError(f"{what} of type {kind.name if kind.names is None else 'record'}, not of numbers.")

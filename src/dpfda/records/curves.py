@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeVar
 
-import numpy as np
-
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array
 from dpfda.errors import DataError, UsageError
 from dpfda.privacy import Unit
-from dpfda.records.headers import MAY_BE_A_RECORD, called, in_few_words, listed, may_be_record
+from dpfda.records.headers import in_few_words
 from dpfda.records.identity import Identity
 
-NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?$")  # at the end of a column's name
 Answer = TypeVar("Answer")
 
 
@@ -45,6 +41,7 @@ class Curves:
     grid: Array | None  # (q,) or (q, p); None: equally spaced over the domain
     unit: str | None  # what the identifiers are called; None: each row was assumed to be one unit
     columns: str = ""  # which columns hold the values, in a few words
+    unused: str = ""  # which columns of the same table nothing is read from, in a few words
 
     def __post_init__(self) -> None:
         if self.grid is not None and len(self.grid) != self.source.width:
@@ -55,6 +52,20 @@ class Curves:
 
     def __repr__(self) -> str:
         return f"Curves(width={self.source.width}, unit={self.unit!r})"
+
+    @property
+    def notes(self) -> tuple[tuple[str, str], ...]:
+        """For the card: columns that are not read, which may say that rows are of different kinds."""
+        if not self.unused:
+            return ()
+        whose = f"rows of one {self.unit}" if self.unit is not None else "rows"
+        return (("not used", f"columns {self.unused}; {whose} are averaged whatever these say"),)
+
+    @property
+    def notes_of_counts(self) -> tuple[tuple[str, str], ...]:
+        """The same where rows stand for many people."""
+        added = "all rows are added up whatever these say, and rows that are totals of others count once more"
+        return (("not used", f"columns {self.unused}; {added}"),) if self.unused else ()
 
     @cached_property
     def rows(self) -> int:
@@ -84,70 +95,6 @@ def quietly(count: Callable[[], Answer]) -> Answer:
     raise DataError(
         "The rows or their units could not be counted. Check that the data can be read. Nothing was charged."
     )
-
-
-def as_grid(grid: ArrayLike | None) -> Array | None:
-    """A public grid: finite numbers, one row a point."""
-    if grid is None:
-        return None
-    try:
-        array = np.asarray(grid, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if array.ndim not in (1, 2) or array.size == 0 or not np.isfinite(array).all():
-        raise UsageError(
-            "A grid is a non-empty sequence of finite numbers, one for each value of a curve; on a box one row a point."
-        )
-    return array
-
-
-def header_grid(columns: list[str]) -> Array:
-    """The grid that stands in the column names, e.g. age_1, age_1.25."""
-    numbers = [NUMBER.search(name) for name in columns]
-    if any(number is None for number in numbers):
-        name = columns[numbers.index(None)]
-        raise DataError(
-            f"{called(name, columns)} does not end in a number, so no grid can be read from the header. Pass grid=."
-        )
-    grid = np.array([float(number.group()) for number in numbers if number is not None])
-    if may_be_record(columns) and not np.all(np.diff(grid) > 0):
-        # Before a refusal of points outside the domain would show them.
-        raise DataError(
-            f"The numbers in the header do not increase, so no grid can be read from it: {MAY_BE_A_RECORD}."
-        )
-    return grid
-
-
-def grid_of(grid: ArrayLike | str | None, columns: list[str]) -> Array | None:
-    """The grid of a table: as stated, or with "header" from the names of its columns."""
-    if isinstance(grid, str):
-        if grid != "header":
-            raise UsageError(f"grid is a sequence of numbers, 'header' or None, got {grid!r}.")
-        return header_grid(columns)
-    return as_grid(grid)
-
-
-def choose_columns(columns: list[str], pattern: str | None, unit: str | None) -> list[str]:
-    """The value columns that a shell pattern names, in the order of the file.
-
-    Without a pattern all but the unit's, if they look like grid points: one stem and a number, as in t1, t2, t3.
-    """
-    from fnmatch import fnmatchcase
-
-    if len(set(columns)) < len(columns):
-        # Without the name: of a table that was read without a header it is somebody's value.
-        raise DataError("Two columns of the table have one name. Rename one.")
-    if unit is not None and unit not in columns:
-        raise DataError(f"No column {unit!r} for the privacy unit. Columns are: {listed(columns)}.")
-    chosen = [name for name in columns if fnmatchcase(name, pattern or "*") and name != unit]
-    if not chosen:
-        raise DataError(f"No column matches the pattern {pattern or '*'!r}. Columns are: {listed(columns)}.")
-    if pattern is None and len(chosen) > 1 and len({NUMBER.sub("", name) for name in chosen}) > 1:
-        raise DataError(
-            f"These columns are not all points of one curve: {listed(chosen, columns)}. Name those that are by a "
-            "pattern, e.g. 't*'; '*' takes them all."
-        )
-    return chosen
 
 
 def name_columns(columns: list[str], among: list[str]) -> str:

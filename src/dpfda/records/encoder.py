@@ -67,22 +67,20 @@ class Encoder:
         rows = values.T if self.order is None else values.T[self.order]
         columns: Array = np.array(rows, dtype=np.float64, order="C")
         low, high = self.centre - self.cap, self.centre + self.cap
-        whole: list[bool] = []
+        whole, present = np.ones(columns.shape[1], dtype=np.bool_), np.zeros(columns.shape[1], dtype=np.bool_)
         for row, least, most in zip(columns, low, high, strict=True):
-            # The sum is finite only if every value is; if it overflows, the careful way below changes nothing.
-            with np.errstate(all="ignore"):
-                whole.append(math.isfinite(row.sum()))
+            known = np.isfinite(row)
+            whole &= known
+            present |= known
             # The cap comes first: after it no arithmetic can overflow.
             np.clip(row, least, most, out=row)
-        present: Array = np.ones(columns.shape[1])
-        if not all(whole):
-            known = np.isfinite(rows)
-            gaps = np.flatnonzero(~known.all(axis=0))
-            filled = fill(columns[:, gaps], known[:, gaps], self.grid, self.centre)
-            # Capped again: where the centre bends, a straight line can lead far away from it.
-            columns[:, gaps] = np.clip(filled, low[:, None], high[:, None])
-            present = np.asarray(known.any(axis=0), dtype=np.float64)
-        return columns, present
+        # The same steps whether anybody has a gap or not, so that one gap does not show in the running time: it adds
+        # what it takes to fill one record, microseconds.
+        gaps = np.flatnonzero(~whole)
+        filled = fill(columns[:, gaps], np.isfinite(rows[:, gaps]), self.grid, self.centre)
+        # Capped again: where the centre bends, a straight line can lead far away from it.
+        columns[:, gaps] = np.clip(filled, low[:, None], high[:, None])
+        return columns, present.astype(np.float64)
 
 
 def fill(columns: Array, known: np.ndarray[tuple[int, int], np.dtype[np.bool_]], grid: Array, centre: Array) -> Array:

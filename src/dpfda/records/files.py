@@ -10,24 +10,55 @@ from typing import Any
 from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import DataError
 from dpfda.records.cells import check_types, check_unit_type, columns_of
+from dpfda.records.columns import Values, check_curve, check_rows, choose_columns, grid_of, unused
 from dpfda.records.csvfile import CsvSource
-from dpfda.records.curves import Curves, choose_columns, grid_of, name_columns
+from dpfda.records.curves import Curves, name_columns
+from dpfda.records.headers import listed
 from dpfda.records.identity import Identity
 
 
 def read_curves(
-    path: str | Path, *, values: str | None = None, unit: str | None = None, grid: ArrayLike | str | None = None
+    path: str | Path,
+    *,
+    values: Values | None = None,
+    unit: str | None = None,
+    grid: ArrayLike | str | None = None,
+    rows: str | None = None,
 ) -> Curves:
     """Curves from a CSV or Parquet file in wide format, read lazily.
 
-    `values` is a shell pattern over column names, e.g. "t*", None for all if they look alike; `unit` the column that
-    says whose curve it is; `grid` the public positions of the value columns, "header" to read them from the column
-    names, None for equally spaced.
+    `values` is a shell pattern over column names, e.g. "t*", or a list of names; None for all if they look alike.
+    `unit` is the column that says whose curve it is; `grid` the public positions of the value columns, "header" to read
+    them from the column names, "even" for equally spaced; None for equally spaced unless the names contradict. All
+    rows of a unit are averaged, whatever other columns say; where one of those says by its name that rows are of
+    different kinds, e.g. `joint`, that has to be stated: rows="average".
     """
+    return read_beside(path, values=values, unit=unit, grid=grid, rows=rows, beside=())
+
+
+def read_beside(
+    path: str | Path,
+    *,
+    values: Values | None,
+    unit: str | None,
+    grid: ArrayLike | str | None,
+    rows: str | None,
+    beside: tuple[str, ...],
+) -> Curves:
+    """Curves as `read_curves` has them, where columns beside them are used too, e.g. as covariates."""
     file, source = _source(path)
     header = source.header(file)
     chosen = choose_columns(header, values, unit)
-    return Curves(source(file, tuple(chosen), unit), grid_of(grid, chosen), unit, name_columns(chosen, header))
+    check_curve(chosen, header)
+    left = unused(header, (*chosen, *beside, *(() if unit is None else (unit,))))
+    check_rows(rows, left)
+    return Curves(
+        source(file, tuple(chosen), unit),
+        grid_of(grid, chosen),
+        unit,
+        name_columns(chosen, header),
+        listed(left, header) if left else "",
+    )
 
 
 def read_header(path: str | Path) -> list[str]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dpfda.arrays import Array
 from dpfda.errors import UsageError
-from dpfda.records.cells import as_numbers, check_types, columns_of, number
+from dpfda.records.cells import as_numbers, check_dtype, check_types, columns_of, number
+from dpfda.records.columns import check_count
 from dpfda.records.curves import Curves
 from dpfda.records.joined import curves_in_order, join, without
-from dpfda.records.memory import from_array, from_frame, is_array
+from dpfda.records.memory import from_array, is_array, points_from_frame
+from dpfda.records.tables import as_arrow, from_pandas, is_pandas, table_of, with_units
 
 
 def as_points(data: Any, dimension: int, *, units: object = None, counts: object = None) -> Curves:
@@ -26,7 +29,8 @@ def as_points(data: Any, dimension: int, *, units: object = None, counts: object
             "counts every person has one point."
         )
     column = None if counts is None else _counts(data, counts)
-    records = _records(without(data, counts)[0] if isinstance(counts, str) else data, dimension, units)
+    rest = without(data, counts)[0] if isinstance(counts, str) else data
+    records = _records(rest, dimension, units, counted=counts is not None)
     if column is not None and records.unit is not None:
         raise UsageError(f"These points belong to units by their column {records.unit!r}, and counts exclude that.")
     if records.source.width != dimension:
@@ -37,11 +41,16 @@ def as_points(data: Any, dimension: int, *, units: object = None, counts: object
     return records if column is None else join(column[:, None], records)
 
 
-def _records(data: Any, dimension: int, units: object) -> Curves:
+def _records(data: Any, dimension: int, units: object, *, counted: bool) -> Curves:
     if isinstance(data, Curves):
         return curves_in_order(data, grid=None, units=units)
     if (hasattr(data, "iloc") or hasattr(data, "__arrow_c_stream__")) and _has_columns(data):
-        return from_frame(data, values="*", unit=units)
+        return points_from_frame(data if counted else with_units(data, units), units)
+    if hasattr(data, "to_frame"):
+        # One column of a pandas or polars frame, whose declared type numpy would not know.
+        return replace(points_from_frame(data.to_frame(), units), columns="")
+    if hasattr(data, "__arrow_c_stream__"):
+        return replace(points_from_frame(table_of(data), units), columns="")
     if hasattr(data, "tocsr"):
         return from_array(data, None, units)  # which refuses it
     if not is_array(data):
@@ -59,23 +68,27 @@ def _counts(data: Any, counts: Any) -> Array:
     """How many units each row stands for, as numbers; NaN where that cannot be read."""
     if isinstance(counts, str):
         return _named_column(data, counts)
+    if hasattr(counts, "to_frame") or hasattr(counts, "__arrow_c_stream__"):
+        columns = counts.to_frame() if hasattr(counts, "to_frame") else table_of(counts)
+        return np.concatenate([np.empty((0, 1)), *points_from_frame(columns, None).batches(2**16)])[:, 0]
     if isinstance(counts, np.ma.MaskedArray) and counts.ndim == 1:
+        check_dtype(counts.dtype, "counts is an array")
         return np.where(np.ma.getmaskarray(counts), np.nan, as_numbers(np.asarray(counts.data)))
     if isinstance(counts, Iterable) and not is_array(counts):
         return np.array([number(cell) for cell in counts], dtype=np.float64)
     array = np.asarray(counts)
     if array.ndim != 1:
         raise UsageError(f"counts is one whole number for each row, got {array.ndim} dimension(s).")
+    check_dtype(array.dtype, "counts is an array")
     return as_numbers(array)
 
 
 def _named_column(data: Any, name: str) -> Array:
     """A column of numbers of a data frame; `without` has a word for those that have none."""
     without(data, name)
-    if hasattr(data, "iloc"):
-        return as_numbers(data.iloc[:, [str(column) for column in data.columns].index(name)].to_numpy())
-    import pyarrow as pa
-
-    table = pa.table(data)
+    check_count(name)
+    if is_pandas(data):
+        return from_pandas(data, [name])[:, 0]
+    table = as_arrow(data)
     check_types(table.schema, [name])
     return columns_of(table, [name])[:, 0]

@@ -11,10 +11,12 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import DataError, UsageError
 from dpfda.records.cells import as_numbers, check_unit_type, columns_of
-from dpfda.records.curves import Curves, Source, choose_columns
+from dpfda.records.columns import choose_columns
+from dpfda.records.curves import Curves, Source
 from dpfda.records.headers import called
 from dpfda.records.identity import Identity
 from dpfda.records.memory import ArraySource, from_array
+from dpfda.records.tables import as_arrow, is_pandas, with_units
 from dpfda.records.units import identify, named_units
 
 
@@ -50,7 +52,7 @@ def join(covariates: np.ndarray[Any, Any], curves: Curves) -> Curves:
             "Two tables that belong together must have the same number of rows: covariates or counts, one for each "
             "curve or point."
         )
-    return Curves(JoinedSource(covariates, curves.source), None, curves.unit, curves.columns)
+    return Curves(JoinedSource(covariates, curves.source), None, curves.unit, curves.columns, curves.unused)
 
 
 def curves_in_order(data: Any, *, grid: ArrayLike | str | None, units: object) -> Curves:
@@ -65,12 +67,14 @@ def curves_in_order(data: Any, *, grid: ArrayLike | str | None, units: object) -
                 "table or matrix itself, with grid= and units=."
             )
         return curves
+    data = with_units(data, units)
     rest, ids, name = without(data, units) if isinstance(units, str) else (data, *named_units(units))
+    rest = rest.reset_index(drop=True) if is_pandas(rest) else rest
     curves = as_curves(rest, grid=grid, units=None)
     if units is None:
         return curves
     table = curves.source.table  # type: ignore[attr-defined]
-    return Curves(ArraySource(table, identify(ids, len(table))), curves.grid, name, curves.columns)
+    return Curves(ArraySource(table, identify(ids, len(table))), curves.grid, name, curves.columns, curves.unused)
 
 
 def without(frame: Any, unit: str) -> tuple[Any, object, str]:
@@ -82,9 +86,7 @@ def without(frame: Any, unit: str) -> tuple[Any, object, str]:
         return frame.drop(columns=frame.columns[place]), frame.iloc[:, place], unit
     if not hasattr(frame, "__arrow_c_stream__"):
         raise UsageError(f"units={unit!r} names a column, and a matrix has none. Pass one identifier for each row.")
-    import pyarrow as pa
-
-    table = pa.table(frame)
+    table = as_arrow(frame)
     choose_columns(table.column_names, "*", unit)
     check_unit_type(table.schema, unit)
     return table.drop_columns([unit]), table[unit], unit
@@ -108,7 +110,7 @@ def as_covariates(data: Any, size: int | None) -> tuple[np.ndarray[Any, Any], tu
     return table, names
 
 
-def _no_numbers(what: str) -> DataError:
+def no_numbers(what: str) -> DataError:
     return DataError(
         f"{what} no numbers. Covariates are numbers; make 0/1 columns of categories, e.g. by pandas.get_dummies."
     )
@@ -117,12 +119,12 @@ def _no_numbers(what: str) -> DataError:
 def _from_pandas(data: Any) -> tuple[np.ndarray[Any, Any], tuple[str, ...] | None]:
     if not hasattr(data, "columns"):
         if data.dtype.kind not in "fiub":
-            raise _no_numbers("The covariate holds")
+            raise no_numbers("The covariate holds")
         return as_numbers(data.to_numpy())[:, None], None if data.name is None else (str(data.name),)
     names = tuple(str(name) for name in data.columns)
     for place, name in enumerate(names):
         if data.iloc[:, place].dtype.kind not in "fiub":
-            raise _no_numbers(f"{called(name, names)} of the covariates holds")
+            raise no_numbers(f"{called(name, names)} of the covariates holds")
     if not names:
         raise UsageError("There are no covariates: Z has no columns.")
     return np.stack([as_numbers(data.iloc[:, place].to_numpy()) for place in range(len(names))], axis=1), names
@@ -138,7 +140,7 @@ def _from_arrow(data: Any) -> tuple[np.ndarray[Any, Any], tuple[str, ...] | None
     for name in table.column_names:
         kind = table.schema.field(name).type
         if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
-            raise _no_numbers(f"{called(name, table.column_names)} of the covariates holds")
+            raise no_numbers(f"{called(name, table.column_names)} of the covariates holds")
     if not table.column_names:
         raise UsageError("There are no covariates: Z has no columns.")
     return columns_of(table, table.column_names), tuple(table.column_names)
@@ -164,7 +166,7 @@ def _from_array(data: Any, size: int | None) -> np.ndarray[Any, Any]:
             f"{np.asarray(data).ndim} dimension(s){'' if array.ndim != 2 else ' and no columns'}."
         )
     if array.dtype.kind not in "fiub":
-        raise _no_numbers(
+        raise no_numbers(
             f"The covariates are an array of type {array.dtype.name if array.dtype.kind != 'U' else 'text'}:"
         )
     return array

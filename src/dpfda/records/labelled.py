@@ -13,6 +13,7 @@ from dpfda.records.curves import Curves
 from dpfda.records.given_points import as_points
 from dpfda.records.joined import curves_in_order, join, without
 from dpfda.records.memory import ArraySource
+from dpfda.records.tables import is_pandas, with_units
 from dpfda.records.units import identify, named_units
 
 
@@ -38,8 +39,9 @@ def labelled(data: Any, targets: Array, dimension: int, *, units: object = None)
                 "Expected 2D array, got 1D array instead. Reshape your data: one row a point, X.reshape(-1, 1) for "
                 "points with one coordinate."
             )
+        data = with_units(data, units)
         data, units, name = without(data, units) if isinstance(units, str) else (data, *named_units(units))
-        points = as_points(data, dimension)
+        points = as_points(data.reset_index(drop=True) if is_pandas(data) else data, dimension)
         if units is not None:
             table = points.source.table  # type: ignore[attr-defined]
             points = Curves(ArraySource(table, identify(units, len(table))), None, name, points.columns)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from dpfda.arrays import Array
 from dpfda.errors import DataError, UsageError
-from dpfda.records.cells import as_numbers, number
-from dpfda.records.joined import as_covariates
+from dpfda.records.cells import as_numbers, check_dtype, check_types, columns_of, number
+from dpfda.records.headers import called
+from dpfda.records.joined import as_covariates, no_numbers
+from dpfda.records.tables import as_arrow, from_pandas, table_of
 
 Levels = Mapping[str, tuple[str, ...]]  # by the name of a column, the first of each is what others are compared with
-TRUTH = {"true": 1.0, "false": 0.0}
 
 
 def check_levels(levels: object) -> dict[str, tuple[str, ...]]:
@@ -83,25 +83,10 @@ def _key(cell: object) -> float | str | None:
 
     Numbers, because one missing cell turns a column of 1 into 1.0 and one word turns it into text.
     """
-    value = _number(cell)
+    value = number(cell)
     if math.isfinite(value):
         return value
     return (cell.strip() or None) if isinstance(cell, str) else None
-
-
-def _number(cell: object) -> float:
-    if isinstance(cell, str):
-        if cell.strip().lower() in TRUTH:  # a word in a column of them makes all of them text
-            return TRUTH[cell.strip().lower()]
-        if cell.endswith("j)"):
-            with suppress(ValueError):
-                return _number(complex(cell))
-        return number(cell)
-    if isinstance(cell, complex | np.complexfloating):
-        return float(cell.real) if cell.imag == 0 else math.nan
-    if isinstance(cell, np.datetime64 | np.timedelta64):
-        return math.nan
-    return number(cell)
 
 
 def _floats(column: Any, name: str) -> Array:
@@ -113,10 +98,19 @@ def _floats(column: Any, name: str) -> Array:
             f"Column {name!r} of the covariates is a category. Declare its levels, e.g. covariate_levels={{{name!r}: "
             "('a', 'b')}, or make 0/1 columns by pandas.get_dummies with fixed categories."
         )
-    array = _cells(column)
-    if array.dtype.kind in "fiub":
-        return as_numbers(array)
-    return np.array([_number(cell) for cell in array.ravel()], dtype=np.float64).reshape(array.shape)
+    try:
+        if hasattr(column, "iloc"):
+            return from_pandas(column.to_frame(name), [name])[:, 0]
+        if hasattr(column, "to_pylist"):
+            import pyarrow as pa
+
+            check_types(pa.schema([(name, column.type)]), [name])
+            return columns_of(pa.table({name: column}), [name])[:, 0]
+    except DataError:
+        raise no_numbers(f"{called(name, [name])} of the covariates holds") from None
+    array = np.asarray(column)
+    check_dtype(array.dtype, "The covariates are an array")
+    return as_numbers(array)
 
 
 def _numbers(data: Any) -> Any:
@@ -151,12 +145,10 @@ def _columns(data: Any) -> list[tuple[str, Any]]:
         return [(str(name), data.iloc[:, place]) for place, name in enumerate(data.columns)]
     if not hasattr(data, "__arrow_c_stream__"):
         raise UsageError("covariate_levels names columns: pass covariates as a data frame or table that has them.")
-    import pyarrow as pa
-
-    try:
-        table = pa.table(data)
-    except (TypeError, pa.ArrowInvalid):
-        table = pa.table({"z1": pa.chunked_array(data)})
+    if hasattr(data, "columns") or hasattr(data, "column_names"):
+        table = as_arrow(data)
+    else:
+        table = (as_arrow(data.to_frame()) if hasattr(data, "to_frame") else table_of(data)).rename_columns(["z1"])
     return [(name, table.column(place)) for place, name in enumerate(table.column_names)]
 
 
@@ -170,6 +162,12 @@ def _cells(column: Any) -> np.ndarray[Any, Any]:
     if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         # Unsafe casts round large integers; safe ones would raise, because of one record.
         return np.asarray(column.cast(pa.float64(), safe=False))
+    try:
+        # As bytes: text that is no UTF-8 would raise.
+        raw = column.cast(pa.large_binary()).to_pylist()
+        listed = [cell if cell is None else cell.decode("utf-8", "replace") for cell in raw]
+    except pa.ArrowException:
+        listed = column.to_pylist()  # neither text nor bytes, by its type
     cells = np.empty(len(column), dtype=object)
-    cells[:] = column.to_pylist()
+    cells[:] = listed
     return cells

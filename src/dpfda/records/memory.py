@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike
-from dpfda.errors import DataError, UsageError
-from dpfda.records.cells import as_numbers, check_types, check_unit_type, columns_of, number
-from dpfda.records.curves import Curves, choose_columns, grid_of, name_columns
-from dpfda.records.headers import called
+from dpfda.errors import UsageError
+from dpfda.records.cells import as_numbers, check_dtype, check_types, check_unit_type, columns_of, number
+from dpfda.records.columns import Values, check_curve, check_rows, choose_columns, grid_of, unused
+from dpfda.records.curves import Curves, name_columns
+from dpfda.records.headers import listed
 from dpfda.records.identity import Identity
+from dpfda.records.tables import as_arrow, from_pandas, is_pandas, names_of
 from dpfda.records.units import identify, named_units
 
 
@@ -43,8 +45,7 @@ class ArraySource:
 def from_array(values: ArrayLike, grid: Array | None, units: object) -> Curves:
     """Curves from a matrix, one row a curve."""
     table = _matrix(values, grid)
-    if table.dtype.kind == "c":
-        raise UsageError("Complex data not supported: curves are real functions.")
+    check_dtype(table.dtype, "The curves are an array")
     # No message says how many rows there are: that may be private.
     if table.ndim != 2:
         raise UsageError(
@@ -63,6 +64,7 @@ def _matrix(values: ArrayLike, grid: Array | None) -> np.ndarray[Any, Any]:
     if hasattr(values, "tocsr") or type(values).__module__.startswith("scipy.sparse"):
         raise UsageError("Sparse input is not supported: curves are dense. Use X.toarray().")
     if isinstance(values, np.ma.MaskedArray):
+        check_dtype(values.dtype, "The curves are an array")
         return np.where(np.ma.getmaskarray(values), np.nan, as_numbers(np.asarray(values.data)))
     if isinstance(values, Iterable) and not (isinstance(values, str | Mapping | Set) or is_array(values)):
         if grid is None:
@@ -79,7 +81,7 @@ def _matrix(values: ArrayLike, grid: Array | None) -> np.ndarray[Any, Any]:
 
 def is_array(values: object) -> bool:
     """Whether it has one type for all its cells; numpy would choose one for a list, by all of them together."""
-    with suppress(TypeError):
+    with suppress(TypeError, ValueError):  # a ValueError for dates, which a buffer cannot hold
         memoryview(values)  # type: ignore[arg-type]
         return True
     return any(hasattr(values, name) for name in ("__array__", "__array_interface__", "__array_struct__", "__dlpack__"))
@@ -89,8 +91,11 @@ def _row(row: Any, width: int) -> list[float]:
     """One record of a list, cut or padded; by itself, since numpy would read all rows as text because of one word."""
     cells: list[float] = []
     with suppress(Exception):
-        # A text is one cell, not a row of letters; so is an array without dimensions.
+        # A text is one cell, not a row of letters; so is an array without dimensions. The keys of a mapping, or the
+        # members of a set, are no values in an order.
         alone = isinstance(row, str | bytes) or not hasattr(row, "__iter__") or getattr(row, "ndim", 1) == 0
+        if isinstance(row, Mapping | Set) or getattr(row, "ndim", 1) > 1:
+            row = ()
         cells = [number(cell) for cell in ([row[()] if hasattr(row, "ndim") else row] if alone else row)][:width]
     return cells + [float("nan")] * (width - len(cells))
 
@@ -116,40 +121,50 @@ def from_fdatagrid(data: Any, grid: Array | None, units: object) -> Curves:
 
 
 def from_frame(
-    frame: Any, *, values: str | None = None, unit: object = None, grid: ArrayLike | str | None = None
+    frame: Any,
+    *,
+    values: Values | None = None,
+    unit: object = None,
+    grid: ArrayLike | str | None = None,
+    rows: str | None = None,
 ) -> Curves:
-    """Curves from a wide table: a pandas frame, or whatever speaks the Arrow C stream (polars, duckdb, pyarrow)."""
-    if not (hasattr(frame, "iloc") and hasattr(frame, "columns")):
-        return from_table(frame, values=values, unit=unit, grid=grid)
-    columns = [str(name) for name in frame.columns]
+    """Curves from a wide table: a pandas frame, or whatever speaks the Arrow C stream (polars, duckdb, pyarrow).
+
+    Arguments as for `dpfda.read_curves`; `unit` may be a vector of identifiers too.
+    """
+    table = _table(frame)
     column = unit if isinstance(unit, str) else None
+    columns = names_of(table) if is_pandas(table) else list(table.column_names)
     chosen = choose_columns(columns, values, column)
-    words = [name for name in chosen if frame.iloc[:, columns.index(name)].dtype.kind not in "fiubO"]
-    if words:
-        raise DataError(
-            f"{called(words[0], columns)} does not hold numbers. Name the value columns, e.g. "
-            "dpfda.records.from_frame(frame, values='t*', unit='ID')."
-        )
-    table = np.stack([as_numbers(frame.iloc[:, columns.index(name)].to_numpy()) for name in chosen], axis=1)
-    ids = frame.iloc[:, columns.index(column)] if column is not None else unit
-    curves = from_array(table, grid_of(grid, chosen), ids)
-    return Curves(curves.source, curves.grid, column or curves.unit, name_columns(chosen, columns))
+    check_curve(chosen, columns)
+    left = unused(columns, (*chosen, *(() if column is None else (column,))))
+    check_rows(rows, left)
+    curves = _curves(table, columns, chosen, unit, grid_of(grid, chosen))
+    return replace(curves, unused=listed(left, columns) if left else "")
 
 
-def from_table(frame: Any, *, values: str | None, unit: object, grid: ArrayLike | str | None) -> Curves:
-    """Curves from anything that speaks the Arrow C stream."""
-    import pyarrow as pa
+def points_from_frame(frame: Any, unit: object) -> Curves:
+    """Points from a table: all columns but the unit's are coordinates."""
+    table = _table(frame)
+    columns = names_of(table) if is_pandas(table) else list(table.column_names)
+    return _curves(table, columns, choose_columns(columns, "*", unit if isinstance(unit, str) else None), unit, None)
 
-    try:
-        table = pa.table(frame)
-    except (TypeError, pa.ArrowInvalid):
-        raise UsageError("Curves are a table, one row a curve and one column a grid point, not one column.") from None
+
+def _table(frame: Any) -> Any:
+    return frame if is_pandas(frame) else as_arrow(frame)
+
+
+def _curves(table: Any, columns: list[str], chosen: list[str], unit: object, grid: Array | None) -> Curves:
+    """The chosen columns of a pandas frame or an Arrow table; `unit` names a column, or holds the identifiers."""
     column = unit if isinstance(unit, str) else None
-    chosen = choose_columns(table.column_names, values, column)
-    check_types(table.schema, chosen)
-    if column is not None:
-        check_unit_type(table.schema, column)
-    matrix = columns_of(table, chosen)
-    ids = table[column] if column is not None else unit
-    curves = from_array(matrix, grid_of(grid, chosen), ids)
-    return Curves(curves.source, curves.grid, column or curves.unit, name_columns(chosen, table.column_names))
+    if is_pandas(table):
+        matrix = from_pandas(table, chosen)
+        ids = table.iloc[:, columns.index(column)] if column is not None else unit
+    else:
+        check_types(table.schema, chosen)
+        if column is not None:
+            check_unit_type(table.schema, column)
+        matrix = columns_of(table, chosen)
+        ids = table[column] if column is not None else unit
+    curves = from_array(matrix, grid, ids)
+    return Curves(curves.source, curves.grid, column or curves.unit, name_columns(chosen, columns))

@@ -80,7 +80,8 @@ class Summary(ABC):
     power: ClassVar[int] = 1  # of the bound, in whose units the noise is measured
     bounded: ClassVar[str] = ""  # for the card: what bounds a record, where it is no bound on curves
     missing: ClassVar[str] = (  # for the card
-        "gaps by straight lines within the curve, ends by its nearest value, empty curves by the centre"
+        "a cell that holds no finite number is a gap; gaps by straight lines within the curve, ends by its nearest "
+        "value, empty curves by the centre"
     )
 
     @property

@@ -1,0 +1,271 @@
+"""Names of columns: which are points of one curve, where they lie, and what names say that must not be passed over.
+
+Names are public, so whatever they contradict is refused before anything is charged. A header that may be somebody's
+record is never shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from fnmatch import fnmatchcase
+from glob import escape
+
+import numpy as np
+
+from dpfda.arrays import Array, ArrayLike
+from dpfda.errors import DataError, UsageError
+from dpfda.records.headers import MAY_BE_A_RECORD, called, listed, may_be_record
+
+NUMBERED = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+NUMBER = re.compile(NUMBERED.pattern + "$")  # at the end of a column's name
+TIME_OF_DAY = re.compile(r"(?:^|\D)(\d{1,2}):(\d{2})(?::(\d{2}))?$")
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}.*$")
+PERSONS = re.compile(
+    r"(^|[_ .-])(p?id|uid|person|people|subject|patient|household|customer|user|meter|client|participant|respondent|"
+    r"individual|child|member|donor|girl|boy)s?([_ .-]|$)",
+    re.IGNORECASE,
+)
+# Names of columns that say which of several different things a row measures, so that rows are not alike.
+KINDS = re.compile(
+    r"^(joint|limb|side|leg|arm|hand|foot|eye|ear|channel|electrode|sensor|lead|tract|tissue|organ|variable|measure|"
+    r"metric|quantity|parameter|indicator|kind|axis)s?([_ .-]?(name|id|code|type|no|nr))?$",
+    re.IGNORECASE,
+)
+THOUSANDS = re.compile(
+    r"thousand|million|(^|[^0-9])'?000s?([^0-9]|$)|1[ ,.']?000s?([^0-9]|$)|(^|[_ .(-])mio([_ .)-]|$)", re.I
+)
+EVEN = 0.02  # of a step: places that are rounded when they are written are off by so much
+Values = str | Sequence[str]
+
+
+def alike(names: Sequence[str]) -> bool:
+    """Whether names are the same but for numbers, as t1, t2, t3; a single one always is."""
+    return len(names) == 1 or (
+        len({NUMBERED.sub("#", name) for name in names}) == 1 and NUMBERED.search(names[0]) is not None
+    )
+
+
+def choose_columns(columns: list[str], values: Values | None, unit: str | None) -> list[str]:
+    """The value columns: those of a shell pattern in the order of the file, or those that are listed.
+
+    What a pattern matches must look alike, as t1, t2, t3, so that 't*' does not take `tariff` along; '*' takes all but
+    the unit's. Without a pattern all but the unit's are taken, if they look alike.
+    """
+    if len(set(columns)) < len(columns):
+        # Without the name: of a table that was read without a header it is somebody's value.
+        raise DataError("Two columns of the table have one name. Rename one.")
+    if unit is not None and unit not in columns:
+        raise DataError(f"No column {unit!r} for the privacy unit. Columns are: {listed(columns)}.")
+    rest = [name for name in columns if name != unit]
+    if values is None:
+        if rest and not alike(rest):
+            raise DataError(
+                f"These columns are not all points of one curve: {listed(rest, columns)}. Name those that are by a "
+                "pattern, e.g. 't*'; '*' takes them all."
+            )
+        chosen = rest
+    else:
+        chosen = list(dict.fromkeys(name for part in _parts(values, columns) for name in _found(part, rest, columns)))
+    if not chosen:
+        raise DataError(f"No column matches the pattern {values or '*'!r}. Columns are: {listed(columns)}.")
+    return chosen
+
+
+def _parts(values: Values, columns: list[str]) -> list[str]:
+    if not isinstance(values, str):
+        parts = list(values) if isinstance(values, Iterable) else []
+        if not parts or not all(isinstance(part, str) for part in parts):
+            raise UsageError(f"values is a pattern, e.g. 't*', or a list of names of columns, got {values!r}.")
+        return parts
+    if values in columns or "," not in values or any(fnmatchcase(name, values) for name in columns):
+        return [values]
+    return [part.strip() for part in values.split(",")]
+
+
+def _found(part: str, rest: list[str], columns: list[str]) -> list[str]:
+    if part in rest:
+        return [part]
+    found = [name for name in rest if fnmatchcase(name, part)]
+    if not found:
+        raise DataError(f"No column matches the pattern {part!r}. Columns are: {listed(columns)}.")
+    if part == "*" or alike(found):
+        return found
+    raise DataError(_unlike(part, found, rest, columns))
+
+
+def _unlike(part: str, found: list[str], rest: list[str], columns: list[str]) -> str:
+    """What is said of a pattern whose columns do not look alike: those outside the largest group, and a way out."""
+    groups: dict[str, list[str]] = {}
+    for name in found:
+        groups.setdefault(NUMBERED.sub("#", name), []).append(name)
+    largest = max(groups.values(), key=lambda group: (len(group), NUMBERED.search(group[0]) is not None))
+    others = unused(found, largest)
+    tighter = pattern_for(largest, rest) if NUMBERED.search(largest[0]) else None
+    way = f"Take {tighter!r}, or list" if tighter and not may_be_record(columns) else "List"
+    return (
+        f"The pattern {part!r} matches columns that are not alike; beside the others stand: {listed(others, columns)}. "
+        f"{way} the names, separated by commas; '*' takes all columns."
+    )
+
+
+def pattern_for(names: Sequence[str], among: Iterable[str]) -> str | None:
+    """The shell pattern that names these columns, which are alike, and no other; None if there is none so simple."""
+    others = set(among) - set(names)
+    stem = escape(NUMBERED.split(names[0])[0])
+    whole = "[0-9]*".join(escape(part) for part in NUMBERED.split(names[0]))
+    for found in (*(stem + tail for tail in ("*", "[0-9]*", "[-+0-9]*")), whole):
+        if all(fnmatchcase(name, found) for name in names) and not any(fnmatchcase(name, found) for name in others):
+            return found
+    return None
+
+
+def check_curve(names: list[str], among: list[str]) -> None:
+    """Refuse columns that are named after persons: in a table of curves those are rows."""
+    stem = NUMBER.sub("", names[0])
+    if len(names) > 1 and alike(names) and PERSONS.search(stem) and not may_be_record(among):
+        raise DataError(
+            f"Columns {names[0]!r} to {names[-1]!r} are named after persons. A table of curves has one row a curve and "
+            "one column a grid point: transpose it, e.g. frame.set_index('time').T, or rename the columns."
+        )
+
+
+def unused(columns: list[str], used: Iterable[str]) -> list[str]:
+    """The columns that nothing is read from."""
+    taken = set(used)
+    return [name for name in columns if name not in taken]
+
+
+def check_rows(rows: str | None, left: list[str]) -> None:
+    """Rows of different kinds are averaged only if that is stated; `left` are the columns that are not used."""
+    if rows not in (None, "average"):
+        raise UsageError(f"rows is 'average' or None, got {rows!r}.")
+    kinds = [name for name in left if KINDS.match(name)]
+    if kinds and rows is None and not may_be_record(left):
+        raise DataError(
+            f"By its name column {kinds[0]!r} says which kind of row it is, and it is not used: rows of all kinds "
+            "would be averaged. Keep the rows of one kind, or say rows='average' if that is meant."
+        )
+
+
+def check_count(name: str) -> None:
+    """Refuse a column of counts that is named after thousands: every row would stand for too few people."""
+    if THOUSANDS.search(name):
+        raise DataError(
+            f"By its name column {name!r} counts thousands or millions, and counts are people. Multiply it first, and "
+            "give it a name that says so."
+        )
+
+
+def places(names: Sequence[str]) -> list[float] | None:
+    """Where the names of columns that look alike put grid points: at the one number that differs.
+
+    Times of day are hours, dates are days. None if names do not look alike, or more than one number differs.
+    """
+    if not alike(names):
+        return None
+    clocks = [TIME_OF_DAY.search(name) for name in names]
+    if None not in clocks:
+        parts = [[float(part or 0) for part in clock.groups()] for clock in clocks if clock is not None]
+        return [hours + minutes / 60 + seconds / 3600 for hours, minutes, seconds in parts]
+    dates = [_date(name) for name in names]
+    if None not in dates:
+        return [date for date in dates if date is not None]
+    table = [NUMBERED.findall(name) for name in names]
+    moving = [place for place in range(len(table[0])) if len({row[place] for row in table}) > 1]
+    if len(moving) > 1 or not table[0]:
+        return None
+    return [float(row[moving[0] if moving else -1]) for row in table]
+
+
+def _date(name: str) -> float | None:
+    """Days until a date at the end of a name."""
+    found = DATE.search(name)
+    try:
+        return (
+            None
+            if found is None
+            else (datetime.fromisoformat(found.group()) - datetime(2000, 1, 1)).total_seconds() / 86400
+        )
+    except (ValueError, TypeError):
+        return None
+
+
+def is_even(found: Sequence[float]) -> bool:
+    """Whether places increase by equal steps, but for the rounding with which they are written."""
+    if len(found) < 2:
+        return True
+    with np.errstate(all="ignore"):
+        line = np.linspace(found[0], found[-1], len(found))
+        step = (found[-1] - found[0]) / (len(found) - 1)
+        return bool(step > 0 and np.abs(np.array(found) - line).max() <= EVEN * step)
+
+
+def check_even(names: list[str]) -> None:
+    """Refuse an even grid that was not asked for where the names put the points elsewhere."""
+    if not alike(names) or NUMBERED.search(names[0]) is None:
+        return  # names without numbers say nothing
+    found = places(names)
+    # A hyphen before a number may be a minus sign or stand between.
+    if found is not None and (is_even(found) or is_even([abs(place) for place in found])):
+        return
+    raise DataError(
+        "The numbers in the names of the value columns do not increase by equal steps, and an even grid would put the "
+        "points elsewhere. Say grid='header' to take the numbers for places, or grid='even' for equal steps all the "
+        "same."
+    )
+
+
+def header_grid(columns: list[str]) -> Array:
+    """The grid that stands in the column names, e.g. age_1, age_1.25; of times of day in hours."""
+    found = places(columns)
+    if found is None and len(columns) > 1 and alike(columns):
+        raise DataError(
+            "More than one number differs between the names of the value columns, so no grid can be read from the "
+            "header. Pass grid=."
+        )
+    last = [NUMBER.search(name) for name in columns]
+    if found is None and None in last:
+        name = columns[last.index(None)]
+        raise DataError(
+            f"{called(name, columns)} does not end in a number, so no grid can be read from the header. Pass grid=."
+        )
+    grid = np.array(found or [float(number.group()) for number in last if number is not None])
+    if may_be_record(columns) and not np.all(np.diff(grid) > 0):
+        # Before a refusal of points outside the domain would show them.
+        raise DataError(
+            f"The numbers in the header do not increase, so no grid can be read from it: {MAY_BE_A_RECORD}."
+        )
+    return grid
+
+
+def as_grid(grid: ArrayLike | None) -> Array | None:
+    """A public grid: finite numbers, one row a point."""
+    if grid is None:
+        return None
+    try:
+        array = np.asarray(grid, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.ndim not in (1, 2) or array.size == 0 or not np.isfinite(array).all():
+        raise UsageError(
+            "A grid is a non-empty sequence of finite numbers, one for each value of a curve; on a box one row a point."
+        )
+    return array
+
+
+def grid_of(grid: ArrayLike | str | None, columns: list[str]) -> Array | None:
+    """The grid of a table: as stated, with "header" from the names of its columns, None: even.
+
+    Without a word about it, names that put the points elsewhere are refused.
+    """
+    if isinstance(grid, str):
+        if grid == "even":
+            return None
+        if grid != "header":
+            raise UsageError(f"grid is a sequence of numbers, 'even', 'header' or None, got {grid!r}.")
+        return header_grid(columns)
+    if grid is None and columns:
+        check_even(columns)
+    return as_grid(grid)
