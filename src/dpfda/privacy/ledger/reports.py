@@ -14,7 +14,7 @@ from dpfda.errors import LedgerDamaged, UsageError
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.composition import Statement, compose
 from dpfda.privacy.ledger.amounts import epsilon_of, units_up
-from dpfda.privacy.ledger.anchor import Anchor
+from dpfda.privacy.ledger.anchor import Anchor, Seen
 from dpfda.privacy.ledger.book import Book
 from dpfda.privacy.ledger.chain import check_chain, stored
 from dpfda.privacy.ledger.database import Database
@@ -119,12 +119,19 @@ class Reports:
     def check(self) -> None:
         """Recompute the chain, the totals, the outputs and the guards; LedgerDamaged names what does not fit."""
         # Before the ledger is looked at: what was noted by then must stand in it.
-        marks = [] if self._anchor is None or not self._anchor.seen().there else self._anchor.marks()
-        with self._reading() as book:
+        seen = Seen(False) if self._anchor is None else self._anchor.seen()
+        marks = self._anchor.marks() if self._anchor is not None and seen.there else []
+        with self._database.whole() as book:
             if self._anchor is not None:
+                self._anchor.check(book, seen)
                 for mark in marks:
                     self._anchor.compare(mark, book)
             check_chain(book)
+        problems = self._database.problems()
+        if problems:
+            raise LedgerDamaged(
+                f"The ledger {self._database.name} is damaged: {problems[0]}. Put the newest whole copy back."
+            )
         missing = self._database.guards()
         if missing:
             raise LedgerDamaged(
