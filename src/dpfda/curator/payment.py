@@ -87,21 +87,39 @@ class Payment:
         stored = None if self.receipt is None else self.receipt.output
         if stored is not None:
             return body(Tape.of(stored))
+        made, kept = self.attempt(lambda: self._drawn(body))
+        if kept is None:
+            return made
+        # Another process under the same key was first: its noise is handed out, and nobody may see this one.
+        del made
+        return body(Tape.of(kept))
+
+    def _drawn(self, body: Callable[[Tape], T]) -> tuple[T, bytes | None]:
+        """What `body` makes, and what the ledger keeps instead of it, if it keeps something else."""
         tape = Tape()
-        made = self.attempt(lambda: body(tape))
-        kept = self._keep(tape.to_bytes(digests_in(made)))
-        # Another process under the same key may have been first: then its noise is the one that is handed out.
-        return made if kept is None else body(Tape.of(kept))
+        made = body(tape)
+        return made, self._keep(tape.to_bytes(digests_in(made)))
 
     def attempt(self, read: Callable[[], T]) -> T:
-        """What comes of reading records; if anything at all goes wrong, the charge is burnt and the error constant."""
-        made = _attempt(read)
-        if made is None:
-            if self.ledger is not None and self.receipt is not None:
-                self.ledger.burn(self.receipt)
-            # Raised out here, with one constant text: a chained exception would carry private values in its frames.
-            raise ReleaseFailed
-        return made[0]
+        """What comes of reading records; if anything at all goes wrong, the charge is burnt and the error constant.
+
+        Where the ledger is gone, it cannot be burnt. Then the key gives what was stored in the last moment, if that
+        was, or is drawn anew: what was drawn here was handed to nobody and is kept nowhere.
+        """
+        outcome = _attempt(read)
+        if isinstance(outcome, tuple):
+            return outcome[0]
+        if outcome is not None:
+            raise outcome  # an interrupt, as new: the charge stays open under its key
+        burnt = _attempt(self._burn)
+        if isinstance(burnt, BaseException):
+            raise burnt
+        # Raised out here, with one constant text: a chained exception would carry private values in its frames.
+        raise ReleaseFailed
+
+    def _burn(self) -> None:
+        if self.ledger is not None and self.receipt is not None:
+            self.ledger.burn(self.receipt)
 
     def _keep(self, drawn: bytes) -> bytes | None:
         """Store what was drawn; what stands instead of it, if anything does."""
@@ -123,11 +141,16 @@ class Payment:
         self.claim()
         if self.given:
             raise UsageError(GIVEN)
-        tape = Tape()
-        made = self.attempt(lambda: body(tape))
-        if self._keep(STORE + uuid4().bytes + tape.to_bytes()) is not None:
+        made, kept = self.attempt(lambda: self._begun(body))
+        if kept is not None:
+            del made  # nobody may see it, in no frame of a traceback either
             raise UsageError(GIVEN)
         return made
+
+    def _begun(self, body: Callable[[Tape], T]) -> tuple[T, bytes | None]:
+        tape = Tape()
+        made = body(tape)
+        return made, self._keep(STORE + uuid4().bytes + tape.to_bytes())
 
     @property
     def given(self) -> bool:
@@ -143,12 +166,19 @@ class Payment:
         raise TypeError("What was paid for and not yet drawn cannot be copied or pickled: it would be given out twice.")
 
 
-def _attempt(read: Callable[[], T]) -> tuple[T] | None:
-    """What comes of it, in brackets; None if anything at all goes wrong."""
+def _attempt(read: Callable[[], T]) -> tuple[T] | BaseException | None:
+    """What comes of it, in brackets; None if anything at all goes wrong, and what ends a program as a new exception.
+
+    No frame that saw a record or a draw is alive once this returns: not even that of an interrupt.
+    """
     try:
         return (read(),)
     except Exception:
         return None
+    except KeyboardInterrupt:
+        return KeyboardInterrupt()
+    except SystemExit as ending:
+        return SystemExit(ending.code if isinstance(ending.code, int) else 1)
 
 
 def digests_in(made: object) -> tuple[bytes, ...]:

@@ -10,7 +10,18 @@ from dpfda.privacy.budget import Budget
 from dpfda.privacy.ledger.accounting import composed
 from dpfda.privacy.ledger.book import Book
 from dpfda.privacy.ledger.events import ANCHOR, BURN, CHARGE, COPY, CREATE, FREEZE, OUTPUT, Event
-from dpfda.privacy.ledger.rules import Account, Lacking, count, grouped, losses_in, people_of, sums_in, sums_row
+from dpfda.privacy.ledger.rules import (
+    Account,
+    Lacking,
+    Unreadable,
+    count,
+    grouped,
+    losses_in,
+    people_of,
+    sums_in,
+    sums_row,
+)
+from dpfda.privacy.ledger.stated import covers
 from dpfda.privacy.ledger.verified import damage
 from dpfda.privacy.profiles import Profile
 from dpfda.privacy.sums import Sums
@@ -23,8 +34,8 @@ def stored(book: Book, charge: Event, fate: Event) -> bytes:
     output = book.output_of(charge)
     if output is None or hashlib.sha256(output).digest() != fate.digest:
         raise LedgerDamaged(
-            f"The output of entry {charge.number} of the ledger {book.name} is not the one that was entered. Take a "
-            "fresh copy of the ledger."
+            f"The output of entry {charge.number} of the ledger {book.name} is not the one that was entered. Put "
+            "the newest whole copy back."
         )
     return output
 
@@ -57,6 +68,8 @@ class _Walk:
             return
         except Lacking:
             what = "lacks a column"
+        except Unreadable:
+            what = "cannot be read"
         except LedgerDamaged:
             raise
         except (DpfdaError, ValueError, TypeError, KeyError):
@@ -96,7 +109,10 @@ class _Walk:
         self.keys.add(event.key)
         losses = losses_in(event)
         people = people_of(account.created.neighbours, event.neighbours)
-        found = count(account, Budget(event.epsilon or 0.0, event.delta or 0.0), losses, people)
+        budget = Budget(event.epsilon or 0.0, event.delta or 0.0)
+        if not covers(budget, losses):
+            _damaged(self.book, event.number, "states less than its curves")
+        found = count(account, budget, losses, people)
         number = account.created.number
         self.history[number] += grouped(losses, people)
         if not _alike(sums_in(event), found.sums):

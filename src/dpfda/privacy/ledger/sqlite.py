@@ -28,6 +28,7 @@ from dpfda.privacy.ledger.verified import Verified
 APPLICATION = 0x64706664  # "dpfd", in the header of the file
 LOG = 32  # pages in the log before it is moved into the file
 CONTENT = ("CHECK constraint", "NULL value")  # what the chain itself decides; `check` looks at these too
+UNREADABLE = "malformed, something in it cannot be read"
 # Errors that only a damaged file gives: statements here are right, and the tables are those that were made.
 DAMAGE = {
     sqlite3.SQLITE_ERROR,
@@ -271,6 +272,8 @@ class SqliteDatabase(Database):
             )
         except sqlite3.Error as error:
             problem = self._problem(error)
+        except (UnicodeDecodeError, OverflowError):  # a text of the file, also one in an error of SQLite's
+            problem = LedgerDamaged(self._words(UNREADABLE))
         except OSError as error:
             problem = DataError(self._words(f"unable to open it, {(error.strerror or 'unknown trouble').lower()}"))
         # Outside of the handler: no chain of frames goes with it.
@@ -279,7 +282,7 @@ class SqliteDatabase(Database):
     def _problem(self, error: sqlite3.Error) -> DpfdaError:
         said, code = str(error), getattr(error, "sqlite_errorcode", 0) & 0xFF
         if said.startswith("Could not decode"):
-            said, code = "malformed, a text in it cannot be read", sqlite3.SQLITE_CORRUPT
+            return LedgerDamaged(self._words(UNREADABLE))
         if code == sqlite3.SQLITE_NOTADB:
             if not self._named_inside():
                 return DataError(f"{self.name} is no ledger: the file is something else. Name another file.")
@@ -343,9 +346,13 @@ def _connected(path: Path, mode: str) -> sqlite3.Connection:
         isolation_level=None,
         check_same_thread=False,
     )
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA cell_size_check = ON")
-    connection.execute(f"PRAGMA wal_autocheckpoint = {LOG}")
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA cell_size_check = ON")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {LOG}")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

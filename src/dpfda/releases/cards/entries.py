@@ -78,6 +78,9 @@ def _check_charge(card: Card, named: Entry, found: Any, budgets: dict[str, Any],
             plain(named.spent[0]),
             plain(found.total),
         )
+        words = {True: "rests on an approximate draw", False: "rests on exact draws"}
+        nominal = found.total_nominal
+        checks.rule(named.nominal == nominal, LEDGER, "what was spent", words[named.nominal], words[nominal])
 
 
 SMALL = 1e-12  # of delta
