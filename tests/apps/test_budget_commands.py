@@ -365,3 +365,17 @@ def test_amounts_spent_round_up_and_amounts_left_down() -> None:
     assert (up(float("inf")), down(float("inf"))) == ("infinite", "infinite")
     assert left(1.0, 0.9) == 0.1  # doubles would leave 0.0999...
     assert left(1.0, float("inf")) == 0.0
+
+
+def test_a_total_that_rests_on_an_approximate_draw_is_called_nominal(run: Run, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    ledger = Ledger(url)
+    ledger.create("scans", epsilon=2.0, delta=0.0)
+    ledger.charge(Charge("scans", "frames", Budget(0.25, 0.0), (PureProfile(0.25),), nominal=True))
+    shown = run("budget", "show", url).out
+    assert "spent       nominally epsilon 0.25 of 2.00" in shown
+    assert "left        nominally epsilon 1.75" in shown
+    assert "no guarantee" in shown
+    assert "0.25 (nominal)" in run("budget", "history", url).out
+    found = json.loads(run("budget", "show", url, "--json").out)["datasets"][0]
+    assert found["nominal"] is found["spent"]["nominal"] is True

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -64,28 +66,27 @@ QUESTIONS: dict[str, Question] = {
     "a charge to what is frozen": lambda ledger: asked(ledger, pure("late", 0.1, "ended")),
     "all that is left": lambda ledger: asked(ledger, pure("all", 1.77)),
     "more than is left": lambda ledger: asked(ledger, pure("more", 0.01, "scans-clean")),
-    "normal noise beyond the cap": lambda ledger: asked(
-        ledger, Charge("noisy", "mean", Budget(6.0, 1e-6), losses=(GaussianProfile(1.0),), key="loud")
-    ),
 }
 
 
 def answers(path: Path) -> Iterator[tuple[str, object]]:
+    """One answer after another, until the ledger is found to be damaged: whoever asks next is told the same."""
     ledger = Ledger(f"sqlite:///{path}")
-    for name, question in QUESTIONS.items():
-        try:
+    try:
+        for name, question in QUESTIONS.items():
             yield name, question(ledger)
-        except LedgerDamaged:
-            yield name, LedgerDamaged
+    except LedgerDamaged:
+        yield "damaged", True
     ledger.close()
 
 
 def sound(path: Path, truth: dict[str, object], what: str) -> bool:
-    """Whether every answer is right or says that the ledger is damaged; returns whether one did."""
+    """Whether the damage was found; if it was not, every answer must be the right one."""
     found = dict(answers(path))
-    wrong = {name: answer for name, answer in found.items() if answer not in (truth[name], LedgerDamaged)}
+    damaged = found.pop("damaged", False)
+    wrong = {name: answer for name, answer in found.items() if answer != truth[name]}
     assert not wrong, f"{what}: {wrong}"
-    return LedgerDamaged in found.values()
+    return bool(damaged)
 
 
 class Copies:
@@ -132,10 +133,10 @@ def copies(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture(scope="module")
 def truth(copies: Copies) -> dict[str, object]:
     found = dict(answers(copies.path()))
-    assert LedgerDamaged not in found.values()
+    assert list(found) == list(QUESTIONS)
     assert found["an output again"] == b"output 21 " * 22
     assert found["all that is left"] is None  # granted, with no output yet
-    assert found["more than is left"] is found["normal noise beyond the cap"] is BudgetExceeded
+    assert found["more than is left"] is BudgetExceeded
     return found
 
 
@@ -153,3 +154,124 @@ def test_none_of_two_thousand_flipped_bits_gives_anything_back(copies: Copies, t
 def _flip(copies: Copies, truth: dict[str, object], number: int) -> tuple[Path, dict[str, object], str]:
     path, what = copies.flipped(number)
     return path, truth, what
+
+
+# More than one bit.
+
+
+def pages(content: bytes) -> list[bytes]:
+    return [content[start : start + PAGE] for start in range(0, len(content), PAGE)]
+
+
+def test_zeroed_pages_give_nothing_back(copies: Copies, truth: dict[str, object]) -> None:
+    found = pages(copies.files["ledger.db"])
+    for number in range(len(found)):
+        changed = b"".join([*found[:number], bytes(PAGE), *found[number + 1 :]])
+        sound(copies.path(**{"ledger.db": changed}), truth, f"page {number + 1} zeroed")
+
+
+def test_swapped_pages_give_nothing_back(copies: Copies, truth: dict[str, object]) -> None:
+    found = pages(copies.files["ledger.db"])
+    for trial in range(len(found)):
+        one, other = random.Random(trial).sample(range(len(found)), 2)
+        changed = list(found)
+        changed[one], changed[other] = found[other], found[one]
+        sound(copies.path(**{"ledger.db": b"".join(changed)}), truth, f"pages {one + 1} and {other + 1} swapped")
+
+
+def test_files_that_were_cut_off_give_nothing_back(copies: Copies, truth: dict[str, object]) -> None:
+    for name, content in copies.files.items():
+        for trial in range(12):
+            size = random.Random(trial).randrange(1, len(content))
+            sound(copies.path(**{name: content[:size]}), truth, f"{name} cut to {size} bytes")
+
+
+def test_a_page_of_an_older_copy_gives_nothing_back(tmp_path: Path) -> None:
+    """A page that a disk did not write: each in turn stands as it did before the last charges."""
+    ledger = story(tmp_path / "ledger.db")
+    ledger.close()
+    older = pages((tmp_path / "ledger.db").read_bytes())
+    for number in range(12):
+        ledger.store(ledger.charge(pure(f"new {number}", 0.1)), b"new")
+    ledger.close()
+    copies = Copies({"ledger.db": (tmp_path / "ledger.db").read_bytes()}, tmp_path / "damaged")
+    newer = pages(copies.files["ledger.db"])
+    truth = dict(answers(copies.path()))
+    for number in range(len(older)):
+        changed = b"".join([*newer[:number], older[number], *newer[number + 1 :]])
+        sound(copies.path(**{"ledger.db": changed}), truth, f"page {number + 1} as it was")
+
+
+# Logs that were cut off, without an anchor.
+
+
+@pytest.fixture
+def killed(tmp_path: Path) -> Copies:
+    """The files of a process that was killed: its charges stand in the log alone."""
+    ledger = story(tmp_path / "ledger.db")
+    files = {name: (tmp_path / name).read_bytes() for name in ("ledger.db", "ledger.db-wal", "ledger.db-head")}
+    ledger.close()
+    return Copies(files, tmp_path / "killed")
+
+
+@pytest.mark.parametrize("left", [0.0, 0.02, 0.1, None])
+def test_a_log_that_was_cut_off_or_taken_away_is_noticed(killed: Copies, left: float | None) -> None:
+    log = killed.files["ledger.db-wal"]
+    path = killed.path(**{"ledger.db-wal": None if left is None else log[: int(left * len(log))]})
+    for _ in range(2):  # by whoever comes next too: nothing is tidied away
+        with pytest.raises(
+            LedgerDamaged, match=r"entry \d+ is missing, and '.*ledger\.db-head' has it: a log was cut off"
+        ):
+            Ledger(f"sqlite:///{path}").remaining("scans")
+
+
+def test_a_whole_log_is_moved_into_the_file_and_its_note_goes(killed: Copies) -> None:
+    path = killed.path()
+    ledger = Ledger(f"sqlite:///{path}")
+    assert ledger.remaining("scans").epsilon == pytest.approx(1.77)
+    ledger.check()
+    ledger.close()
+    assert [file.name for file in path.parent.iterdir()] == ["ledger.db"]
+
+
+def test_a_process_remembers_what_a_file_had(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    ledger = story(path)
+    ledger.close()
+    older = path.read_bytes()
+    ledger.charge(pure("new"))
+    ledger.close()
+    path.write_bytes(older)
+    for act in (lambda: ledger.remaining("scans"), ledger.check, lambda: ledger.charge(pure("newer"))):
+        with pytest.raises(LedgerDamaged, match="is missing"):
+            act()
+
+
+def test_a_note_of_another_ledger_does_not_matter(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    former = story(path)
+    note = (tmp_path / "ledger.db-head").read_bytes()
+    for file in tmp_path.iterdir():
+        file.unlink()
+    former.close()
+    (tmp_path / "ledger.db-head").write_bytes(note)
+    ledger = Ledger(f"sqlite:///{path}")
+    ledger.create("scans", epsilon=1.0, delta=0.0)
+    ledger.charge(pure("a", 0.25))
+    assert ledger.remaining().epsilon == 0.75
+
+
+def test_the_check_of_the_database_itself_is_part_of_the_check(tmp_path: Path) -> None:
+    """An index that lacks an entry: the chain is whole, and a guard is not."""
+    path = tmp_path / "ledger.db"
+    ledger = story(path)
+    ledger.check()
+    ledger.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(
+            "UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM sqlite_master WHERE name = "
+            "'dpfda_names') WHERE name = 'dpfda_fates'"
+        )
+    with pytest.raises(LedgerDamaged, match=r"^The ledger .* is damaged: "):
+        Ledger(f"sqlite:///{path}").check()

@@ -104,7 +104,7 @@ def verify(files: tuple[Path, ...], url: str | None, anchor: Path | None, as_jso
     A claim is a small file about somebody else's release, with what was published of it: dpfda card --schema claim.
 
     Exit codes: 0 all holds, 3 the guarantee disagrees or the file was edited, 4 the ledger disagrees, 5 it could not be
-    checked: no such file or ledger, or a file of another kind.
+    checked: no such file or ledger, a damaged one, or a file of another kind.
 
     \b
     Examples:

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpfda.errors import LedgerDamaged
 from dpfda.privacy.ledger.events import ANCHOR, BURN, CHARGE, COLUMNS, CREATE, FREEZE, OUTPUT, Event
-from dpfda.privacy.ledger.verified import Verified
+from dpfda.privacy.ledger.verified import GONE, Verified
 
 Rows = Callable[[str, tuple[Any, ...]], list[tuple[Any, ...]]]
 ALL = ", ".join(COLUMNS)
@@ -46,6 +46,13 @@ class Book:
     def grown(self) -> bool:
         """Whether this transaction has added something."""
         return bool(self._added)
+
+    def compare(self, known: Verified | None) -> None:
+        """Refuse a ledger that lacks what this process knew of it before."""
+        if known is not None and known.ledger == self.id:
+            number = len(known.events)
+            if number > self._size or self._verified.link(number) != known.link(number):
+                known.damaged(number, GONE)
 
     def settle(self) -> None:
         """Take what was added for known, once it is committed."""

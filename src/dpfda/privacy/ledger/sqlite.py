@@ -93,6 +93,7 @@ class SqliteDatabase(Database):
         known, self._held.verified = self._held.verified, None
         try:
             with self._transaction("BEGIN") as book:
+                book.compare(known)
                 yield book
         finally:
             # What was known before stays known: a copy that lacks it must not be taken for the whole ledger later.

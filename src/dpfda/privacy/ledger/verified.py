@@ -9,6 +9,8 @@ from typing import Any, NoReturn
 from dpfda.errors import LedgerDamaged
 from dpfda.privacy.ledger.events import OUTPUT, Event, event_of, first_link
 
+GONE = "is missing, and was there before. A backup was restored, or a log was cut off"
+
 
 class Verified:
     """The chain of one ledger as far as this process has read it.
@@ -39,7 +41,7 @@ class Verified:
         """
         last = self.learn(max(0, start - 1), self._sorted(rows))
         if last < start:
-            self.damaged(start, "is missing, and was there before. A backup was restored, or a log was cut off")
+            self.damaged(start, GONE)
         return last
 
     def learn(self, last: int, events: Iterable[Event]) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.errors import BudgetError, DpfdaError
+from dpfda.errors import BudgetError, DpfdaError, LedgerDamaged
 from dpfda.privacy import REPLACE
 from dpfda.privacy.ledger.outputs import Kept, unpack
 from dpfda.releases.cards.facts import TWICE, Card
@@ -36,8 +36,8 @@ def check_entry(card: Card, ledger: Any, checks: Checks, release: Any = None) ->
         history = ledger.history() if same else ()
         budgets = {name: known for known in ledger.datasets() for name in (known.name, *known.copies)}
     except DpfdaError as error:
-        # Damage speaks against what the ledger holds; a wrong address or a missing file speaks against nothing.
-        kind = LEDGER if isinstance(error, BudgetError) else UNREADABLE
+        # A damaged ledger, a wrong address or a missing file speaks against nothing: there is nothing to compare with.
+        kind = LEDGER if isinstance(error, BudgetError) and not isinstance(error, LedgerDamaged) else UNREADABLE
         checks.rule(False, kind, "the ledger itself", f"entry {named.number} of {named.ledger}", str(error))
         return
     if same:
@@ -116,7 +116,8 @@ def _check_output(card: Card, named: Entry, ledger: Any, release: Any, checks: C
     except ValueError:  # answers point by point, or an output of another version
         stored, kept = b"", None
     except DpfdaError as error:
-        checks.rule(False, LEDGER, "what was drawn under the entry", "kept by the ledger", str(error))
+        kind = UNREADABLE if isinstance(error, LedgerDamaged) else LEDGER
+        checks.rule(False, kind, "what was drawn under the entry", "kept by the ledger", str(error))
         return
     if kept is None:
         if read is None or stored is not None:
