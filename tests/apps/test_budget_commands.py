@@ -257,7 +257,7 @@ def test_check_finds_a_changed_entry(made: Run, tmp_path: Path) -> None:
         database.execute("UPDATE dpfda_events SET epsilon = 0.25 WHERE kind = 'charge'")
     database.close()
     bad = made("budget", "check", URL)
-    assert (bad.code, bad.out) == (BUDGET, "")
+    assert (bad.code, bad.out) == (DATA, "")
 
 
 def test_an_old_copy_that_was_put_back_is_noticed_with_an_anchor(run: Run, tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_an_old_copy_that_was_put_back_is_noticed_with_an_anchor(run: Run, tmp_p
     shutil.copy(tmp_path / "old.db", tmp_path / "b.db")
     for words in (("check",), ("show",), ("history",), ("freeze", "--dataset", "scans"), ("export",)):
         refused = run("budget", words[0], URL, *words[1:], *anchored)
-        assert (refused.code, refused.out) == (BUDGET, "")
+        assert (refused.code, refused.out) == (DATA, "")
         assert "A backup was restored" in refused.err
 
 

@@ -14,6 +14,7 @@ import pytest
 from dpfda.errors import BudgetExceeded, LedgerDamaged, NoBudget, ReleaseFailed
 from dpfda.privacy import Budget, Charge, GaussianProfile, PureProfile
 from dpfda.privacy.ledger import Ledger
+from dpfda.privacy.ledger.book import scan
 
 PAGE = 4096
 FLIPS, FEW = 2000, 60
@@ -275,3 +276,55 @@ def test_the_check_of_the_database_itself_is_part_of_the_check(tmp_path: Path) -
         )
     with pytest.raises(LedgerDamaged, match=r"^The ledger .* is damaged: "):
         Ledger(f"sqlite:///{path}").check()
+
+
+# On a server.
+
+
+def test_entries_on_a_server_are_read_without_an_index(postgres_url: str) -> None:
+    """Even where the server is told to avoid walks: then a damaged index hides nothing."""
+    import psycopg
+
+    ledger = Ledger(postgres_url)
+    ledger.create("scans", epsilon=3.0, delta=0.0)
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("SET enable_seqscan = off")
+        plan = connection.execute(f"EXPLAIN {scan('dpfda_events').replace('?', '1')}".encode()).fetchall()
+    assert "Seq Scan on dpfda_events" in str(plan)
+    assert "Index" not in str(plan)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DROP TABLE dpfda_outputs",
+        "DROP TABLE dpfda_events",
+        "ALTER TABLE dpfda_events RENAME COLUMN total TO totals",
+        "ALTER TABLE dpfda_events DISABLE TRIGGER ALL; DELETE FROM dpfda_events WHERE number = 2",
+        "ALTER TABLE dpfda_events DISABLE TRIGGER ALL; DELETE FROM dpfda_events WHERE number > 2",
+        "ALTER TABLE dpfda_events DISABLE TRIGGER ALL; UPDATE dpfda_events SET total = 1 WHERE number = 2",
+        "ALTER TABLE dpfda_outputs DISABLE TRIGGER ALL; DELETE FROM dpfda_outputs",
+        "ALTER TABLE dpfda_ledger DISABLE TRIGGER ALL; UPDATE dpfda_ledger SET id = 'another'",
+        "ALTER TABLE dpfda_ledger DISABLE TRIGGER ALL; DELETE FROM dpfda_ledger",
+    ],
+)
+def test_a_damaged_ledger_on_a_server_is_one_error_for_every_act(postgres_url: str, damage: str) -> None:
+    import psycopg
+
+    ledger = Ledger(postgres_url)
+    ledger.create("scans", epsilon=3.0, delta=0.0)
+    ledger.store(ledger.charge(pure("a")), b"output")
+    ledger.close()
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(damage.encode())
+    for url in (postgres_url, None):
+        found = ledger if url is None else Ledger(url)
+        for act in (
+            lambda found=found: found.remaining("scans"),
+            lambda found=found: found.history(),
+            lambda found=found: found.check(),
+            lambda found=found: found.charge(pure("b")),
+            lambda found=found: found.freeze("scans"),
+        ):
+            with pytest.raises(LedgerDamaged):
+                act()

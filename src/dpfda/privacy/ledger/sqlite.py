@@ -149,12 +149,20 @@ class SqliteDatabase(Database):
             if mark.ledger == verified.ledger and (mark.number > size or verified.link(mark.number) != mark.digest):
                 verified.damaged(mark.number, f"is missing, and {str(self._head.path)!r} has it: a log was cut off")
         if new:
+            self._check_header()
             verified.check_outputs(row[0] for row in rows(OUTPUTS, ()))
             broken = [text for text in _problems(connection) if not text.startswith(CONTENT)]
             if broken:
                 raise LedgerDamaged(self._words(f"malformed, {broken[0]}"))
             self._held.verified = verified
         return Book(verified, size, rows)
+
+    def _check_header(self) -> None:
+        """The versions of the format in the header: SQLite takes one that it does not know for a file to be read only."""
+        with open(self.path, "rb") as file:
+            header = file.read(20)
+        if not set(header[18:20]) <= {1, 2}:
+            raise LedgerDamaged(self._words("malformed, its header names a format that there is not"))
 
     def _check_kind(self, connection: sqlite3.Connection) -> None:
         if _patiently(connection, "PRAGMA application_id").fetchone()[0] == APPLICATION:
