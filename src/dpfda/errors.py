@@ -9,7 +9,7 @@ DpfdaError
 ├── BudgetError           4  the ledger does not allow the release; nothing was charged
 │   ├── BudgetExceeded    4  it has less left than the release costs
 │   ├── NoBudget          4  it has no budget of this name, or a frozen one
-│   └── LedgerDamaged     4  its entries do not fit together, or are older than their anchor
+│   └── LedgerDamaged     5  its entries do not fit together, or are older than their anchor
 └── DataError             5  a file or its layout is not as stated
     └── ReleaseFailed     5  something failed after records were read: one constant text, the charge stays
 """
@@ -65,6 +65,8 @@ class NoBudget(BudgetError):
 
 class LedgerDamaged(BudgetError):
     """The entries of a ledger do not fit together, or are older than their anchor."""
+
+    exit_code = 5
 
 
 class DataError(DpfdaError, ValueError):

@@ -257,7 +257,7 @@ def test_check_finds_a_changed_entry(made: Run, tmp_path: Path) -> None:
         database.execute("UPDATE dpfda_events SET epsilon = 0.25 WHERE kind = 'charge'")
     database.close()
     bad = made("budget", "check", URL)
-    assert (bad.code, bad.out) == (BUDGET, "")
+    assert (bad.code, bad.out) == (DATA, "")
 
 
 def test_an_old_copy_that_was_put_back_is_noticed_with_an_anchor(run: Run, tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_an_old_copy_that_was_put_back_is_noticed_with_an_anchor(run: Run, tmp_p
     shutil.copy(tmp_path / "old.db", tmp_path / "b.db")
     for words in (("check",), ("show",), ("history",), ("freeze", "--dataset", "scans"), ("export",)):
         refused = run("budget", words[0], URL, *words[1:], *anchored)
-        assert (refused.code, refused.out) == (BUDGET, "")
+        assert (refused.code, refused.out) == (DATA, "")
         assert "A backup was restored" in refused.err
 
 
@@ -365,3 +365,17 @@ def test_amounts_spent_round_up_and_amounts_left_down() -> None:
     assert (up(float("inf")), down(float("inf"))) == ("infinite", "infinite")
     assert left(1.0, 0.9) == 0.1  # doubles would leave 0.0999...
     assert left(1.0, float("inf")) == 0.0
+
+
+def test_a_total_that_rests_on_an_approximate_draw_is_called_nominal(run: Run, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    ledger = Ledger(url)
+    ledger.create("scans", epsilon=2.0, delta=0.0)
+    ledger.charge(Charge("scans", "frames", Budget(0.25, 0.0), (PureProfile(0.25),), nominal=True))
+    shown = run("budget", "show", url).out
+    assert "spent       nominally epsilon 0.25 of 2.00" in shown
+    assert "left        nominally epsilon 1.75" in shown
+    assert "no guarantee" in shown
+    assert "0.25 (nominal)" in run("budget", "history", url).out
+    found = json.loads(run("budget", "show", url, "--json").out)["datasets"][0]
+    assert found["nominal"] is found["spent"]["nominal"] is True

@@ -114,7 +114,7 @@ def test_an_output_that_cannot_be_stored_is_not_handed_out():
 
     book = Full()
     payment = Payment(book, book.charge(Charge("d", "w", Budget(1.0, 0.0))))
-    with pytest.raises(dpfda.errors.DataError, match="the disk is full"):
+    with pytest.raises(ReleaseFailed):
         payment.spend(lambda tape: tape.take(lambda: np.arange(3)))
 
 

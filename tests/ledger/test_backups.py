@@ -240,6 +240,9 @@ def test_a_forged_total_that_the_curves_do_not_bear_out_is_named_by_the_check(ur
     raw.unguarded()
     raw.run("DELETE FROM dpfda_events WHERE number = ?", (third.number,))
     raw.run(*insert(replace(proper, total=before[0].total, hash=b"").sealed()))
+    with pytest.raises(LedgerDamaged, match="entry 4 is not the one that was there before"):
+        ledger.datasets()  # this process remembers
+    ledger = Ledger(url)
     assert ledger.datasets()[0].spent == 0.0  # a budget that has come back, if nobody looks
     with pytest.raises(LedgerDamaged, match=rf"entry {third.number} states less than its history composes to"):
         ledger.check()

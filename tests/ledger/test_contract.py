@@ -11,14 +11,26 @@ import shlex
 import sys
 import traceback
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from scipy.special import ndtr
 from sklearn.base import BaseEstimator, clone
 
 from dpfda.errors import BudgetExceeded, DataError, MissingExtra, NoBudget, PrivacyRefused, ReleaseFailed, UsageError
-from dpfda.privacy import AnyLedger, Budget, Charge, GaussianProfile, PureProfile, RangeProfile, SessionLedger, Unit
-from dpfda.privacy.ledger import Ledger
+from dpfda.privacy import (
+    AnyLedger,
+    Budget,
+    Charge,
+    GaussianProfile,
+    Profile,
+    PureProfile,
+    RangeProfile,
+    SessionLedger,
+    StatedProfile,
+    Unit,
+)
+from dpfda.privacy.ledger import Ledger, OwnSpend
 from dpfda.privacy.ledger.accounting import Tight
 from dpfda.privacy.ledger.database import Lost
 from dpfda.privacy.ledger.rules import Order
@@ -341,7 +353,7 @@ def test_a_refusal_states_the_price_of_the_quote(ledger: Ledger) -> None:
     """The price is that at the delta of the budget; the release itself was ordered at another."""
     ledger.create("noisy", epsilon=2.0, delta=1e-6)
     ledger.charge(gaussian(1.5, 0.33, key="a", dataset="noisy"))
-    asked = replace(gaussian(1.0, 0.4, key="b", dataset="noisy"), budget=Budget(1.0, 1e-3))
+    asked = replace(gaussian(2.0, 0.4, key="b", dataset="noisy"), budget=Budget(1.0, 1e-3))
     quote = ledger.quote(asked)
     with pytest.raises(
         BudgetExceeded, match=r"^This release costs epsilon 1\.77 at the budget's delta 1e-06; spent 1\.44 of 2\.00 "
@@ -428,7 +440,7 @@ def test_a_charge_that_others_keep_overtaking_is_given_up(ledger: Ledger, monkey
     monkeypatch.setattr(durable, "PATIENCE", -1.0)
     ledger.charge(gaussian(0.4, 0.1, key="a", dataset="noisy"))  # needs no slow accountant
     with pytest.raises(DataError, match=r"^Other charges to 'noisy' were faster for .* Nothing was charged; try"):
-        ledger.charge(gaussian(2.0, 0.5, key="b", dataset="noisy"))
+        ledger.charge(gaussian(2.3, 0.5, key="b", dataset="noisy"))
 
 
 def test_what_was_charged_meanwhile_is_counted_by_the_slow_accountant_again(
@@ -758,10 +770,48 @@ def test_a_ledger_of_one_budget_needs_no_name(url: str) -> None:
             ask()
 
 
-@pytest.mark.parametrize("loss", [PureProfile(0.9), GaussianProfile(0.1)], ids=["pure", "gaussian"])
-def test_a_charge_that_states_less_than_its_curves_is_refused(url: str, loss: PureProfile | GaussianProfile) -> None:
-    ledger = Ledger(url)
-    ledger.create("scans", epsilon=1.0, delta=0.0)
-    with pytest.raises(UsageError, match=r"^A charge cannot cost less than its curves: they come to pure epsilon"):
-        ledger.charge(Charge("scans", "mean", Budget(0.1, 0.0), (loss,)))
-    assert ledger.remaining().epsilon == 1.0
+NORMAL = GaussianProfile(1.0)  # epsilon 4.89 at delta 1e-6
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize(
+    ("stated", "losses"),
+    [
+        (Budget(0.1, 0.0), (PureProfile(0.5),)),
+        (Budget(0.1, 0.0), (NORMAL,)),
+        (Budget(0.1, 1e-6), (NORMAL,)),
+        (Budget(4.8, 1e-6), (NORMAL,)),
+        (Budget(0.9, 1e-6), (PureProfile(0.5), PureProfile(0.5))),
+        (Budget(4.9, 1e-6), (PureProfile(0.5), NORMAL)),
+        (Budget(0.1, 1e-6), (StatedProfile(0.1, 1e-5),)),
+    ],
+)
+def test_a_charge_that_states_less_than_its_curves_is_refused(
+    sqlite_url: str, stated: Budget, losses: tuple[Profile, ...], delta: float, adaptive: bool
+) -> None:
+    """By every kind of budget, as the first charge or a later one."""
+    ledger = Ledger(sqlite_url)
+    ledger.create("scans", epsilon=1.0, delta=delta, adaptive=adaptive)
+    for _ in range(2):
+        left = ledger.remaining()
+        with pytest.raises(UsageError, match=r"^A charge cannot cost less than its curves: they come to .* its budget"):
+            ledger.charge(Charge("scans", "mean", stated, losses))
+        assert ledger.remaining() == left
+        ledger.charge(Charge("scans", "mean", Budget(0.1, 0.0), (PureProfile(0.1),)))
+
+
+@pytest.mark.parametrize("kind", [SessionLedger, OwnSpend])
+def test_ledgers_in_memory_refuse_a_charge_below_its_curves_too(kind: Any) -> None:
+    with pytest.raises(UsageError, match=r"they come to epsilon 4\.88655 at delta 1e-06, and its budget states"):
+        kind().charge(Charge("scans", "mean", Budget(0.1, 1e-6), (NORMAL,)))
+
+
+def test_a_curve_that_cannot_be_kept_is_compared_with_its_budget_too() -> None:
+    class Own:
+        def delta(self, epsilon: float) -> float:
+            return 1e-3
+
+    with pytest.raises(UsageError, match=r"they come to more, and its budget states epsilon 0\.1, delta 1e-06"):
+        Charge("scans", "mean", Budget(0.1, 1e-6), (Own(),))  # type: ignore[arg-type]
+    Charge("scans", "mean", Budget(0.1, 1e-2), (Own(),))  # type: ignore[arg-type]

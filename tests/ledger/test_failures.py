@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import re
+import sqlite3
 import statistics
 import subprocess
 import sys
 import time
 import traceback
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -21,6 +24,7 @@ from test_objects import gatherers
 import dpfda
 from dpfda.errors import ReleaseFailed, UsageError
 from dpfda.mechanisms import Gaussian
+from dpfda.privacy.ledger.book import Book
 from dpfda.privacy.ledger.durable import Ledger
 from dpfda.records import Curves
 
@@ -191,6 +195,94 @@ def test_an_interrupt_leaves_a_charge_that_can_be_resumed_under_its_key(url: str
     assert kinds(ledger) == ["create", "charge"]
     mean(ledger.under("k")).fit(CURVES)
     assert kinds(ledger) == ["create", "charge", "output"]
+
+
+# Failures while an output is stored: what was drawn is private, since nobody has paid for seeing it twice.
+
+
+class Watched(Gaussian):
+    """Noise that remembers, without keeping it, what was drawn on records."""
+
+    drawn: ClassVar[list[weakref.ref[Any]]] = []
+
+    def draw(self, coordinates: Any, scale: float, *, randomness: Any) -> Any:
+        noisy = super().draw(coordinates, scale, randomness=randomness)
+        self.drawn.append(weakref.ref(noisy))
+        return noisy
+
+
+def frames_of(error: BaseException | None) -> Iterator[Any]:
+    """All frames that an exception keeps alive: its own, and those of what it was caused by or raised during."""
+    while error is not None:
+        step = error.__traceback__
+        while step is not None:
+            yield step.tb_frame
+            step = step.tb_next
+        error = error.__cause__ or error.__context__
+
+
+def holds_nothing_drawn(error: BaseException) -> None:
+    gc.collect()
+    assert Watched.drawn
+    assert [found() for found in Watched.drawn if found() is not None] == []
+    inside = [frame for frame in frames_of(error) if "/dpfda/" in frame.f_code.co_filename]
+    assert inside
+    for frame in inside:
+        # The records are the caller's own; no release, tape or stored draw is in any frame.
+        assert not {"made", "kept", "drawn", "output", "tape"} & set(frame.f_locals), frame
+
+
+def full(*_: Any) -> Any:
+    raise sqlite3.OperationalError("database or disk is full")
+
+
+STORING: dict[str, tuple[list[tuple[Any, str]], list[str]]] = {
+    "the disk is full for an output": ([(Book, "keep")], ["create", "charge", "burn"]),
+    "the ledger is gone": ([(Book, "keep"), (Book, "burn")], ["create", "charge"]),
+    "the ledger fails in a way of its own": ([(Ledger, "store")], ["create", "charge", "burn"]),
+}
+
+
+@pytest.mark.parametrize("way", STORING, ids=list(STORING))
+def test_a_failure_while_an_output_is_stored_leaves_nothing_of_the_draw(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    ledger = ledger_at(sqlite_url)
+    broken, entered = STORING[way]
+    Watched.drawn.clear()
+    with monkeypatch.context() as patch:
+        for place, method in broken:
+            patch.setattr(place, method, full)
+        with pytest.raises(ReleaseFailed) as caught:
+            mean(ledger.under("k"), mechanism=Watched()).fit(CURVES)
+    says_nothing(caught)
+    holds_nothing_drawn(caught.value)
+    assert kinds(ledger) == entered
+    # A burnt key gives nothing; an open one gives one output, the first that anybody sees, and the same ever after.
+    if "burn" in entered:
+        with pytest.raises(ReleaseFailed):
+            mean(ledger.under("k"), mechanism=Watched()).fit(CURVES)
+        return
+    found = [mean(ledger.under("k"), mechanism=Watched()).fit(CURVES).release_.coordinates for _ in range(2)]
+    assert np.array_equal(*found)
+    assert kinds(ledger) == ["create", "charge", "output"]
+
+
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, SystemExit])
+def test_an_interrupt_while_an_output_is_stored_leaves_nothing_of_the_draw(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch, ending: type[BaseException]
+) -> None:
+    def interrupted(*_: Any) -> Any:
+        raise ending
+
+    ledger = ledger_at(sqlite_url)
+    Watched.drawn.clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(Book, "keep", interrupted)
+        with pytest.raises(ending) as caught:
+            mean(ledger.under("k"), mechanism=Watched()).fit(CURVES)
+    holds_nothing_drawn(caught.value)
+    assert kinds(ledger) == ["create", "charge"]
 
 
 # The command line, as a process.

@@ -284,7 +284,9 @@ def test_a_damaged_file_is_called_damaged(path: Path) -> None:
     ledger.close()
     whole = path.read_bytes()
     path.write_bytes(whole[:8192] + os.urandom(len(whole) - 8192))
-    with pytest.raises(LedgerDamaged, match=r"^The ledger .* is damaged: .*\. Nothing was entered; take a fresh copy"):
+    with pytest.raises(
+        LedgerDamaged, match=r"^The ledger .* is damaged: .*\. Nothing was entered; put the newest whole"
+    ):
         ledger.check()
 
 

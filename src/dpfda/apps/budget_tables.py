@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from dpfda.apps.budget_words import at, bar, down, up
+from dpfda.apps.budget_words import APPROXIMATE, at, bar, down, nominally, up
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,8 +36,9 @@ def budget_text(ledger: Ledger, budget: Dataset, people: int | None) -> str:
     copies = f", also called {', '.join(budget.copies)}" if budget.copies else ""
     cap = budget.cap
     lines = [
-        ("spent", f"epsilon {up(spent.epsilon)} of {down(cap.epsilon)}{at(cap.delta)}"),
-        ("left", "nothing, since it is frozen" if budget.frozen else f"epsilon {down(left.epsilon)}"),
+        ("spent", f"{nominally(spent)}epsilon {up(spent.epsilon)} of {down(cap.epsilon)}{at(cap.delta)}"),
+        *((("nominal", APPROXIMATE),) if spent.nominal else ()),
+        ("left", "nothing, since it is frozen" if budget.frozen else f"{nominally(left)}epsilon {down(left.epsilon)}"),
         ("statements", _statements(spent)),
         *(((f"{people} people", _group(ledger, budget, people)),) if people is not None and people > 1 else ()),
         ("releases", str(budget.charges)),
@@ -61,7 +62,7 @@ def _statements(spent: Statement) -> str:
 
 def _group(ledger: Ledger, budget: Dataset, people: int) -> str:
     found = ledger.spent(budget.name, people=people)
-    return f"together: epsilon {up(found.epsilon)}{at(budget.cap.delta)}; {_statements(found)}"
+    return f"together: {nominally(found)}epsilon {up(found.epsilon)}{at(budget.cap.delta)}; {_statements(found)}"
 
 
 def budget_facts(ledger: Ledger, budget: Dataset, people: int | None) -> dict[str, Any]:
@@ -73,6 +74,7 @@ def budget_facts(ledger: Ledger, budget: Dataset, people: int | None) -> dict[st
         "delta": budget.cap.delta,
         "spent": _facts(ledger.spent(budget.name)),
         "left": ledger.remaining(budget.name).epsilon,
+        "nominal": budget.nominal,
         "releases": budget.charges,
         "unit": budget.unit,
         "neighbours": budget.neighbours,
@@ -87,7 +89,7 @@ def budget_facts(ledger: Ledger, budget: Dataset, people: int | None) -> dict[st
 def _facts(spent: Statement) -> dict[str, Any]:
     numbers = {"epsilon": spent.epsilon, "delta": spent.delta, "pure": spent.pure, "rho": spent.rho}
     found: dict[str, Any] = {name: each if math.isfinite(each) else None for name, each in numbers.items()}
-    return found | {"method": spent.method}
+    return found | {"method": spent.method, "nominal": spent.nominal}
 
 
 def history_table(entries: tuple[Entry, ...], where: str) -> Table:
@@ -102,8 +104,8 @@ def history_table(entries: tuple[Entry, ...], where: str) -> Table:
             entry.at.replace("T", " ").split(".")[0],
             entry.dataset or "",
             _what(entry),
-            "" if entry.cost is None else up(entry.cost),
-            "" if entry.total is None else up(entry.total),
+            "" if entry.cost is None else f"{up(entry.cost)}{' (nominal)' if entry.nominal else ''}",
+            "" if entry.total is None else f"{up(entry.total)}{' (nominal)' if entry.total_nominal else ''}",
             entry.key or "",
             fates.get(entry.number, "open") if entry.kind == "charge" else "",
         )

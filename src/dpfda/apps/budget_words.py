@@ -11,11 +11,13 @@ from dpfda.errors import BudgetExceeded, DpfdaError, PrivacyRefused
 
 if TYPE_CHECKING:
     from dpfda.apps.charging import Asked, Till
-    from dpfda.privacy.ledger import Receipt
+    from dpfda.privacy.composition import Statement
+    from dpfda.privacy.ledger import Quote, Receipt, Remaining
 
 BAR = 40  # characters
 WARN_DELTA, MOST_DELTA = 1e-5, 1e-2  # from here on one person in a hundred may be exposed
 MOST_EPSILON = 100.0  # beyond, e^100: nothing is promised that any computation could tell from no promise
+APPROXIMATE = "a release was drawn approximately: what was spent is what it aimed at, and no guarantee"
 FREE = "this key was charged before: with the same request it is free, with another it is refused"
 
 
@@ -82,6 +84,11 @@ def left(cap: float, spent: float) -> float:
     return 0.0 if math.isinf(spent) else epsilon_of(max(units_down(cap) - units_up(spent), 0))
 
 
+def nominally(total: Statement | Remaining | Quote) -> str:
+    """Begins an amount that rests on an approximate draw."""
+    return "nominally " if total.nominal else ""
+
+
 def at(delta: float) -> str:
     return f" at delta {delta:g}" if delta else ""
 
@@ -114,8 +121,8 @@ def left_after(till: Till, receipt: Receipt) -> str:
         return entry
     cap = "" if receipt.cap is None else f" of {down(receipt.cap.epsilon)}"
     return (
-        f"{entry}; '{receipt.dataset}' has spent epsilon {up(spent.epsilon)}{cap}{at(rest.delta)}, left "
-        f"{down(rest.epsilon)}"
+        f"{entry}; '{receipt.dataset}' has spent {nominally(spent)}epsilon {up(spent.epsilon)}{cap}{at(rest.delta)}, "
+        f"left {down(rest.epsilon)}"
     )
 
 
@@ -123,7 +130,7 @@ def quote_lines(asked: Asked) -> tuple[tuple[str, str], ...]:
     """What a dry run says about the ledger, as labels and texts."""
     quote = asked.quote
     cap = quote.cap.epsilon
-    after = f"spent {up(quote.after)}, left {down(left(cap, quote.after))}"
+    after = f"spent {nominally(quote)}{up(quote.after)}, left {down(left(cap, quote.after))}"
     return (
         ("costs", f"epsilon {up(quote.cost)}{at(quote.cap.delta)}, charged to '{asked.charge.dataset}'"),
         ("before", f"spent {up(quote.spent)} of {down(cap)}, left {down(left(cap, quote.spent))}"),
@@ -147,6 +154,7 @@ def quote_facts(asked: Asked) -> dict[str, Any]:
         "delta": quote.cap.delta,
         "allowed": quote.allowed,
         "affordable": quote.affordable,
+        "nominal": quote.nominal,
     }
 
 

@@ -134,7 +134,7 @@ def check_books(order: Ordered, paths: list[Path]) -> None:
     if order.ledger is not None and order.ledger.startswith(SQLITE):
         file = sqlite_path(order.ledger).resolve()
         # The newest charges may stand in the log beside it.
-        books += [file, *(file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal"))]
+        books += [file, *(file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal", "-head"))]
     if any(same_file(path, book) for path in paths for book in books):
         raise UsageError(
             "An output cannot be written over the ledger or its anchor. Name another. Nothing was charged."

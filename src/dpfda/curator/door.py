@@ -101,17 +101,23 @@ class Curator:
             Budget(budget.epsilon + self.before, budget.delta),
             losses[::-1],  # in the order of time: the choice came first
             (summary, basis.describe(), mechanism, terms.name, budget, sensitivity.value, scale, smoothing),
+            nominal=bool(getattr(mechanism, "warning", "")),
         )
         return Order(
             self.curves, self.public, self.reading, terms, price, lambda: self.pay(price), paper.randomness, finish
         )
 
-    def price(self, what: str, budget: Budget, losses: tuple[Profile, ...], ordered: object) -> Charge:
-        """What a ledger is asked for; `ordered` is all that is public about the request beyond the public facts."""
+    def price(
+        self, what: str, budget: Budget, losses: tuple[Profile, ...], ordered: object, *, nominal: bool = False
+    ) -> Charge:
+        """What a ledger is asked for; `ordered` is all that is public about the request beyond the public facts.
+
+        `nominal` says that the draw is approximate, so that every total with it is no guarantee.
+        """
         # By all their names: the card has the first and the last of many columns only.
         columns = _names(self.curves.source)
         request = request_hash(self.dataset, what, budget, self.public, self.chosen, self.before, columns, ordered)
-        return Charge(self.dataset, what, budget, losses, self.public.unit, request=request)
+        return Charge(self.dataset, what, budget, losses, self.public.unit, request=request, nominal=nominal)
 
     def pay(self, price: Charge) -> Payment:
         """Enter a charge into the ledger, if there is one; from here on nothing is given back."""

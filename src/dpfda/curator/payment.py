@@ -91,24 +91,40 @@ class Payment:
         stored = None if self.receipt is None else self.receipt.output
         if stored is not None:
             return body(Tape.of(stored))
-        tape = Tape()
-        made, output = self.attempt(lambda: _with_output(body(tape), tape))
-        kept = self._keep(output)
+        made, kept = self.attempt(lambda: self._drawn(body))
         if kept is None:
             return made
-        # Another process under the same key was first: then its noise is the one that is handed out.
+        # Another process under the same key was first: its noise is handed out, and nobody may see this one.
+        del made
         self.receipt = replace(self.receipt, output=kept) if self.receipt is not None else None
         return body(Tape.of(kept))
 
+    def _drawn(self, body: Callable[[Tape], T]) -> tuple[T, bytes | None]:
+        """What `body` makes, and what the ledger keeps instead of it, if it keeps something else."""
+        tape = Tape()
+        made = body(tape)
+        return made, self._keep(tape.to_bytes(made))
+
     def attempt(self, read: Callable[[], T]) -> T:
-        """What comes of reading records; if anything at all goes wrong, the charge is burnt and the error constant."""
-        made = _attempt(read)
-        if made is None:
-            if self.ledger is not None and self.receipt is not None:
-                self.ledger.burn(self.receipt)
-            # Raised out here, with one constant text: a chained exception would carry private values in its frames.
-            raise ReleaseFailed
-        return made[0]
+        """What comes of reading records; if anything at all goes wrong, the charge is burnt and the error constant.
+
+        Where the ledger is gone, it cannot be burnt. Then the key gives what was stored in the last moment, if that
+        was, or is drawn anew: what was drawn here was handed to nobody and is kept nowhere.
+        """
+        outcome = _attempt(read)
+        if isinstance(outcome, tuple):
+            return outcome[0]
+        if outcome is not None:
+            raise outcome  # an interrupt, as new: the charge stays open under its key
+        burnt = _attempt(self._burn)
+        if isinstance(burnt, BaseException):
+            raise burnt
+        # Raised out here, with one constant text: a chained exception would carry private values in its frames.
+        raise ReleaseFailed
+
+    def _burn(self) -> None:
+        if self.ledger is not None and self.receipt is not None:
+            self.ledger.burn(self.receipt)
 
     def _keep(self, drawn: bytes) -> bytes | None:
         """Store what was drawn; what stands instead of it, if anything does."""
@@ -130,11 +146,16 @@ class Payment:
         self.claim()
         if self.given:
             raise UsageError(GIVEN)
-        tape = Tape()
-        made = self.attempt(lambda: body(tape))
-        if self._keep(STORE + uuid4().bytes + tape.to_bytes()) is not None:
+        made, kept = self.attempt(lambda: self._begun(body))
+        if kept is not None:
+            del made  # nobody may see it, in no frame of a traceback either
             raise UsageError(GIVEN)
         return made
+
+    def _begun(self, body: Callable[[Tape], T]) -> tuple[T, bytes | None]:
+        tape = Tape()
+        made = body(tape)
+        return made, self._keep(STORE + uuid4().bytes + tape.to_bytes())
 
     @property
     def given(self) -> bool:
@@ -150,16 +171,19 @@ class Payment:
         raise TypeError("What was paid for and not yet drawn cannot be copied or pickled: it would be given out twice.")
 
 
-def _attempt(read: Callable[[], T]) -> tuple[T] | None:
-    """What comes of it, in brackets; None if anything at all goes wrong."""
+def _attempt(read: Callable[[], T]) -> tuple[T] | BaseException | None:
+    """What comes of it, in brackets; None if anything at all goes wrong, and what ends a program as a new exception.
+
+    No frame that saw a record or a draw is alive once this returns: not even that of an interrupt.
+    """
     try:
         return (read(),)
     except Exception:
         return None
-
-
-def _with_output(made: T, tape: Tape) -> tuple[T, bytes]:
-    return made, tape.to_bytes(made)
+    except KeyboardInterrupt:
+        return KeyboardInterrupt()
+    except SystemExit as ending:
+        return SystemExit(ending.code if isinstance(ending.code, int) else 1)
 
 
 def documents_in(made: object) -> tuple[Document, ...]:

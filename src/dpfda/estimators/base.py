@@ -97,6 +97,12 @@ class Spender(BaseEstimator):  # type: ignore[misc]
         own: OwnSpend | None = self.__dict__.get("_own")
         return None if own is None else own.total
 
+    @property
+    def spent_is_nominal_(self) -> bool:
+        """Whether `spent_` rests on an approximate draw: then it is what was aimed at, and no guarantee."""
+        own: OwnSpend | None = self.__dict__.get("_own")
+        return own is not None and own.nominal
+
     def _payer(self) -> AnyLedger:
         """Who is charged: the ledger, or nobody, and then it is at least counted."""
         given = as_ledger(self.ledger)

@@ -43,6 +43,7 @@ class Statement:
     pure: float  # the epsilon that holds with delta = 0; inf where there is none
     rho: float  # inf where there is none
     method: str
+    nominal: bool = False  # whether it rests on an approximate draw, whose curve is aimed at and not guaranteed
 
 
 def compose(losses: Iterable[Profile], *, delta: float, people: int = 1) -> Statement:

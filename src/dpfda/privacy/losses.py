@@ -85,12 +85,13 @@ def losses_of(charge: Charge) -> tuple[Profile, ...]:
 
     Only curves that can be written down and read again count: a ledger that composed others would forget them.
     """
-    if charge.losses and all(_kept(loss) for loss in charge.losses):
+    if charge.losses and all(is_kept(loss) for loss in charge.losses):
         return charge.losses
     return (StatedProfile(charge.budget.epsilon, charge.budget.delta),)
 
 
-def _kept(loss: object) -> bool:
+def is_kept(loss: object) -> bool:
+    """Whether a curve can be written down and read again."""
     try:
         return loss_from(loss.describe()) == loss  # type: ignore[attr-defined]
     except (AttributeError, UsageError, NotImplementedError):

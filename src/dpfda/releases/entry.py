@@ -26,6 +26,7 @@ class Entry:
     key: str
     spent: tuple[float, float] | None
     cap: tuple[float, float] | None
+    nominal: bool = False  # whether what was spent rests on an approximate draw: then it is no guarantee
 
     def __post_init__(self) -> None:
         # A file may hold anything: texts that are texts, and amounts that are two numbers.
@@ -33,12 +34,20 @@ class Entry:
             raise TypeError
         if not isinstance(self.number, int) or isinstance(self.number, bool) or self.number < 0:
             raise TypeError
+        if not isinstance(self.nominal, bool):
+            raise TypeError
 
     @staticmethod
     def of(receipt: Receipt) -> Entry:
         """What a card keeps of a receipt: everything but what was drawn."""
         return Entry(
-            receipt.ledger, receipt.number, receipt.digest, receipt.key, _pair(receipt.spent), _pair(receipt.cap)
+            receipt.ledger,
+            receipt.number,
+            receipt.digest,
+            receipt.key,
+            _pair(receipt.spent),
+            _pair(receipt.cap),
+            receipt.nominal,
         )
 
     @property
@@ -53,11 +62,14 @@ class Entry:
             return where
         of = "" if self.cap is None else f" of {plain(self.cap[0])}"
         at = f" at delta {plain(self.spent[1])}" if self.spent[1] else ""
-        return f"{where}; with it the data set has spent at most epsilon {shown_spent(self.spent[0])}{of}{at}"
+        bound = "nominally" if self.nominal else "at most"
+        more = ", which rests on an approximate draw and is no guarantee" if self.nominal else ""
+        return f"{where}; with it the data set has spent {bound} epsilon {shown_spent(self.spent[0])}{of}{at}{more}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The entry as plain data."""
-        return asdict(self) | {
+        """The entry as plain data; that nothing is nominal is not said, as before it could be."""
+        plainly = {name: value for name, value in asdict(self).items() if name != "nominal" or value}
+        return plainly | {
             "spent": None if self.spent is None else list(self.spent),
             "cap": None if self.cap is None else list(self.cap),
         }

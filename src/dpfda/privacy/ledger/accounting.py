@@ -71,6 +71,7 @@ def quote_of(order: Order, tight: Tight) -> Quote:
         cap=tight.account.budget,
         allowed=allowed,
         affordable=float(grant),
+        nominal=tight.account.nominal or order.charge.nominal,
         refusal=None if allowed else _refusal(order, tight, grant),
     )
 

@@ -133,7 +133,7 @@ class Anchor:
             new = not self.path.exists()
             file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             try:
-                with _locked(file):
+                with locked(file):
                     end = os.lseek(file, 0, os.SEEK_END)
                     start = max(0, end - _TAIL)
                     tail = os.pread(file, _TAIL, start)
@@ -175,7 +175,7 @@ def _write(file: int, line: bytes) -> None:
 
 
 @contextmanager
-def _locked(file: int) -> Iterator[None]:
+def locked(file: int) -> Iterator[None]:
     """One process at a time; where the system has no such locks, a line is still written in one piece."""
     try:
         import fcntl

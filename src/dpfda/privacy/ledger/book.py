@@ -8,38 +8,55 @@ from collections.abc import Callable
 from typing import Any
 
 from dpfda.errors import LedgerDamaged
-from dpfda.privacy.ledger.events import ANCHOR, BURN, COLUMNS, FREEZE, OUTPUT, SCHEMA, Event, event_of, first_link
-from dpfda.privacy.ledger.guards import STATES
+from dpfda.privacy.ledger.events import ANCHOR, BURN, CHARGE, COLUMNS, CREATE, FREEZE, OUTPUT, Event
+from dpfda.privacy.ledger.verified import GONE, Verified
 
 Rows = Callable[[str, tuple[Any, ...]], list[tuple[Any, ...]]]
 ALL = ", ".join(COLUMNS)
 APPEND = f"INSERT INTO dpfda_events ({ALL}) VALUES ({', '.join('?' * len(COLUMNS))})"
+COVER = "SELECT id, version FROM dpfda_ledger"
+OUTPUTS = "SELECT charged FROM dpfda_outputs"
 
 
-# The ledger's identifier and version, the entry since which it is anchored, and the head of its chain.
-COVER = (
-    f"SELECT id, version, (SELECT max(number) FROM dpfda_events WHERE dataset IS NULL AND {STATES}), "
-    "(SELECT max(number) FROM dpfda_events), (SELECT hash FROM dpfda_events ORDER BY number DESC LIMIT 1) "
-    "FROM dpfda_ledger"
-)
+def scan(table: str) -> str:
+    """All entries from a number on, by a walk through the whole table: the sign before the column rules out an index.
+
+    A damaged index would hide rows; what a walk lacks shows in the chain.
+    """
+    return f"SELECT {ALL} FROM {table} WHERE +number >= ?"
 
 
 class Book:
-    """What stands in a ledger, inside one transaction."""
+    """What stands in a ledger, inside one transaction: the verified entries, and those that it adds itself."""
 
-    def __init__(self, cover: list[tuple[Any, ...]], rows: Rows, name: str) -> None:
+    def __init__(self, verified: Verified, size: int, rows: Rows) -> None:
         self._rows = rows
-        self.name = name  # of the ledger, for messages
-        if len(cover) != 1 or cover[0][1] != SCHEMA:
-            raise LedgerDamaged(
-                f"The ledger {name} is of schema {cover[0][1] if cover else 'none'}, and this version of dpfda reads "
-                f"schema {SCHEMA}. Use the version that made it, or a fresh copy of it."
-            )
-        self.id = str(cover[0][0])
+        self._verified = verified
+        self._size = size  # of the chain as this transaction sees it: another thread may have read on
+        self._added: list[Event] = []
+        self.name = verified.name  # of the ledger, for messages
+        self.id = verified.ledger
+        anchors = self._all(verified.owned.get(None, []))
         # The number of the event that began its anchor, the newest of them; None if it never had one.
-        self.anchored = None if cover[0][2] is None else int(cover[0][2])
+        self.anchored = anchors[-1].number if anchors else None
         # The number and the hash of the newest event.
-        self.head = (0, first_link(self.id)) if cover[0][3] is None else (int(cover[0][3]), bytes(cover[0][4]))
+        self.head = (size, verified.link(size))
+
+    @property
+    def grown(self) -> bool:
+        """Whether this transaction has added something."""
+        return bool(self._added)
+
+    def compare(self, known: Verified | None) -> None:
+        """Refuse a ledger that lacks what this process knew of it before."""
+        if known is not None and known.ledger == self.id:
+            number = len(known.events)
+            if number > self._size or self._verified.link(number) != known.link(number):
+                known.damaged(number, GONE)
+
+    def settle(self) -> None:
+        """Take what was added for known, once it is committed."""
+        self._verified.learn(self._size, self._added)
 
     def append(self, kind: str, **columns: Any) -> Event:
         """Add an event to the chain; the guards of the database look at it once more."""
@@ -49,6 +66,7 @@ class Book:
         at = columns.pop("at", time.time_ns() // 1_000_000)
         event = Event(number=number + 1, previous=link, kind=kind, at=at, **columns).sealed()
         self._rows(APPEND, event.row())
+        self._added.append(event)
         self.head = (event.number, event.hash)
         self.anchored = event.number if kind == ANCHOR else self.anchored
         return event
@@ -68,57 +86,65 @@ class Book:
         return self.append(BURN, dataset=charge.dataset, charged=charge.number, at=charge.at)
 
     def event(self, number: int) -> Event | None:
-        return self._one("number = ?", (number,))
+        return next((event for event in self._among([number]) if event.number == number), None)
 
     def charge_under(self, key: str) -> Event | None:
-        return self._one("key = ?", (key,))
+        return self._one(self._verified.keys.get(key), lambda event: event.key == key)
 
     def fate_of(self, charge: Event) -> Event | None:
         """The output or the burn of a charge; None while it is open."""
-        return self._one("charged = ?", (charge.number,))
+        return self._one(self._verified.fates.get(charge.number), lambda event: event.charged == charge.number)
 
     def output_of(self, charge: Event) -> bytes | None:
         found = self._rows("SELECT output FROM dpfda_outputs WHERE charged = ?", (charge.number,))
-        return bytes(found[0][0]) if found else None
+        return bytes(found[0][0]) if found and isinstance(found[0][0], bytes | memoryview) else None
 
     def outputs(self) -> dict[int, bytes]:
         """The digests of all outputs, by the number of their charge."""
-        numbers = [row[0] for row in self._rows("SELECT charged FROM dpfda_outputs", ())]
+        numbers = [row[0] for row in self._rows(OUTPUTS, ())]
         text = "SELECT output FROM dpfda_outputs WHERE charged = ?"
-        return {number: hashlib.sha256(bytes(self._rows(text, (number,))[0][0])).digest() for number in numbers}
+        return {
+            number: hashlib.sha256(b"".join(bytes(row[0]) for row in self._rows(text, (number,)))).digest()
+            for number in numbers
+        }
 
     def named(self, name: str) -> Event | None:
         """The event that created the data set of this name, or of which this is a copy."""
-        found = self._one("name = ?", (name,))
+        found = self._one(self._verified.names.get(name), lambda event: event.name == name)
         return found if found is None or found.dataset == found.number else self.event(found.dataset or 0)
 
     def names(self) -> dict[str, int]:
         """All names of data sets and copies, in their order, and the numbers of the events that created them."""
-        found = self._rows("SELECT name, dataset FROM dpfda_events WHERE name IS NOT NULL ORDER BY number", ())
-        return {str(name): int(dataset) for name, dataset in found}
+        return {event.name: event.dataset or 0 for event in self.events() if event.name is not None}
 
     def state(self, dataset: int) -> tuple[Event, bool]:
         """The event that holds the totals of a data set, its newest charge or its creation; whether it is frozen."""
-        found = self._all(f"dataset = ? AND {STATES} ORDER BY number DESC LIMIT 2", (dataset,))
-        frozen = bool(found) and found[0].kind == FREEZE
-        if len(found) <= frozen:
+        own = self.events(dataset)
+        totals = [event for event in own if event.kind in (CREATE, CHARGE)]
+        if not totals:
             raise LedgerDamaged(f"The ledger {self.name} has lost the creation of its data set number {dataset}.")
-        return found[frozen], frozen
+        return totals[-1], any(event.kind == FREEZE for event in own)
 
     def has_charges(self) -> bool:
-        return bool(self._rows("SELECT 1 FROM dpfda_events WHERE key IS NOT NULL LIMIT 1", ()))
+        return any(event.key is not None for event in self.events())
 
     def events(self, dataset: int | None = None) -> list[Event]:
         """All events in their order, or those of one data set."""
         if dataset is None:
-            return self._all("number > 0 ORDER BY number", ())
-        return self._all("dataset = ? ORDER BY number", (dataset,))
+            return self._verified.events[: self._size] + self._added
+        return self._all(self._verified.owned.get(dataset, [])) + [e for e in self._added if e.dataset == dataset]
 
     def charges(self, dataset: int) -> list[Event]:
-        return self._all(f"dataset = ? AND {STATES} AND kind = 'charge' ORDER BY number", (dataset,))
+        return [event for event in self.events(dataset) if event.kind == CHARGE]
 
-    def _one(self, where: str, values: tuple[Any, ...]) -> Event | None:
-        return next(iter(self._all(where, values)), None)
+    def _among(self, numbers: list[int]) -> list[Event]:
+        return [self._verified.events[n - 1] for n in numbers if 1 <= n <= self._size] + self._added
 
-    def _all(self, where: str, values: tuple[Any, ...]) -> list[Event]:
-        return [event_of(row) for row in self._rows(f"SELECT {ALL} FROM dpfda_events WHERE {where}", values)]
+    def _one(self, known: Event | None, fits: Callable[[Event], bool]) -> Event | None:
+        """What is known, if this transaction can see it; else what it has added itself."""
+        if known is not None and known.number <= self._size:
+            return known
+        return next(filter(fits, self._added), None)
+
+    def _all(self, known: list[Event]) -> list[Event]:
+        return [event for event in known if event.number <= self._size]

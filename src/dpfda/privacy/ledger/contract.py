@@ -7,6 +7,7 @@ from typing import Protocol
 from uuid import uuid4
 
 from dpfda.privacy.budget import Budget
+from dpfda.privacy.ledger.stated import check_stated
 from dpfda.privacy.profiles import Profile
 from dpfda.privacy.unit import REPLACE, Unit
 
@@ -17,6 +18,8 @@ class Charge:
 
     `losses` are the privacy curves of all that is drawn, in the order of time, for composition; empty means that only
     the budget is known.
+    A budget below what the curves compose to is refused.
+    `nominal` says that the draw is approximate: its curves are those of the law it aims at, and no guarantee.
     `key` names the request: the same key and the same request get the same output again, free. `request` is a hash of
     all that was ordered.
     """
@@ -28,6 +31,10 @@ class Charge:
     unit: Unit = field(default_factory=lambda: Unit("row", REPLACE))
     key: str = field(default_factory=lambda: uuid4().hex)
     request: str = ""
+    nominal: bool = False
+
+    def __post_init__(self) -> None:
+        check_stated(self.budget, self.losses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +50,7 @@ class Receipt:
     cap: Budget | None
     output: bytes | None = None  # what an earlier call under the same key stored
     recorded: bool = True  # False where an estimator only counts for itself
+    nominal: bool = False  # whether what was spent rests on an approximate draw: then it is no guarantee
 
 
 class AnyLedger(Protocol):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from dpfda.errors import DataError, ReleaseFailed
+from dpfda.errors import DataError, LedgerDamaged, ReleaseFailed
 from dpfda.privacy.ledger.book import Book
+from dpfda.privacy.ledger.events import SCHEMA
+from dpfda.privacy.ledger.verified import Verified
 
 PATIENCE = 60.0  # seconds that one process waits for another
 NO_LEDGER = "make one with Ledger.create, or dpfda budget create URL --dataset NAME --epsilon ... --delta ..."
@@ -50,8 +52,26 @@ class Database(ABC):
         """A transaction that sees one moment."""
 
     @abstractmethod
+    def whole(self) -> AbstractContextManager[Book]:
+        """The same, with every entry read and verified anew, whatever is known from before."""
+
+    @abstractmethod
+    def problems(self) -> list[str]:
+        """What the database's own check of its pages and indices finds."""
+
+    @abstractmethod
     def guards(self) -> list[str]:
         """The guards that are missing or not as they were made."""
+
+    def cover(self, found: list[tuple[Any, ...]], known: Verified | None) -> Verified:
+        """The entries that are known of the ledger with this cover; none yet if it is another one."""
+        if len(found) != 1 or found[0][1] != SCHEMA:
+            raise LedgerDamaged(
+                f"The ledger {self.name} is of schema {found[0][1] if found else 'none'}, and this version of dpfda "
+                f"reads schema {SCHEMA}. Use the version that made it, or put the newest whole copy back."
+            )
+        ledger = str(found[0][0])
+        return known if known is not None and known.ledger == ledger else Verified(ledger, self.name)
 
     def write(self, act: Callable[[Book], T], *, again: bool = True, more: bool = False) -> T:
         """Do something in a transaction; if the connection is lost, look again, which tells what became of it.

@@ -10,7 +10,7 @@ from dpfda.privacy.ledger.chain import stored
 from dpfda.privacy.ledger.contract import Receipt
 from dpfda.privacy.ledger.events import ANCHOR, BURN, CHARGE, OUTPUT, Event
 from dpfda.privacy.ledger.names import check_distinct
-from dpfda.privacy.ledger.rules import Order, account_of, check_fits, count, described, spent_of, sums_row
+from dpfda.privacy.ledger.rules import Order, account_of, check_fits, count, is_nominal, losses_text, spent_of, sums_row
 
 LOST = "the anchor before was said to be lost"  # what an entry says
 
@@ -42,13 +42,20 @@ def enter(order: Order, tight: Tight | None, book: Book) -> Receipt | None:
         neighbours=entry.unit.neighbours,
         epsilon=entry.budget.epsilon,
         delta=entry.budget.delta,
-        losses=described(order.losses),
+        losses=losses_text(order),
         sums=sums_row(found.sums),
         cost=cost,
         total=total,
     )
     return Receipt(
-        entry.dataset, entry.key, book.id, event.number, event.hash.hex(), spent_of(account, total), account.budget
+        entry.dataset,
+        entry.key,
+        book.id,
+        event.number,
+        event.hash.hex(),
+        spent_of(account, total),
+        account.budget,
+        nominal=account.nominal or entry.nominal,
     )
 
 
@@ -109,4 +116,5 @@ def _again(book: Book, order: Order, known: Event, dataset: int) -> Receipt:
         spent_of(account, known.total or 0),
         account.budget,
         output,
+        nominal=any(is_nominal(event) for event in book.charges(dataset) if event.number <= known.number),
     )

@@ -23,6 +23,7 @@ class OwnSpend:
     """
 
     budgets: list[Budget] = field(default_factory=list)
+    nominal: bool = False  # whether one of them paid for an approximate draw
 
     @property
     def total(self) -> Budget:
@@ -31,7 +32,9 @@ class OwnSpend:
 
     def charge(self, entry: Charge) -> Receipt:
         self.budgets.append(entry.budget)
-        return Receipt(entry.dataset, entry.key, "", len(self.budgets), "", self.total, None, recorded=False)
+        self.nominal = self.nominal or entry.nominal
+        number, nominal = len(self.budgets), self.nominal
+        return Receipt(entry.dataset, entry.key, "", number, "", self.total, None, recorded=False, nominal=nominal)
 
     def store(self, receipt: Receipt, output: bytes) -> bytes:
         return output

@@ -10,12 +10,13 @@ from uuid import uuid4
 from weakref import finalize
 
 from dpfda.errors import DataError, DpfdaError, LedgerDamaged, MissingExtra
-from dpfda.privacy.ledger.book import COVER, Book
+from dpfda.privacy.ledger.book import COVER, OUTPUTS, Book, scan
 from dpfda.privacy.ledger.database import NO_LEDGER, PATIENCE, Database, Lost
 from dpfda.privacy.ledger.events import SCHEMA
 from dpfda.privacy.ledger.forks import GATE
 from dpfda.privacy.ledger.names import secrets_of, without_password
 from dpfda.privacy.ledger.postgres_schema import CHECKS, INDICES, bodies, schema
+from dpfda.privacy.ledger.verified import Verified
 
 if TYPE_CHECKING:
     import psycopg
@@ -30,6 +31,13 @@ WRITE = (
     "SELECT id FROM dpfda_ledger FOR UPDATE"
 )
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+# One statement for each index, if the extension is there and may be used: it raises what does not fit.
+AMCHECK = (
+    "SELECT format('SELECT %s(%s::regclass, true)', p.oid::regproc, i.indexrelid) FROM pg_index i, pg_proc p "
+    "JOIN pg_extension e ON e.extname = 'amcheck' JOIN pg_depend d ON d.objid = p.oid AND d.refobjid = e.oid "
+    "WHERE p.proname = 'bt_index_check' AND p.pronargs = 2 AND has_function_privilege(p.oid, 'EXECUTE') "
+    "AND i.indrelid IN ('dpfda_ledger'::regclass, 'dpfda_events'::regclass, 'dpfda_outputs'::regclass) "
+)
 
 
 class PostgresDatabase(Database):
@@ -72,14 +80,44 @@ class PostgresDatabase(Database):
             yield book
 
     @contextmanager
+    def whole(self) -> Iterator[Book]:
+        known, self._held.verified = self._held.verified, None
+        try:
+            with self._book(READ) as book:
+                book.compare(known)
+                yield book
+        finally:
+            # What was known before stays known: a copy that lacks it must not be taken for the whole ledger later.
+            if known is not None:
+                self._held.verified = known
+
+    @contextmanager
     def _book(self, begin: str) -> Iterator[Book]:
+        # Before the transaction begins: what is known was entered by then, so it must be there.
+        known = self._held.verified
+        start = 0 if known is None else len(known.events)
         with self._transaction(f"{begin}; {COVER}") as (connection, cover):
 
             def rows(text: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
                 cursor = connection.execute(text.replace("?", "%s").encode(), values)
                 return cursor.fetchall() if cursor.description is not None else []
 
-            yield Book(cover, rows, self.name)
+            verified = self.cover(cover, known)
+            new = verified is not known
+            size = verified.grow(0 if new else start, rows(scan("dpfda_events"), (0 if new else start,)))
+            if new:
+                verified.check_outputs(row[0] for row in rows(OUTPUTS, ()))
+                self._held.verified = verified
+            book = Book(verified, size, rows)
+            yield book
+        book.settle()
+
+    def problems(self) -> list[str]:
+        """What amcheck finds in the indices, where the server has it and this role may use it."""
+        with self._transaction(f"{READ}; {AMCHECK}") as (connection, found):
+            for (check,) in found:
+                connection.execute(str(check).encode())
+        return []
 
     def guards(self) -> list[str]:
         with self._transaction(f"{READ}; SELECT 1") as (connection, _):
@@ -171,6 +209,8 @@ class PostgresDatabase(Database):
     def _problem(self, error: psycopg.Error) -> DpfdaError:
         from psycopg import errors
 
+        # What only a damaged ledger gives: statements here are right, and the tables are those that were made.
+        damage = (errors.UndefinedTable, errors.UndefinedColumn, errors.InternalError, errors.DataError)
         said = " ".join((error.diag.message_primary or str(error)).split())
         if any(secret in said for secret in secrets_of(self.url)) or "..." in self.name.removesuffix(":..."):
             said = "the address cannot be understood, or a part of it that is not shown here"
@@ -179,9 +219,9 @@ class PostgresDatabase(Database):
                 f"The ledger {self.name} refused an entry by its own guard: {said.removeprefix('dpfda: ')}. Nothing "
                 "was entered."
             )
-        if isinstance(error, errors.UndefinedTable):
+        if isinstance(error, errors.UndefinedTable) and "dpfda_ledger" in said:
             return DataError(f"There is no ledger at {self.name}: {NO_LEDGER}")
-        if isinstance(error, errors.UndefinedColumn):
+        if isinstance(error, damage):
             return LedgerDamaged(f"The ledger {self.name} is damaged: {said}. Nothing was entered.")
         if isinstance(error, errors.LockNotAvailable):
             return DataError(_busy(self.name))
@@ -198,6 +238,7 @@ class _Held:
 
     def __init__(self) -> None:
         self.connection: psycopg.Connection[Any] | None = None
+        self.verified: Verified | None = None
         self.lock = threading.Lock()
 
     def close(self) -> None:

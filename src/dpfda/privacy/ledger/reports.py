@@ -14,12 +14,22 @@ from dpfda.errors import LedgerDamaged, UsageError
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.composition import Statement, compose
 from dpfda.privacy.ledger.amounts import epsilon_of, units_up
-from dpfda.privacy.ledger.anchor import Anchor
+from dpfda.privacy.ledger.anchor import Anchor, Seen
 from dpfda.privacy.ledger.book import Book
 from dpfda.privacy.ledger.chain import check_chain, stored
 from dpfda.privacy.ledger.database import Database
 from dpfda.privacy.ledger.events import CHARGE, COLUMNS, COPY, CREATE, FREEZE, OUTPUT, SCHEMA, Event
-from dpfda.privacy.ledger.rules import SUMS, Account, account_of, grouped, losses_in, people_of
+from dpfda.privacy.ledger.rules import (
+    SUMS,
+    Account,
+    account_of,
+    grouped,
+    is_nominal,
+    losses_in,
+    people_of,
+    plain_losses,
+    readable,
+)
 from dpfda.privacy.ledger.views import Dataset, Entry, Remaining
 from dpfda.privacy.units import EPSILON_UNITS
 
@@ -63,13 +73,13 @@ class Reports:
             account = _account(book, dataset)
             charges = book.charges(account.created.number)
         if account.frozen:
-            return Remaining(0.0, account.budget.delta)
+            return Remaining(0.0, account.budget.delta, account.nominal)
         if (account.pure or account.adaptive) and people == 1:
             spent = account.spent
         else:
             found = _composed(account, charges, people).epsilon
             spent = units_up(found) if math.isfinite(found) else account.cap
-        return Remaining(epsilon_of(max(0, account.cap - spent)), account.budget.delta)
+        return Remaining(epsilon_of(max(0, account.cap - spent)), account.budget.delta, account.nominal)
 
     def datasets(self) -> tuple[Dataset, ...]:
         """All budgets, in the order in which they were made."""
@@ -83,16 +93,19 @@ class Reports:
             number = None if dataset is None else account_of(book, dataset).created.number
             events = book.events(number)
             names = {event.number: event.name for event in events if event.kind == CREATE}
-        return tuple(_entry(event, names) for event in events)
+        return tuple(_entries(events, names))
 
     def entry(self, number: int) -> Entry:
         """One entry by its number."""
         with self._reading() as book:
             event = book.event(number)
             created = None if event is None or event.dataset is None else book.event(event.dataset)
+            # With all that its total rests on.
+            before = [] if event is None else book.events(event.dataset)
         if event is None:
             raise UsageError(f"The ledger {self._database.name} has no entry {number!r}.")
-        return _entry(event, {} if created is None else {created.number: created.name})
+        entries = _entries(before, {} if created is None else {created.number: created.name})
+        return next(entry for entry in entries if entry.number == number)
 
     def output(self, number: int) -> bytes | None:
         """What was drawn on a charge, as it was stored; None if nothing was."""
@@ -119,12 +132,19 @@ class Reports:
     def check(self) -> None:
         """Recompute the chain, the totals, the outputs and the guards; LedgerDamaged names what does not fit."""
         # Before the ledger is looked at: what was noted by then must stand in it.
-        marks = [] if self._anchor is None or not self._anchor.seen().there else self._anchor.marks()
-        with self._reading() as book:
+        seen = Seen(False) if self._anchor is None else self._anchor.seen()
+        marks = self._anchor.marks() if self._anchor is not None and seen.there else []
+        with self._database.whole() as book:
             if self._anchor is not None:
+                self._anchor.check(book, seen)
                 for mark in marks:
                     self._anchor.compare(mark, book)
             check_chain(book)
+        problems = self._database.problems()
+        if problems:
+            raise LedgerDamaged(
+                f"The ledger {self._database.name} is damaged: {problems[0]}. Put the newest whole copy back."
+            )
         missing = self._database.guards()
         if missing:
             raise LedgerDamaged(
@@ -157,7 +177,7 @@ def _composed(account: Account, charges: list[Event], people: int) -> Statement:
         for event in charges
         for loss in grouped(losses_in(event), people_of(account.created.neighbours, event.neighbours))
     ]
-    found = compose(losses, delta=account.budget.delta, people=people)
+    found = replace(compose(losses, delta=account.budget.delta, people=people), nominal=account.nominal)
     if account.adaptive and losses:
         # Prices may have been chosen on the way: what the filter says holds, and for groups the sum of epsilons.
         return replace(found, epsilon=epsilon_of(account.spent) if people == 1 else found.pure, method=FILTER)
@@ -184,8 +204,19 @@ def _dataset(created: Event, events: list[Event]) -> Dataset:
         charges=len(charges),
         spent=epsilon_of(account.spent),
         number=created.number,
+        nominal=any(map(is_nominal, charges)),
         adaptive=account.adaptive,
     )
+
+
+def _entries(events: list[Event], names: dict[int, str | None]) -> Iterator[Entry]:
+    approximate: set[int | None] = set()  # data sets that an approximate draw was charged to, up to here
+    for event in events:
+        if is_nominal(event):
+            approximate.add(event.dataset)
+        with readable(event):
+            entry = _entry(event, names)
+        yield replace(entry, total_nominal=event.kind == CHARGE and event.dataset in approximate)
 
 
 def _entry(event: Event, names: dict[int, str | None]) -> Entry:
@@ -205,11 +236,12 @@ def _entry(event: Event, names: dict[int, str | None]) -> Entry:
         unit=event.unit,
         neighbours=event.neighbours,
         budget=None if event.epsilon is None or event.delta is None else Budget(event.epsilon, event.delta),
-        losses=() if event.losses is None else tuple(json.loads(event.losses)),
+        losses=() if event.losses is None else tuple(plain_losses(event)),
         cost=None if event.cost is None else epsilon_of(event.cost),
         total=None if event.total is None else epsilon_of(event.total),
         request=digest if event.kind == CHARGE else None,
         output=digest if event.kind == OUTPUT else None,
+        nominal=is_nominal(event),
     )
 
 
@@ -222,5 +254,6 @@ def _plain(event: Event) -> dict[str, Any]:
             continue
         found[name] = value.hex() if isinstance(value, bytes) else value
         if name in ("losses", "sums"):
-            found[name] = json.loads(value)
+            with readable(event):
+                found[name] = json.loads(value)
     return found

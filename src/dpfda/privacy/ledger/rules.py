@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -28,6 +30,11 @@ class Lacking(LedgerDamaged):
     """An entry is not whole; whoever walks through the chain knows which."""
 
 
+class Unreadable(LedgerDamaged):
+    """An entry holds something else than its kind has."""
+
+
+NOMINAL = '{"nominal":true,"losses":'  # begins the curves of an approximate draw
 SUMS = tuple(Sums.nothing().to_row())
 ADAPTIVE = "adaptive"  # what the entry of a budget says whose prices may be chosen on the way
 
@@ -39,6 +46,7 @@ class Account:
     created: Event
     newest: Event
     frozen: bool
+    nominal: bool = False  # whether a charge to it was drawn approximately
 
     @property
     def cap(self) -> int:
@@ -92,14 +100,6 @@ def order_of(charge: Charge) -> Order:
     check_name(charge.what, "What is charged")
     check_name(charge.unit.name, "The name of a unit")
     losses = losses_of(charge)
-    drawn = math.fsum(loss.pure for loss in losses)
-    # An epsilon beyond all budgets is refused by its budget, in its own words.
-    stated = charge.budget.epsilon
-    if charge.budget.pure and stated <= MOST_EPSILON and not drawn <= stated * (1 + 1e-9):
-        raise UsageError(
-            f"A charge cannot cost less than its curves: they come to pure epsilon {drawn:g}, and its budget states "
-            f"{stated:g}. Nothing was charged."
-        )
     with GATE.inside():
         # Libraries that the count needs are loaded here: not while others wait, nor half-way when a process forks.
         _quick(Sums.nothing().plus(losses), 1e-6)
@@ -121,7 +121,8 @@ def account_of(book: Book, name: str) -> Account:
     if created is None:
         way = way_to(name, book.name, list(book.names()))
         raise NoBudget(f"The ledger {book.name} has no budget for {name!r}. {way} Nothing was charged.")
-    return Account(created, *book.state(created.number))
+    nominal = any(map(is_nominal, book.charges(created.number)))
+    return Account(created, *book.state(created.number), nominal)
 
 
 def check_fits(account: Account, charge: Charge) -> None:
@@ -152,10 +153,40 @@ def described(losses: tuple[Profile, ...]) -> str:
     return json.dumps([loss.describe() for loss in losses], separators=(",", ":"), sort_keys=True, allow_nan=False)
 
 
+def losses_text(order: Order) -> str:
+    """The privacy curves of a charge as a ledger keeps them: a list, or an object that calls them nominal."""
+    text = described(order.losses)
+    return f"{NOMINAL}{text}}}" if order.charge.nominal else text
+
+
+def is_nominal(event: Event) -> bool:
+    """Whether a charge was drawn approximately; entries of a version that did not say so are not."""
+    return event.losses is not None and event.losses.startswith(NOMINAL)
+
+
 def losses_in(event: Event) -> tuple[Profile, ...]:
     """The privacy curves of a charge as ordered."""
-    found: list[dict[str, Any]] = json.loads(_known(event.losses))
-    return tuple(loss_from(loss) for loss in found)
+    with readable(event):
+        return tuple(loss_from(loss) for loss in plain_losses(event))
+
+
+def plain_losses(event: Event) -> list[dict[str, Any]]:
+    """The same as they are kept."""
+    with readable(event):
+        found = json.loads(_known(event.losses))
+        losses: list[dict[str, Any]] = found["losses"] if is_nominal(event) else found
+    return losses
+
+
+@contextmanager
+def readable(event: Event) -> Iterator[None]:
+    """Whatever an entry holds instead of what it should is damage."""
+    try:
+        yield
+        return
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+        pass
+    raise Unreadable(f"Entry {event.number} of the ledger cannot be read. Put the newest whole copy back.")
 
 
 def grouped(losses: tuple[Profile, ...], people: int) -> tuple[Profile, ...]:
@@ -209,7 +240,8 @@ def sums_row(sums: Sums) -> str:
 
 
 def sums_in(event: Event) -> Sums:
-    return Sums.from_row(dict(zip(SUMS, json.loads(_known(event.sums)), strict=True)))
+    with readable(event):
+        return Sums.from_row(dict(zip(SUMS, json.loads(_known(event.sums)), strict=True)))
 
 
 def cap_of(epsilon: float, delta: float) -> tuple[Budget, int]:
@@ -249,5 +281,5 @@ def _some(cost: int | None) -> list[int]:
 def _known(value: Any) -> Any:
     """A column that the guards of the database do not let be empty."""
     if value is None:
-        raise Lacking("An entry of the ledger lacks a column that its kind must have. Take a fresh copy of it.")
+        raise Lacking("An entry of the ledger lacks a column that its kind must have. Put the newest whole copy back.")
     return value

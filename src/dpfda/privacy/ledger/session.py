@@ -44,6 +44,11 @@ class SessionLedger:
     def delta(self) -> float:
         return float(sum(exactly(entry.budget.delta) for entry in self.entries))
 
+    @property
+    def nominal(self) -> bool:
+        """Whether what was spent rests on an approximate draw: then it is no guarantee."""
+        return any(entry.nominal for entry in self.entries)
+
     def charge(self, entry: Charge) -> Receipt:
         if self._process != os.getpid():
             raise UsageError(
@@ -65,7 +70,8 @@ class SessionLedger:
                     )
             self.entries.append(entry)
             spent = Budget(self.epsilon, min(self.delta, 1 - 2**-53))
-            receipt = Receipt(entry.dataset, entry.key, "", len(self.entries), "", spent, self.cap)
+            number = len(self.entries)
+            receipt = Receipt(entry.dataset, entry.key, "", number, "", spent, self.cap, nominal=self.nominal)
             self._receipts[entry.key] = receipt
         return receipt
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,33 +16,51 @@ from uuid import uuid4
 from weakref import finalize
 
 from dpfda.errors import DataError, DpfdaError, LedgerDamaged
-from dpfda.privacy.ledger.book import COVER, Book
+from dpfda.privacy.ledger.anchor import Mark
+from dpfda.privacy.ledger.book import COVER, OUTPUTS, Book, scan
 from dpfda.privacy.ledger.database import NO_LEDGER, PATIENCE, Database, Lost
 from dpfda.privacy.ledger.events import SCHEMA
 from dpfda.privacy.ledger.forks import GATE
+from dpfda.privacy.ledger.log_head import LogHead
 from dpfda.privacy.ledger.sqlite_schema import name_of, schema
+from dpfda.privacy.ledger.verified import Verified
 
 APPLICATION = 0x64706664  # "dpfd", in the header of the file
 LOG = 32  # pages in the log before it is moved into the file
+CONTENT = ("CHECK constraint", "NULL value")  # what the chain itself decides; `check` looks at these too
+UNREADABLE = "malformed, something in it cannot be read"
+# Errors that only a damaged file gives: statements here are right, and the tables are those that were made.
+DAMAGE = {
+    sqlite3.SQLITE_ERROR,
+    sqlite3.SQLITE_INTERNAL,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_TOOBIG,
+    sqlite3.SQLITE_MISMATCH,
+    sqlite3.SQLITE_FORMAT,
+    sqlite3.SQLITE_RANGE,
+    sqlite3.SQLITE_SCHEMA,
+}
 
 
 class SqliteDatabase(Database):
     """A file; the connection of the last charge or output is kept, so that the next one waits for the disk once.
 
-    Closing the last connection moves the log into the file. With an anchor none is kept (`keeps` is False): then the
-    file alone is the whole ledger at any time, and putting an older copy in its place is what it looks like.
+    Closing the last connection moves the log into the file; until then a note beside it says how far the log goes.
+    With an anchor none is kept (`keeps` is False): then the file alone is the whole ledger at any time, and putting an
+    older copy in its place is what it looks like.
     """
 
     def __init__(self, path: Path, *, keeps: bool) -> None:
         self.path = path
         self.name = f"sqlite:///{path}"
         self.keeps = keeps
-        self._idle: list[_Kept] = []  # one at most; taken and put back whole, which needs no lock
+        self._head = LogHead(path)
+        self._held = _Held()
         GATE.members.add(self)
-        finalize(self, _close, self._idle)
+        finalize(self, _close, self._held, self._head)
 
     def close(self) -> None:
-        _close(self._idle)
+        _close(self._held, self._head)
 
     def make(self) -> None:
         with self._troubles(), self._connection("rwc") as connection:
@@ -69,6 +89,22 @@ class SqliteDatabase(Database):
         with self._transaction("BEGIN") as book:
             yield book
 
+    @contextmanager
+    def whole(self) -> Iterator[Book]:
+        known, self._held.verified = self._held.verified, None
+        try:
+            with self._transaction("BEGIN") as book:
+                book.compare(known)
+                yield book
+        finally:
+            # What was known before stays known: a copy that lacks it must not be taken for the whole ledger later.
+            if known is not None:
+                self._held.verified = known
+
+    def problems(self) -> list[str]:
+        with self._troubles(), self._connection("rw") as connection:
+            return _problems(connection)
+
     def guards(self) -> list[str]:
         with self._troubles(), self._connection("rw") as connection:
             found = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall())
@@ -76,17 +112,64 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def _transaction(self, begin: str, *, more: bool = False) -> Iterator[Book]:
-        with self._troubles(), self._connection("rw", more=more) as connection:
+        reads = begin == "BEGIN"
+        with self._troubles(), self._connection("rw", more=more, reads=reads) as connection:
             self._check_names()
-            if _patiently(connection, "PRAGMA application_id").fetchone()[0] != APPLICATION:
-                raise DataError(f"There is no ledger in {self.name}, but something else: {NO_LEDGER}")
+            self._check_kind(connection)
+            # Both before the transaction begins: what they know of was entered by then, so it must stand in the file.
+            noted, known = self._head.seen(), self._held.verified
+            start = 0 if known is None else len(known.events)
             _patiently(connection, begin)
             try:
-                cover = connection.execute(COVER).fetchall()
-                yield Book(cover, lambda text, values: connection.execute(text, values).fetchall(), self.name)
+                book = self._book(connection, noted, known, start)
+                yield book
+                if book.grown:
+                    # Once more in the header of the file: a table that ends early is noticed.
+                    connection.execute(f"PRAGMA user_version = {book.head[0]}")
                 self._commit(connection)
+                book.settle()
+                if book.grown and self.keeps:
+                    self._head.note(Mark(book.id, *book.head))
             finally:
                 _undo(connection)
+
+    def _book(self, connection: sqlite3.Connection, noted: list[Mark], known: Verified | None, start: int) -> Book:
+        """The ledger as this transaction sees it, checked as far as anything may rest on it."""
+
+        def rows(text: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+            return connection.execute(text, values).fetchall()
+
+        verified = self.cover(rows(COVER, ()), known)
+        new = verified is not known
+        size = verified.grow(0 if new else start, rows(scan("dpfda_events NOT INDEXED"), (0 if new else start,)))
+        stated = connection.execute("PRAGMA user_version").fetchone()[0]
+        if stated > size:
+            verified.damaged(stated, "is missing, and the header of the file counts it")
+        for mark in noted:
+            if mark.ledger == verified.ledger and (mark.number > size or verified.link(mark.number) != mark.digest):
+                verified.damaged(mark.number, f"is missing, and {str(self._head.path)!r} has it: a log was cut off")
+        if new:
+            self._check_header()
+            verified.check_outputs(row[0] for row in rows(OUTPUTS, ()))
+            broken = [text for text in _problems(connection) if not text.startswith(CONTENT)]
+            if broken:
+                raise LedgerDamaged(self._words(f"malformed, {broken[0]}"))
+            self._held.verified = verified
+        return Book(verified, size, rows)
+
+    def _check_header(self) -> None:
+        """The versions of the format in the header: SQLite takes one that it does not know for a file to be read only."""
+        with open(self.path, "rb") as file:
+            header = file.read(20)
+        if not set(header[18:20]) <= {1, 2}:
+            raise LedgerDamaged(self._words("malformed, its header names a format that there is not"))
+
+    def _check_kind(self, connection: sqlite3.Connection) -> None:
+        if _patiently(connection, "PRAGMA application_id").fetchone()[0] == APPLICATION:
+            return
+        if connection.execute("SELECT count(*) FROM sqlite_master WHERE name LIKE 'dpfda%'").fetchone()[0]:
+            raise LedgerDamaged(self._words("malformed, its header does not call it a ledger"))
+        raise DataError(f"There is no ledger in {self.name}, but something else: {NO_LEDGER}")
 
     def _commit(self, connection: sqlite3.Connection) -> None:
         try:
@@ -100,30 +183,66 @@ class SqliteDatabase(Database):
         raise Lost(self.name, said) from None
 
     @contextmanager
-    def _connection(self, mode: str, *, more: bool = False) -> Iterator[sqlite3.Connection]:
+    def _connection(self, mode: str, *, more: bool = False, reads: bool = True) -> Iterator[sqlite3.Connection]:
         """A connection of this process alone; with `more` it is kept for the next to ask."""
         with GATE.inside():
+            if reads and mode == "rw" and self._only_read():
+                with self._copied() as connection:
+                    yield connection
+                return
             kept = self._kept() or _Kept(self._opened(mode), self._place())
             well = False
             try:
                 yield kept.connection
                 well = True
             finally:
-                if well and more and not self._idle:
-                    self._idle.append(kept)
+                if well and more and not self._held.idle:
+                    self._held.idle.append(kept)
                 else:
                     kept.connection.close()
+                    self._head.leave(self._held.verified)
 
     def _kept(self) -> _Kept | None:
         """The connection of the last charge, if the file is still the same."""
         try:
-            kept = self._idle.pop()
+            kept = self._held.idle.pop()
         except IndexError:
             return None
         if kept.place != self._place():
             kept.connection.close()
             return None
         return kept
+
+    def _only_read(self) -> bool:
+        """Whether this process may read the ledger, and not write beside it what SQLite needs to read a log."""
+        return self.path.is_file() and not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK))
+
+    @contextmanager
+    def _copied(self) -> Iterator[sqlite3.Connection]:
+        """A connection to a copy of the file and its log, as they stood together at one moment."""
+        with tempfile.TemporaryDirectory(prefix="dpfda-") as folder:
+            copy = Path(folder) / "ledger.db"
+            until = time.monotonic() + PATIENCE
+            while not self._copy(copy):
+                if time.monotonic() > until:
+                    raise DataError(self._words("locked"))
+                time.sleep(0.005)
+            connection = _connected(copy, "rw")
+            try:
+                yield connection
+            finally:
+                connection.close()
+
+    def _copy(self, copy: Path) -> bool:
+        """Copy the file and its log; False if either was written meanwhile."""
+        files = [self.path, self._head.log]
+        before = [_state(file) for file in files]
+        for file in files:
+            target = copy.with_name(copy.name + file.name.removeprefix(self.path.name))
+            target.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                target.write_bytes(file.read_bytes())
+        return before == [_state(file) for file in files]
 
     def _place(self) -> tuple[int, int]:
         """Which file stands under the name now."""
@@ -147,16 +266,7 @@ class SqliteDatabase(Database):
             raise DataError(f"There is no folder {str(self.path.parent)!r} for the ledger {self.name}. Make it first.")
         if mode == "rw" and not self.path.exists():
             raise DataError(f"There is no ledger at {self.name}: {NO_LEDGER}")
-        connection = sqlite3.connect(
-            f"file:{quote(str(self.path))}?mode={mode}",
-            uri=True,
-            timeout=PATIENCE,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute(f"PRAGMA wal_autocheckpoint = {LOG}")
-        return connection
+        return _connected(self.path, mode)
 
     @contextmanager
     def _troubles(self) -> Iterator[None]:
@@ -171,13 +281,32 @@ class SqliteDatabase(Database):
                 "was entered."
             )
         except sqlite3.Error as error:
-            said = str(error)
-            damaged = "malformed" in said or "no such table" in said or "no such column" in said
-            problem = LedgerDamaged(self._words(said)) if damaged else DataError(self._words(said))
+            problem = self._problem(error)
+        except (UnicodeDecodeError, OverflowError):  # a text of the file, also one in an error of SQLite's
+            problem = LedgerDamaged(self._words(UNREADABLE))
         except OSError as error:
             problem = DataError(self._words(f"unable to open it, {(error.strerror or 'unknown trouble').lower()}"))
         # Outside of the handler: no chain of frames goes with it.
         raise problem from None
+
+    def _problem(self, error: sqlite3.Error) -> DpfdaError:
+        said, code = str(error), getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if said.startswith("Could not decode"):
+            return LedgerDamaged(self._words(UNREADABLE))
+        if code == sqlite3.SQLITE_NOTADB:
+            if not self._named_inside():
+                return DataError(f"{self.name} is no ledger: the file is something else. Name another file.")
+            return LedgerDamaged(self._words(f"malformed, {said}"))
+        if code in DAMAGE or "malformed" in said or "no such" in said:
+            return LedgerDamaged(self._words(f"malformed, {said}"))
+        return DataError(self._words(said))
+
+    def _named_inside(self) -> bool:
+        """Whether a file that SQLite does not know has the tables of a ledger in it."""
+        try:
+            return b"CREATE TABLE dpfda_events" in self.path.read_bytes()
+        except OSError:
+            return False
 
     def _words(self, said: str) -> str:
         if "locked" in said or "busy" in said:
@@ -185,10 +314,11 @@ class SqliteDatabase(Database):
                 f"The ledger {self.name} was kept busy by other processes for {PATIENCE:g} seconds. Nothing was "
                 "entered; try again."
             )
-        if "not a database" in said:
-            return f"{self.name} is no ledger: the file is something else. Name another file."
-        if "malformed" in said or "no such" in said:
-            return f"The ledger {self.name} is damaged: {said}. Nothing was entered; take a fresh copy of it."
+        if said.startswith("malformed, "):
+            return (
+                f"The ledger {self.name} is damaged: {said.removeprefix('malformed, ')}. Nothing was entered; put the "
+                "newest whole copy back."
+            )
         way = {
             "readonly": "It may only be read here; open it where it may be written.",
             "unable to open": "Look at the permissions of the file and its folder.",
@@ -204,9 +334,50 @@ class _Kept:
     place: tuple[int, int]
 
 
-def _close(idle: list[_Kept]) -> None:
-    while idle:
-        idle.pop().connection.close()
+@dataclass(slots=True)
+class _Held:
+    """What a process keeps of a ledger between transactions."""
+
+    idle: list[_Kept] = field(default_factory=list)  # one at most; taken and put back whole, which needs no lock
+    verified: Verified | None = None
+
+
+def _close(held: _Held, head: LogHead) -> None:
+    while held.idle:
+        held.idle.pop().connection.close()
+    head.leave(held.verified)
+
+
+def _connected(path: Path, mode: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"file:{quote(str(path))}?mode={mode}",
+        uri=True,
+        timeout=PATIENCE,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA cell_size_check = ON")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {LOG}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _problems(connection: sqlite3.Connection) -> list[str]:
+    """What the database's own check finds: pages, indices and rows that do not fit together."""
+    found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check").fetchall()]
+    return [text for text in found if text != "ok"]
+
+
+def _state(file: Path) -> tuple[int, int, int] | None:
+    try:
+        found = file.stat()
+        return found.st_ino, found.st_size, found.st_mtime_ns
+    except FileNotFoundError:
+        return None
 
 
 def _undo(connection: sqlite3.Connection) -> None:

@@ -30,6 +30,8 @@ class Entry:
     total: float | None = None  # epsilon of the data set up to here, at its delta: at most, `spent` may find less
     request: str | None = None  # charge: the digest of all that was ordered
     output: str | None = None  # output: the digest of what was drawn
+    nominal: bool = False  # charge: drawn approximately, so that its cost is no guarantee
+    total_nominal: bool = False  # charge: its total rests on an approximate draw, this one or an earlier one
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class Dataset:
     charges: int
     spent: float  # epsilon at the cap's delta, as the newest entry has it: an upper bound that took no time
     number: int  # of the entry that created it
+    nominal: bool = False  # whether what was spent rests on an approximate draw
     adaptive: bool = False  # whether prices may be chosen after seeing earlier releases
 
 
@@ -54,6 +57,7 @@ class Remaining:
 
     epsilon: float
     delta: float
+    nominal: bool = False  # whether what was spent rests on an approximate draw, and so what is left
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,4 +70,5 @@ class Quote:
     cap: Budget
     allowed: bool
     affordable: float  # the largest epsilon up to the one ordered that would be granted, rounded down; 0 if none
+    nominal: bool = False  # whether `after` rests on an approximate draw
     refusal: str | None = None  # what the charge itself would raise; None if it is allowed

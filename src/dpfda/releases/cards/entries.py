@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dpfda.errors import BudgetError, DpfdaError
+from dpfda.errors import BudgetError, DpfdaError, LedgerDamaged
 from dpfda.privacy import REPLACE
 from dpfda.releases.cards.facts import TWICE, Card
 from dpfda.releases.cards.handed_out import Subject, check_output
@@ -30,8 +30,8 @@ def check_entry(subject: Subject, ledger: Any, checks: Checks) -> None:
         history = ledger.history() if same else ()
         budgets = {name: known for known in ledger.datasets() for name in (known.name, *known.copies)}
     except DpfdaError as error:
-        # Damage speaks against what the ledger holds; a wrong address or a missing file speaks against nothing.
-        kind = LEDGER if isinstance(error, BudgetError) else UNREADABLE
+        # A damaged ledger, a wrong address or a missing file speaks against nothing: there is nothing to compare with.
+        kind = LEDGER if isinstance(error, BudgetError) and not isinstance(error, LedgerDamaged) else UNREADABLE
         checks.rule(False, kind, "the ledger itself", f"entry {named.number} of {named.ledger}", str(error))
         return
     if same:
@@ -80,6 +80,9 @@ def _check_charge(card: Card, named: Entry, found: Any, budgets: dict[str, Any],
             plain(named.spent[0]),
             plain(found.total),
         )
+        words = {True: "rests on an approximate draw", False: "rests on exact draws"}
+        nominal = found.total_nominal
+        checks.rule(named.nominal == nominal, LEDGER, "what was spent", words[named.nominal], words[nominal])
 
 
 SMALL = 1e-12  # of delta

@@ -146,7 +146,8 @@ def spent(card: Card) -> str:
     of = "" if entry.cap is None else f", of a budget of {plain(entry.cap[0])}"
     at = f" at delta {plain(entry.spent[1])}" if entry.spent[1] else ""
     more = "" if card.neighbours == REPLACE else f"; if that budget is under replace-one, {TWICE}"
-    amount = f"at most epsilon {shown_spent(entry.spent[0])}{at}{of}"
+    bound = "nominally (an approximate draw is among them)" if entry.nominal else "at most"
+    amount = f"{bound} epsilon {shown_spent(entry.spent[0])}{at}{of}"
     return f"{amount}, by all releases of '{card.dataset}' up to this one{more}"
 
 

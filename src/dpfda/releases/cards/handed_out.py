@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.errors import DpfdaError
+from dpfda.errors import DpfdaError, LedgerDamaged
 from dpfda.privacy.ledger.outputs import Kept, unpack
 from dpfda.releases.afterwards import as_changed, as_handed_out
 from dpfda.releases.cards.facts import Card
-from dpfda.releases.cards.report import LEDGER, Checks
+from dpfda.releases.cards.report import LEDGER, UNREADABLE, Checks
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.choices import ChoiceCard
 from dpfda.releases.files import exact_digest, file_digest, kind_of, to_dict
@@ -47,7 +47,8 @@ def check_output(subject: Subject, ledger: Any, checks: Checks) -> None:
     except ValueError:  # answers point by point, or an output of another version
         stored, kept = b"", None
     except DpfdaError as error:
-        checks.rule(False, LEDGER, "what was drawn under the entry", "kept by the ledger", str(error))
+        kind = UNREADABLE if isinstance(error, LedgerDamaged) else LEDGER
+        checks.rule(False, kind, "what was drawn under the entry", "kept by the ledger", str(error))
         return
     if kept is None:
         if read is None or stored is not None:

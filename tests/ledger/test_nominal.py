@@ -1,0 +1,104 @@
+"""Approximate draws: whatever total rests on one is called nominal, and cannot lose that word."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from everyone import CURVES, DATASET
+
+import dpfda
+from dpfda.errors import LedgerDamaged
+from dpfda.mechanisms import Gibbs
+from dpfda.privacy import Budget, Charge, PureProfile, SessionLedger
+from dpfda.privacy.ledger import Ledger
+from dpfda.releases.cards import verify
+
+GIBBS = Gibbs(1, None, 5)  # few steps: they are what makes it approximate
+
+
+def cost(key: str, *, nominal: bool, epsilon: float = 0.25) -> Charge:
+    return Charge("scans", "frames", Budget(epsilon, 0.0), (PureProfile(epsilon),), key=key, nominal=nominal)
+
+
+def components(ledger: Any, mechanism: Any, **changes: Any) -> dpfda.FPCA:
+    known = {"n_components": 1, "epsilon": 0.5, "delta": 0.0, "bound": 1.0, "basis": "cosine", "size": 3}
+    return dpfda.FPCA(**known, mechanism=mechanism, ledger=ledger, dataset=DATASET, **changes).fit(CURVES)
+
+
+def totals(ledger: Ledger) -> list[bool]:
+    return [
+        ledger.spent().nominal,
+        ledger.remaining().nominal,
+        ledger.spent(people=2).nominal,
+        ledger.datasets()[0].nominal,
+        ledger.quote(cost("q", nominal=False)).nominal,
+    ]
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_every_total_that_rests_on_an_approximate_draw_is_nominal(url: str, delta: float) -> None:
+    ledger = Ledger(url)
+    ledger.create("scans", epsilon=2.0, delta=delta)
+    assert not ledger.charge(cost("a", nominal=False)).nominal
+    assert not any(totals(ledger))
+    assert ledger.quote(cost("q", nominal=True)).nominal
+    assert ledger.charge(cost("b", nominal=True)).nominal
+    assert all(totals(ledger))
+    assert ledger.charge(cost("c", nominal=False)).nominal
+    found = [(entry.nominal, entry.total_nominal) for entry in ledger.history("scans")[1:]]
+    assert found == [(False, False), (True, True), (False, True)]
+    assert ledger.entry(4).total_nominal
+    assert [dict(loss) for loss in ledger.entry(3).losses] == [{"law": "pure", "epsilon": 0.25}]
+    # The receipt of a key is what it was: what came later does not change it.
+    assert [ledger.charge(cost(key, nominal=key == "b")).nominal for key in "abc"] == [False, True, True]
+    ledger.check()
+    assert all(totals(Ledger(url)))
+
+
+def test_other_budgets_of_the_same_ledger_are_not_nominal(sqlite_url: str) -> None:
+    ledger = Ledger(sqlite_url)
+    for name in ("scans", "others"):
+        ledger.create(name, epsilon=2.0, delta=0.0)
+    ledger.charge(cost("a", nominal=True))
+    assert [budget.nominal for budget in ledger.datasets()] == [True, False]
+    assert not ledger.spent("others").nominal
+
+
+def test_the_word_is_part_of_the_chain(tmp_path: Path) -> None:
+    ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
+    ledger.create("scans", epsilon=2.0, delta=0.0)
+    ledger.charge(cost("a", nominal=True))
+    ledger.close()
+    with closing(sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)) as connection:
+        connection.execute("DROP TRIGGER dpfda_events_update")
+        connection.execute('UPDATE dpfda_events SET losses = \'[{"epsilon":0.25,"law":"pure"}]\' WHERE number = 2')
+    with pytest.raises(LedgerDamaged, match="entry 2 does not have its hash"):
+        Ledger(f"sqlite:///{tmp_path / 'ledger.db'}").remaining()
+
+
+@pytest.mark.parametrize("make", [SessionLedger, None], ids=["in memory", "counted by the estimator"])
+def test_totals_without_a_database_are_nominal_too(make: Callable[[], Any] | None) -> None:
+    ledger = None if make is None else make()
+    exact = components(ledger, "exponential")
+    assert not (exact.spent_is_nominal_ if ledger is None else ledger.nominal)
+    exact.set_params(mechanism=GIBBS).fit(CURVES)
+    assert exact.spent_is_nominal_ if ledger is None else ledger.nominal
+    said = exact.set_params(mechanism="exponential").fit(CURVES).release_.certificate.recorded
+    assert "nominally" in said
+
+
+def test_cards_after_an_approximate_draw_say_so_and_verify(sqlite_url: str) -> None:
+    ledger = Ledger(sqlite_url)
+    ledger.create(DATASET, epsilon=4.0, delta=0.0)
+    releases = [components(ledger, name).release_ for name in ("exponential", GIBBS, "exponential")]
+    cards = [release.certificate for release in releases]
+    assert [card.entry.nominal for card in cards] == [False, True, True]
+    assert "nominal" not in cards[0].to_dict()["entry"]
+    assert "has spent nominally epsilon 1.50 of 4" in cards[2].recorded
+    for release in releases:
+        assert verify(release, ledger=ledger).ok
