@@ -60,6 +60,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     dataset : name of the data set for the card and the ledger.
     ledger : where the budget is charged before records are read: a `dpfda.Ledger`, or its address.
     randomness : None for private noise; a seeded source for tests, which stamps the release not private.
+    force : release although the plan expects next to nothing but noise; without it that is refused, uncharged.
     batch_rows : records read at a time.
 
     The time that a fit takes depends on the records: the solver goes on until it has proven its distance from the
@@ -96,6 +97,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         dataset: str = "unnamed",
         ledger: AnyLedger | str | None = None,
         randomness: Randomness | None = None,
+        force: bool = False,
         batch_rows: int | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -113,6 +115,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         self.dataset = dataset
         self.ledger = ledger
         self.randomness = randomness
+        self.force = force
         self.batch_rows = batch_rows
 
     def _loss(self) -> Loss:
@@ -170,7 +173,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
     loss : "huber", "absolute" (a median), or "squared".
     threshold : of the Huber loss, beyond which residuals count linearly; None for a fifth of the bound.
     epsilon, delta, kernel, penalty, domain, features, mechanism, eta, neighbours, planned_n, dataset, ledger,
-    randomness, batch_rows : as for `KernelClassifier`.
+    randomness, force, batch_rows : as for `KernelClassifier`.
 
     Examples
     --------
@@ -203,6 +206,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         dataset: str = "unnamed",
         ledger: AnyLedger | str | None = None,
         randomness: Randomness | None = None,
+        force: bool = False,
         batch_rows: int | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -221,6 +225,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         self.dataset = dataset
         self.ledger = ledger
         self.randomness = randomness
+        self.force = force
         self.batch_rows = batch_rows
 
     def _bound(self) -> float:
