@@ -24,7 +24,7 @@ from dpfda.privacy import AnyLedger, Budget, PureProfile, StatedProfile, Unit
 from dpfda.records import Curves, as_curves
 from dpfda.releases.calculus import Function
 from dpfda.releases.components import ComponentsRelease, with_signs
-from dpfda.releases.covariance import CovarianceRelease
+from dpfda.releases.covariance import CovarianceRelease, components_detected
 from dpfda.summaries.moments import Moments
 from dpfda.summaries.spans import Spans
 
@@ -284,6 +284,7 @@ def _turned(
             rho=up(card.rho + more.rho),
             attacker_power=PureProfile(paid.epsilon).power(0.05),
             losses=losses,
+            detected=components_detected(more.detected),
             chosen=(
                 *card.chosen,
                 (

@@ -106,7 +106,8 @@ def prepare_density(plan: DensityPlan, curator: Curator, order: Order, *, answer
         n=float(public.n),
         because="two sections of a kernel without negative values are at most the root of twice its peak apart",
         chosen=tuple((name, how) for name, how in curator.chosen if name != "basis"),
-        missing=plan.summary.missing + curator.unknown,
+        missing=f"{plan.summary.missing}{curator.unknown}; {plan.summary.bounded}",
+        warnings=tuple(filter(None, (plan.cells.coarse,))),
         before=curator.before,
         columns=curves.columns,
     )

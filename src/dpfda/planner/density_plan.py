@@ -144,7 +144,7 @@ class DensityPlan(Requested):
     def warnings(self) -> tuple[str, ...]:
         """What should be known before anything is spent."""
         told = (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
-        return (*self.budget.warnings(self.n), *told)
+        return (*self.budget.warnings(self.n), *told, *filter(None, (self.cells.coarse,)))
 
     def table(self) -> tuple[tuple[str, float | None, str], ...]:
         """Expected errors of all mechanisms for the same request, least first; None where one cannot be used."""
@@ -190,6 +190,7 @@ class DensityPlan(Requested):
             f"  basis       {self.basis.describe()['family']}, {self.basis.size} function{'s' * (self.basis.size > 1)}",
             f"  noise       {self.noise_rms:.4g} root mean square before smoothing; a uniform density is "
             f"{1 / self.volume:.4g}",
+            f"  cells       {self.cells.text}",
             f"  error       about {self.error:.4g} root mean square with sampling and smoothing, for {REFERENCE}",
             *(f"  because     {name}: {how}" for name, how in self.reasons),
             *(f"  {name:<11} {what}" for name, what in more),

@@ -64,6 +64,7 @@ class Certificate:
     noise_scale: float = 0.0
     curves_per_unit: str = ""  # how many curves one unit may have, and what becomes of them, in words; empty: one
     entry: Entry | None = None  # of the ledger; None where nothing was recorded
+    detected: str = ""  # whether anything was seen above the noise, after it; empty in files from before it was tested
     schema: str = SCHEMA
 
     def to_dict(self) -> dict[str, Any]:
@@ -147,11 +148,25 @@ class Certificate:
     def _noise(self) -> str:
         if self.noise_rms == 0:
             return "none"
-        share = f", {self.noise_rms / self.bound**self.power:.2g} of the bound{' squared' if self.power == 2 else ''}"
         return (
-            f"{self.noise_rms:.4g} root mean square before smoothing{'' if self.bounded else share}; "
+            f"{self.noise_rms:.4g} root mean square before smoothing, {self._against()}; "
             f"scale {self.scale:.4g}, the largest standard deviation of a coordinate"
         )
+
+    def _against(self) -> str:
+        """The noise against a signal of the same kind, from public numbers; what was seen is said elsewhere."""
+        if self.power == 2:
+            return (
+                f"{self.noise_rms / (self.bound / 4) ** 2:.2g} times the covariance of curves that vary around their "
+                "mean by a quarter of the bound"
+            )
+        if self.what.startswith("kernel "):
+            unit = "the margin" if self.what == "kernel classifier" else "the bound on responses"
+            return f"{self.noise_rms / self.bound:.2g} times {unit}"
+        if self.bounded:
+            volume = math.prod(high - low for low, high in self.domain)
+            return f"{self.noise_rms * volume:.2g} times a uniform density"
+        return f"{self.noise_rms / self.bound:.2g} times a curve as large as the bound"
 
     def _sensitivity(self) -> str:
         return (
@@ -179,6 +194,7 @@ class Certificate:
             ("bound", self.bounded or f"{plain(self.bound)}, on the root mean square around the centre: {self.around}"),
             ("mechanism", self._mechanism()),
             ("noise", self._noise()),
+            *((("detected", self.detected),) if self.detected else ()),
             ("sensitivity", self._sensitivity()),
             ("basis", f"{self.basis}, {self.size} function{'s' if self.size > 1 else ''}"),
             ("missing data", self.missing),

@@ -9,6 +9,10 @@ from dpfda.privacy import Budget, Receipt
 from dpfda.privacy.ledger.amounts import shown_spent
 from dpfda.releases.wording import plain
 
+FILTERED = (
+    "prices in this budget may depend on what earlier releases gave, so a privacy filter granted the charge: the total "
+    "is what the filter proves, which can be more than the releases would cost had their prices been fixed in advance"
+)
 NOTHING = "nothing was recorded: no ledger was given"
 
 
@@ -26,10 +30,13 @@ class Entry:
     key: str
     spent: tuple[float, float] | None
     cap: tuple[float, float] | None
+    adaptive: bool = False  # whether prices may depend on what earlier releases gave
 
     def __post_init__(self) -> None:
         # A file may hold anything: texts that are texts, and amounts that are two numbers.
         if not all(isinstance(text, str) for text in (self.ledger, self.digest, self.key)):
+            raise TypeError
+        if not isinstance(self.adaptive, bool):
             raise TypeError
         if not isinstance(self.number, int) or isinstance(self.number, bool) or self.number < 0:
             raise TypeError
@@ -38,7 +45,13 @@ class Entry:
     def of(receipt: Receipt) -> Entry:
         """What a card keeps of a receipt: everything but what was drawn."""
         return Entry(
-            receipt.ledger, receipt.number, receipt.digest, receipt.key, _pair(receipt.spent), _pair(receipt.cap)
+            receipt.ledger,
+            receipt.number,
+            receipt.digest,
+            receipt.key,
+            _pair(receipt.spent),
+            _pair(receipt.cap),
+            receipt.adaptive,
         )
 
     @property
@@ -53,14 +66,17 @@ class Entry:
             return where
         of = "" if self.cap is None else f" of {plain(self.cap[0])}"
         at = f" at delta {plain(self.spent[1])}" if self.spent[1] else ""
-        return f"{where}; with it the data set has spent at most epsilon {shown_spent(self.spent[0])}{of}{at}"
+        total = f"{where}; with it the data set has spent at most epsilon {shown_spent(self.spent[0])}{of}{at}"
+        return f"{total}; {FILTERED}" if self.adaptive else total
 
     def to_dict(self) -> dict[str, Any]:
         """The entry as plain data."""
-        return asdict(self) | {
+        data = asdict(self) | {
             "spent": None if self.spent is None else list(self.spent),
             "cap": None if self.cap is None else list(self.cap),
         }
+        # Left out where it says nothing, so that cards from before it keep their digest.
+        return data if self.adaptive else {name: value for name, value in data.items() if name != "adaptive"}
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Entry:

@@ -43,6 +43,7 @@ class Receipt:
     cap: Budget | None
     output: bytes | None = None  # what an earlier call under the same key stored
     recorded: bool = True  # False where an estimator only counts for itself
+    adaptive: bool = False  # whether prices may depend on earlier releases, so that a privacy filter granted the charge
 
 
 class AnyLedger(Protocol):

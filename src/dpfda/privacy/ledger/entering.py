@@ -48,7 +48,14 @@ def enter(order: Order, tight: Tight | None, book: Book) -> Receipt | None:
         total=total,
     )
     return Receipt(
-        entry.dataset, entry.key, book.id, event.number, event.hash.hex(), spent_of(account, total), account.budget
+        entry.dataset,
+        entry.key,
+        book.id,
+        event.number,
+        event.hash.hex(),
+        spent_of(account, total),
+        account.budget,
+        adaptive=account.adaptive,
     )
 
 
@@ -109,4 +116,5 @@ def _again(book: Book, order: Order, known: Event, dataset: int) -> Receipt:
         spent_of(account, known.total or 0),
         account.budget,
         output,
+        adaptive=account.adaptive,
     )

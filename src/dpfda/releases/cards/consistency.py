@@ -92,7 +92,7 @@ def check_words(data: dict[str, Any], card: Card, checks: Checks) -> None:
         checks.notes.append("facts and answers were worded by another version, and were not compared")
         return
     # They need the release; or are said otherwise of answers point by point, by a class of their own.
-    free = {"band", "afterwards", "What was done after the noise?"}
+    free = {"band", "noise and signal", "afterwards", "What was done after the noise?"}
     if isinstance(card, Certificate) and ONLINE in card.noise:
         free |= {"not covered", "How useful is the result?"}
     said, due = data.get("facts", {}), made["facts"]
