@@ -38,17 +38,25 @@ def refusal(plan: Plannable, again: Callable[[int, float], Plannable], *, bounde
     if not plan.hidden:
         return ""
     n, epsilon = plan.n, plan.budget.epsilon
-    units = _least(lambda times: not again(math.ceil(n * times), epsilon).hidden, MOST_TIMES)
-    dearer = _least(lambda times: not again(n, epsilon * times).hidden, LARGEST_EPSILON / epsilon)
-    ways = [f"n = {_two_digits(n * units):.0f}"] if units is not None else []
-    ways += [f"epsilon {math.ceil(100 * epsilon * dearer) / 100:g}"] if dearer is not None else []
+
+    # Tried as they are said, rounded up: a plan may choose another design next to where it was tried.
+    def units(times: float) -> int:
+        return int(_two_digits(n * times))
+
+    def price(times: float) -> float:
+        return math.ceil(100 * epsilon * times) / 100
+
+    more = _least(lambda times: not again(units(times), epsilon).hidden, MOST_TIMES)
+    dearer = _least(lambda times: not again(n, price(times)).hidden, LARGEST_EPSILON / epsilon)
+    ways = [f"n = {units(more)}"] if more is not None else []
+    ways += [f"epsilon {price(dearer):g}"] if dearer is not None else []
     would = f"{'About ' + ' or '.join(ways)} would do" if ways else "Neither more units nor more epsilon would do"
     bound = ", with any bound: the noise is in proportion to it" if bounded else ""
     return f"With n = {n} and epsilon {epsilon:g} {plan.hidden}. {would}{bound}."
 
 
 def _least(enough: Callable[[float], bool], most: float) -> float | None:
-    """By how much to multiply, to five percent, so that it is enough; None where nothing up to `most` is."""
+    """By how much to multiply, to eight percent, so that it is enough; None where nothing up to `most` is."""
 
     def holds(times: float) -> bool:
         try:
@@ -56,12 +64,13 @@ def _least(enough: Callable[[float], bool], most: float) -> float | None:
         except DpfdaError:  # so many units, or so much epsilon, can not be planned
             return False
 
-    low, high = 1.0, min(2.0, most)
+    # In large steps: a plan of some kinds takes a second.
+    low, high = 1.0, min(4.0, most)
     while not holds(high):
         if high >= most:
             return None
-        low, high = high, min(2 * high, most)
-    while high > 1.05 * low:
+        low, high = high, min(8 * high, most)
+    while high > 1.08 * low:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high

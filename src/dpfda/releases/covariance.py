@@ -255,9 +255,9 @@ class CovarianceRelease:
         moments = self.noisy[where]
         mean = moments[0, 1:] / self.lead if self.lead else np.zeros(len(order))
         raw = moments[1:, 1:] - np.outer(mean, mean) if self.lead else moments
-        deviations = np.sqrt(self.variances)[np.ix_(order, order)]
-        null = of_matrices(self._alone(noise, mean), deviations)
-        return beyond(*largest(of_matrices(raw, deviations), null))
+        alone = self._alone(noise, mean)
+        deviations = alone.std(axis=0)
+        return beyond(*largest(of_matrices(raw, deviations), of_matrices(alone, deviations)))
 
     def _alone(self, noise: Array, mean: Array) -> Array:
         """What noise alone makes of a population without covariance, (b, side, side) -> (b, size, size)."""

@@ -88,8 +88,11 @@ def energies(coordinates: Array, ends: tuple[int, ...]) -> Array:
 
 def largest(found: Array, null: Array) -> tuple[float, Array]:
     """The largest of several statistics in deviations of each under noise alone, and the same of every draw."""
-    middle, spread = null.mean(axis=0), np.maximum(null.std(axis=0), 1e-300)
-    return float(np.max((found - middle) / spread)), np.max((null - middle) / spread, axis=1)
+    middle, spread = null.mean(axis=0), null.std(axis=0)
+    # A sum in which nothing is left but rounding, as of what lies along a direction that was taken out, tells nothing.
+    kept = spread > 1e-6 * spread.max()
+    middle, spread = middle[kept], spread[kept]
+    return float(np.max((found[kept] - middle) / spread)), np.max((null[:, kept] - middle) / spread, axis=1)
 
 
 def beyond(found: float, null: Array) -> bool:
