@@ -66,7 +66,7 @@ def run(console: Console, *, data: Path, repetitions: int) -> None:
                 for k in (1, 2, 3):
                     ratios = []
                     for _ in range(repetitions):
-                        est = dpfda.FPCA(n_components=k, epsilon=epsilon, bound=bound, centre=centre, **own)
+                        est = dpfda.FPCA(n_components=k, epsilon=epsilon, bound=bound, centre=centre, **own, force=True)
                         values = est.fit(curves, grid=grid).release_(grid) * np.sqrt(weights)
                         frame, _ = np.linalg.qr(values.T)
                         ratios.append(np.trace(frame.T @ moments @ frame) / best[k - 1])

@@ -69,7 +69,7 @@ def accuracy(console: Console, *, n: int, repetitions: int) -> None:
         table = Table("epsilon", "delta", "mechanism", "features", "penalty", "accuracy", title=f"{name}, n = {n}")
         for delta in (1e-6, 0.0):
             for epsilon in EPSILONS:
-                est = KernelClassifier(epsilon=epsilon, delta=delta, kernel=kernel, domain=domain)
+                est = KernelClassifier(epsilon=epsilon, delta=delta, kernel=kernel, domain=domain, force=True)
                 scores = [est.fit(x, y).score(others, theirs) for _ in range(repetitions)]
                 plan = est.plan_
                 table.add_row(
@@ -95,7 +95,7 @@ def penalties(console: Console, *, n: int, repetitions: int) -> None:
         (x, y), (others, theirs) = make(n, 1), make(5000, 2)
         row = []
         for penalty in (*PENALTIES[1:5], None):
-            est = KernelClassifier(epsilon=1.0, delta=1e-6, kernel=kernel, domain=domain, penalty=penalty)
+            est = KernelClassifier(epsilon=1.0, delta=1e-6, kernel=kernel, domain=domain, penalty=penalty, force=True)
             row.append(f"{np.mean([est.fit(x, y).score(others, theirs) for _ in range(repetitions)]):.4f}")
         table.add_row(name, *row)
     console.print(table)
@@ -107,7 +107,9 @@ def growth(console: Console, *, most: int) -> None:
     n = 10_000
     while n <= most:
         x, y = mixture(n, 3)
-        est = KernelClassifier(epsilon=1.0, delta=1e-6, kernel=Gaussian(10.0), domain=[(-4.0, 4.0)] * 10, features=500)
+        est = KernelClassifier(
+            epsilon=1.0, delta=1e-6, kernel=Gaussian(10.0), domain=[(-4.0, 4.0)] * 10, features=500, force=True
+        )
         start = time.perf_counter()
         est.fit(x, y)
         table.add_row(f"{n}", f"{time.perf_counter() - start:.1f}")

@@ -437,12 +437,6 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
         "The data, the release and the picture must be different files. Name another with --out or --plot. Nothing was "
         "charged.",
     ),
-    "noise that hides everything": (
-        {"--epsilon": 1e-6, "--delta": 0},
-        USAGE,
-        "With n = 1000 and epsilon 1e-06 the error would be 416% of a uniform density: nothing could be seen. "
-        "Raise --epsilon, or say --force to go on. Nothing was charged.",
-    ),
 }
 
 
@@ -836,7 +830,7 @@ def test_a_plan_says_what_would_be_done_and_ranks_the_noise(run: Run) -> None:
     assert done.out.startswith("Plan for a density of 2000 units at (epsilon = 1, delta = 1e-06); no values read")
     assert "Expected error for the reference density, with sampling, noise and smoothing" in done.out
     data = json.loads(run("plan", "density", "--n", 2000, "--domain", "0,1", *SPENT, "--json").out)
-    est = dpfda.DensityFunction(epsilon=1.0, delta=1e-6, domain=(0, 1))
+    est = dpfda.DensityFunction(epsilon=1.0, delta=1e-6, domain=(0, 1), force=True)
     assert data["noise_rms"] == est.plan(2000).noise_rms
     assert {row["mechanism"] for row in data["table"]} == set(OF_DENSITIES) - {"auto", "k-norm"}
     assert [row["note"] for row in data["table"] if row["mechanism"] == data["mechanism"]] == ["chosen"]

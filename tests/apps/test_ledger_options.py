@@ -325,8 +325,8 @@ def test_a_density_that_cannot_be_seen_is_refused_by_its_expected_error(run: Run
     done = run(*asked, "--epsilon", 1)
     assert (done.code, done.out) == (USAGE, "")
     assert re.fullmatch(
-        r"Error: With n = 5 and epsilon 1 the error would be \d{3}% of a uniform density: nothing could be seen. Raise "
-        r"--epsilon, or say --force to go on. Nothing was charged.\n",
+        r"Error: With n = 5 and epsilon 1 the error expected would be \d{3}% of what .* differs by from a uniform "
+        r"density\. About n = \d+.* would do\. Say --force to release it all the same\. Nothing was charged\.\n",
         done.err,
     )
     assert run(*asked, "--epsilon", 1, "--force").code == 0

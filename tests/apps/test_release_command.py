@@ -205,9 +205,12 @@ def test_too_much_noise_is_refused_unless_forced(run: Run, csv: Path, tmp_path: 
     little = ("--values", "t*", "--epsilon", 0.001, "--delta", "1e-6", "--bound", 1)
     refused = run("release", "mean", csv, "--unit", "ID", *little)
     assert refused.code == 2
-    assert refused.err.startswith("Error: With n = 300 and epsilon 0.001 the noise would be ")
+    assert refused.err.startswith(
+        "Error: With n = 300 and epsilon 0.001 the error expected, after the best smoothing, would be "
+    )
     assert refused.err.endswith(
-        "% of the bound: nothing could be seen. Raise --epsilon, or say --force to go on. Nothing was charged.\n"
+        " would do, with any bound: the noise is in proportion to it. Say --force to release it all the same. Nothing "
+        "was charged.\n"
     )
     assert names(tmp_path) == ["scans.csv"]
     assert run("release", "mean", csv, "--unit", "ID", *little, "--force").code == 0

@@ -181,13 +181,13 @@ def moments() -> dict[str, Any]:
     curves = 0.3 * scores @ np.stack([np.sin(grid / 8), np.cos(grid / 8)])
     surfaces = 0.3 * scores @ np.stack([[x + y for x, y in box], [x - y for x, y in box]])
     asked: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "bound": 1.0, "dataset": "load curves"}
-    covariance = dpfda.CovarianceFunction(**asked, domain=(0.0, 24.0)).fit(curves, grid=grid).release_
-    boxed = dpfda.CovarianceFunction(**asked, domain=[(0, 1), (0, 2)]).fit(surfaces, grid=box).release_
+    covariance = dpfda.CovarianceFunction(**asked, domain=(0.0, 24.0), force=True).fit(curves, grid=grid).release_
+    boxed = dpfda.CovarianceFunction(**asked, domain=[(0, 1), (0, 2)], force=True).fit(surfaces, grid=box).release_
     components = covariance.components(2)
     ranges = [(-4, 4), (-4, 4)]
-    regression = dpfda.FunctionOnScalarRegression(**asked, domain=(0.0, 24.0), covariate_limits=ranges)
-    on_box = dpfda.FunctionOnScalarRegression(**asked, domain=[(0, 1), (0, 2)], covariate_limits=ranges)
-    few = dpfda.FunctionOnScalarRegression(**asked, domain=(0.0, 24.0), covariate_limits=ranges)
+    regression = dpfda.FunctionOnScalarRegression(**asked, domain=(0.0, 24.0), covariate_limits=ranges, force=True)
+    on_box = dpfda.FunctionOnScalarRegression(**asked, domain=[(0, 1), (0, 2)], covariate_limits=ranges, force=True)
+    few = dpfda.FunctionOnScalarRegression(**asked, domain=(0.0, 24.0), covariate_limits=ranges, force=True)
     return {
         "covariance": covariance,
         "covariance on a box": boxed,
@@ -206,17 +206,17 @@ def densities() -> dict[str, Any]:
     points = np.random.default_rng(2).beta(2, 5, size=(3000, 3))
     asked: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "dataset": "ages"}
     sides = [(0.0, 1.0), (0.0, 2.0), (-1.0, 1.0)]
-    few = dpfda.DensityFunction(**asked, domain=(0, 1), neighbours="add-or-remove-one", planned_n=1000)
+    few = dpfda.DensityFunction(**asked, domain=(0, 1), neighbours="add-or-remove-one", planned_n=1000, force=True)
     made = {
-        "density": dpfda.DensityFunction(**asked, domain=(0, 1)).fit(points[:, 0]),
-        "density between edges": dpfda.DensityFunction(**asked, edges=[0, 0.1, 0.5, 1]).fit(points[:, 0]),
-        "density of a kernel": dpfda.DensityFunction(**asked, domain=(0, 1), mechanism="gp", bandwidth=0.1).fit(
-            points[:, 0]
-        ),
-        "density on a box": dpfda.DensityFunction(**asked, domain=sides[:2]).fit(points[:, :2]),
-        "density of three coordinates": dpfda.DensityFunction(**asked, domain=sides).fit(points),
+        "density": dpfda.DensityFunction(**asked, domain=(0, 1), force=True).fit(points[:, 0]),
+        "density between edges": dpfda.DensityFunction(**asked, edges=[0, 0.1, 0.5, 1], force=True).fit(points[:, 0]),
+        "density of a kernel": dpfda.DensityFunction(
+            **asked, domain=(0, 1), mechanism="gp", bandwidth=0.1, force=True
+        ).fit(points[:, 0]),
+        "density on a box": dpfda.DensityFunction(**asked, domain=sides[:2], force=True).fit(points[:, :2]),
+        "density of three coordinates": dpfda.DensityFunction(**asked, domain=sides, force=True).fit(points),
         "density of a kernel on a box": dpfda.DensityFunction(
-            **asked, domain=sides[:2], mechanism="gp", bandwidth=0.3
+            **asked, domain=sides[:2], mechanism="gp", bandwidth=0.3, force=True
         ).fit(points[:, :2]),
     }
     releases = {name: each.release_ for name, each in made.items()}
@@ -235,12 +235,14 @@ def machines() -> dict[str, Any]:
     bounded: dict[str, Any] = {**asked, "response_bound": 1.0}
     response = np.sin(6 * points[:, 0])
     return {
-        "classifier": dpfda.KernelClassifier(**labelled).fit(points[:, :1], inside).release_,
-        "logistic classifier": dpfda.KernelClassifier(**labelled, loss="logistic").fit(points[:, :1], inside).release_,
-        "classifier in the plane": dpfda.KernelClassifier(**labelled).fit(points[:, :2], inside).release_,
-        "regressor": dpfda.KernelRegressor(**bounded).fit(points[:, :1], response).release_,
-        "regressor in the plane": dpfda.KernelRegressor(**bounded).fit(points[:, :2], response).release_,
-        "regressor of four coordinates": dpfda.KernelRegressor(**bounded).fit(points, response).release_,
+        "classifier": dpfda.KernelClassifier(**labelled, force=True).fit(points[:, :1], inside).release_,
+        "logistic classifier": dpfda.KernelClassifier(**labelled, loss="logistic", force=True)
+        .fit(points[:, :1], inside)
+        .release_,
+        "classifier in the plane": dpfda.KernelClassifier(**labelled, force=True).fit(points[:, :2], inside).release_,
+        "regressor": dpfda.KernelRegressor(**bounded, force=True).fit(points[:, :1], response).release_,
+        "regressor in the plane": dpfda.KernelRegressor(**bounded, force=True).fit(points[:, :2], response).release_,
+        "regressor of four coordinates": dpfda.KernelRegressor(**bounded, force=True).fit(points, response).release_,
     }
 
 

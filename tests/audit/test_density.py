@@ -39,7 +39,7 @@ def neighbours():
 def estimator(budget, **wishes):
     chosen = {"edges": EDGES} | wishes
     return dpfda.DensityFunction(
-        epsilon=budget.epsilon, delta=budget.delta, smoothing="none", planned_n=PEOPLE, **chosen
+        epsilon=budget.epsilon, delta=budget.delta, smoothing="none", planned_n=PEOPLE, **chosen, force=True
     )
 
 

@@ -126,6 +126,7 @@ class Covariance(Attack):
             size=self.size,
             mean=self.mean,
             **self.settings,
+            force=True,
         )
 
     def others(self) -> list[list[float]]:
@@ -183,7 +184,9 @@ class Components(Attack):
         return self.epsilon
 
     def estimator(self) -> dpfda.FPCA:
-        return dpfda.FPCA(1, epsilon=self.epsilon, delta=0.0, mechanism="exponential", size=2, **self.settings)
+        return dpfda.FPCA(
+            1, epsilon=self.epsilon, delta=0.0, mechanism="exponential", size=2, **self.settings, force=True
+        )
 
     def others(self) -> list[list[float]]:
         return [[0.0, 1.0]]
@@ -285,6 +288,7 @@ def test_the_attack_is_the_worst_one(name: str) -> None:
             basis=plan.basis,
             mean="joint" if name == "gaussian with the mean" else "centre",
             **attack.settings,
+            force=True,
         )
         release = quiet.fit(curves, grid=GRID, units=units).release_
         sums.append(unpack(release.noisy) * release.certificate.n)

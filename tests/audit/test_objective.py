@@ -58,7 +58,7 @@ def draws_of(est, curves, draws):
 def squares_range(draws):
     """The least range of log likelihood ratios of two neighbours under which both tails can be as they were seen."""
     # A base measure ten times as wide as the ball hardly leans to its middle.
-    est = Maximiser(utility=SquaredDistance(), epsilon=4.0, bound=1.0, size=1, spread=10.0)
+    est = Maximiser(utility=SquaredDistance(), epsilon=4.0, bound=1.0, size=1, spread=10.0, force=True)
     one, other = (draws_of(est, constants(sign), draws) for sign in (1.0, -1.0))
     upper, lower = ([int((sign * x > 0.5).sum()) for x in (one, other)] for sign in (1.0, -1.0))
     return proven(upper, draws) + proven(lower[::-1], draws)
@@ -93,6 +93,7 @@ def added_unit(draws):
         candidates=32,
         neighbours="add-or-remove-one",
         planned_n=2,
+        force=True,
     )
     without, with_it = (draws_of(est, constants(*values), draws) for values in ((-1.0,), (-1.0, 1.0)))
     return proven([int((with_it > 0).sum()), int((without > 0).sum())], draws)

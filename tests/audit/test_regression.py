@@ -30,7 +30,7 @@ PURE = Budget(epsilon=1.5, delta=0.0)
 
 def estimator(budget, **wishes):
     given = {"bound": 1.0, "covariate_bound": 1.0, "basis": bases.legendre((0, 1), 2), "smoothing": "none"} | wishes
-    return FunctionOnScalarRegression(epsilon=budget.epsilon, delta=budget.delta, **given)
+    return FunctionOnScalarRegression(epsilon=budget.epsilon, delta=budget.delta, **given, force=True)
 
 
 def worst_neighbours(est):
@@ -153,6 +153,7 @@ def misses(n, covariates, budget, relation, repetitions, level=0.9):
             neighbours=relation,
             planned_n=round(1.2 * n),
             randomness=SeededRandomness(seed),
+            force=True,
         ).fit(z, y, grid=GRID)
         beta = clipped_least_squares(est.release_, z, y) @ est.release_.basis.matrix(est.release_.points()).T
         for place, which in enumerate(("intercept", 0)):

@@ -32,11 +32,13 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     curves = np.sin(np.pi * t) * (0.5 + 0.1 * rng.normal(size=(800, 1)))
     stated: dict[str, Any] = {"epsilon": 2.0, "delta": 1e-6, "bound": 1.0, "domain": (0.0, 1.0)}
     dpfda.MeanFunction(**stated).fit(curves, grid=t).release_.save(folder / "mean.json")
-    dpfda.CovarianceFunction(**stated).fit(curves, grid=t).release_.save(folder / "covariance.json")
-    dpfda.FPCA(n_components=2, **stated).fit(curves, grid=t).release_.save(folder / "components.json")
-    model = dpfda.FunctionOnScalarRegression(covariate_bound=1.0, **stated)
+    dpfda.CovarianceFunction(**stated, force=True).fit(curves, grid=t).release_.save(folder / "covariance.json")
+    dpfda.FPCA(n_components=2, **stated, force=True).fit(curves, grid=t).release_.save(folder / "components.json")
+    model = dpfda.FunctionOnScalarRegression(covariate_bound=1.0, **stated, force=True)
     model.fit(rng.uniform(-1, 1, (800, 2)), curves, grid=t).release_.save(folder / "regression.json")
-    people = dpfda.DensityFunction(epsilon=2.0, delta=1e-6, domain=(0.0, 100.0)).fit(rng.normal(40, 12, 800))
+    people = dpfda.DensityFunction(epsilon=2.0, delta=1e-6, domain=(0.0, 100.0), force=True).fit(
+        rng.normal(40, 12, 800)
+    )
     people.release_.save(folder / "density.json")
     return folder
 

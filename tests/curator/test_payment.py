@@ -169,8 +169,8 @@ ESTIMATORS = {
     "private number": lambda book: dpfda.MeanFunction(
         **KNOWN, bound=1.0, ledger=book, neighbours="add-or-remove-one", planned_n=40
     ).fit(CURVES),
-    "covariance": lambda book: dpfda.CovarianceFunction(**KNOWN, bound=1.0, ledger=book).fit(CURVES),
-    "components": lambda book: dpfda.FPCA(2, **KNOWN, bound=1.0, ledger=book).fit(CURVES),
+    "covariance": lambda book: dpfda.CovarianceFunction(**KNOWN, bound=1.0, ledger=book, force=True).fit(CURVES),
+    "components": lambda book: dpfda.FPCA(2, **KNOWN, bound=1.0, ledger=book, force=True).fit(CURVES),
     "drawn components": lambda book: dpfda.FPCA(
         1,
         epsilon=2.0,
@@ -181,19 +181,26 @@ ESTIMATORS = {
         mechanism="exponential",
         explained_variance=0.3,
         mean="centre",
+        force=True,
     ).fit(CURVES),
     "regression": lambda book: dpfda.FunctionOnScalarRegression(
-        **KNOWN, bound=1.0, covariate_bound=1.0, ledger=book
+        **KNOWN, bound=1.0, covariate_bound=1.0, ledger=book, force=True
     ).fit(PLANE, CURVES),
-    "density": lambda book: dpfda.DensityFunction(**KNOWN, domain=(0, 1), ledger=book).fit(PLANE[:, 0]),
+    "density": lambda book: dpfda.DensityFunction(**KNOWN, domain=(0, 1), ledger=book, force=True).fit(PLANE[:, 0]),
     "bought bandwidth": lambda book: dpfda.DensityFunction(
-        **KNOWN, domain=(0, 1), ledger=book, bandwidth="private-iqr", bandwidth_epsilon=0.5, mechanism="iclp-qr"
+        **KNOWN,
+        domain=(0, 1),
+        ledger=book,
+        bandwidth="private-iqr",
+        bandwidth_epsilon=0.5,
+        mechanism="iclp-qr",
+        force=True,
     ).fit(PLANE[:, 0]),
-    "gp": lambda book: dpfda.DensityFunction(**KNOWN, domain=(0, 1), ledger=book, mechanism="gp", bandwidth=0.2).fit(
-        PLANE[:, 0]
-    ),
+    "gp": lambda book: dpfda.DensityFunction(
+        **KNOWN, domain=(0, 1), ledger=book, mechanism="gp", bandwidth=0.2, force=True
+    ).fit(PLANE[:, 0]),
     "classifier": lambda book: dpfda.KernelClassifier(
-        **KNOWN, domain=[(0, 1), (0, 1)], kernel=dpfda.kernels.Gaussian(0.5), penalty=0.1, ledger=book
+        **KNOWN, domain=[(0, 1), (0, 1)], kernel=dpfda.kernels.Gaussian(0.5), penalty=0.1, ledger=book, force=True
     ).fit(PLANE, LABELS),
 }
 
@@ -251,11 +258,11 @@ def test_the_same_key_gives_the_same_choice_again(make):
 def test_a_bought_bandwidth_of_a_process_is_shown_once():
     wishes = {"domain": (0, 1), "bandwidth": "private-iqr", "bandwidth_epsilon": 0.5, "mechanism": "gp"}
     book = Book()
-    est = dpfda.DensityFunction(**KNOWN, **wishes, ledger=book).fit(PLANE[:, 0])
+    est = dpfda.DensityFunction(**KNOWN, **wishes, ledger=book, force=True).fit(PLANE[:, 0])
     assert est.bandwidth_choice_.widths
     assert [event for event, _ in book.events] == ["charge", "store"]
     with pytest.raises(UsageError, match=re.escape(GIVEN)):
-        dpfda.DensityFunction(**KNOWN, **wishes, ledger=book).fit(PLANE[:, 0])
+        dpfda.DensityFunction(**KNOWN, **wishes, ledger=book, force=True).fit(PLANE[:, 0])
     assert est.release_(0.5) >= 0
 
 

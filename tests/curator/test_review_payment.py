@@ -28,11 +28,11 @@ KNOWN = {"epsilon": 1.0, "delta": 1e-6, "dataset": "d", "domain": (0, 1), "mecha
 
 def classifier(ledger, **changes):
     wishes = {**KNOWN, "kernel": Gaussian(0.5), "penalty": 0.1, "ledger": ledger, **changes}
-    return dpfda.KernelClassifier(**wishes)
+    return dpfda.KernelClassifier(**wishes, force=True)
 
 
 def density(ledger, **changes):
-    return dpfda.DensityFunction(**{**KNOWN, "ledger": ledger, **changes})
+    return dpfda.DensityFunction(**{**KNOWN, "ledger": ledger, **changes}, force=True)
 
 
 ONLINE = {
@@ -178,15 +178,15 @@ def with_odd(cell):
 TABLE, PLANE, TWO = CURVES / 2, POINTS[:40], np.arange(40) % 2
 MEMBERS = {
     "mean": lambda k, f: dpfda.MeanFunction(**k, bound=1.0).fit(f(TABLE), units=f(TWICE)),
-    "covariance": lambda k, f: dpfda.CovarianceFunction(**k, bound=1.0).fit(f(TABLE), units=f(TWICE)),
-    "components": lambda k, f: dpfda.FPCA(1, **k, bound=1.0).fit(f(TABLE), units=f(TWICE)),
-    "regression": lambda k, f: dpfda.FunctionOnScalarRegression(**k, bound=1.0, covariate_bound=1.0).fit(
+    "covariance": lambda k, f: dpfda.CovarianceFunction(**k, bound=1.0, force=True).fit(f(TABLE), units=f(TWICE)),
+    "components": lambda k, f: dpfda.FPCA(1, **k, bound=1.0, force=True).fit(f(TABLE), units=f(TWICE)),
+    "regression": lambda k, f: dpfda.FunctionOnScalarRegression(**k, bound=1.0, covariate_bound=1.0, force=True).fit(
         f(PLANE), f(TABLE), units=f(TWICE)
     ),
-    "density": lambda k, f: dpfda.DensityFunction(**k, domain=(0, 1)).fit(f(PLANE)[:, 0], units=f(TWICE)),
-    "classifier": lambda k, f: dpfda.KernelClassifier(**k, domain=(0, 1), kernel=Gaussian(0.5), penalty=0.1).fit(
-        f(PLANE), f(TWO), units=f(TWICE)
-    ),
+    "density": lambda k, f: dpfda.DensityFunction(**k, domain=(0, 1), force=True).fit(f(PLANE)[:, 0], units=f(TWICE)),
+    "classifier": lambda k, f: dpfda.KernelClassifier(
+        **k, domain=(0, 1), kernel=Gaussian(0.5), penalty=0.1, force=True
+    ).fit(f(PLANE), f(TWO), units=f(TWICE)),
 }
 TWICE = np.repeat(np.arange(20), 2)
 
@@ -219,7 +219,7 @@ def dictionary(functions):
 
 def maximiser(utility):
     wishes = {"epsilon": 1.0, "bound": 1.0, "size": 2, "utility_range": (-4.0, 0.0), "utility": utility}
-    return lambda ledger: Maximiser(**wishes, ledger=ledger).fit(CURVES)
+    return lambda ledger: Maximiser(**wishes, ledger=ledger, force=True).fit(CURVES)
 
 
 def power(exponent):

@@ -28,7 +28,7 @@ def two_bumps(n, seed=0):
 
 
 def seeded(**wishes):
-    return dpfda.DensityFunction(**{**GOOD, **wishes}, randomness=SeededRandomness(1))
+    return dpfda.DensityFunction(**{**GOOD, **wishes}, randomness=SeededRandomness(1), force=True)
 
 
 # What it gives.
@@ -123,7 +123,7 @@ def test_a_release_saves_and_loads(tmp_path):
 
 def test_the_ledger_is_charged_once():
     ledger = SessionLedger()
-    dpfda.DensityFunction(**GOOD, ledger=ledger).fit(two_bumps(100))
+    dpfda.DensityFunction(**GOOD, ledger=ledger, force=True).fit(two_bumps(100))
     (entry,) = ledger.entries
     assert entry.what.startswith("density, ")
     assert entry.budget.epsilon == 1.0
@@ -131,7 +131,7 @@ def test_the_ledger_is_charged_once():
 
 def test_pure_noise_spends_no_delta():
     ledger = SessionLedger()
-    dpfda.DensityFunction(**{**GOOD, "mechanism": "laplace"}, ledger=ledger).fit(two_bumps(100))
+    dpfda.DensityFunction(**{**GOOD, "mechanism": "laplace"}, ledger=ledger, force=True).fit(two_bumps(100))
     assert ledger.entries[0].budget == Budget(1.0, 0.0)
 
 
@@ -142,7 +142,7 @@ def test_a_failure_after_the_charge_is_the_constant_error(monkeypatch):
     ledger = SessionLedger()
     monkeypatch.setattr("dpfda.summaries.density.cell_masses", fail)
     with pytest.raises(ReleaseFailed) as caught:
-        dpfda.DensityFunction(**GOOD, ledger=ledger).fit(two_bumps(100))
+        dpfda.DensityFunction(**GOOD, ledger=ledger, force=True).fit(two_bumps(100))
     assert "private value" not in str(caught.value)
     assert caught.value.__context__ is None
     assert len(ledger.entries) == 1
@@ -158,6 +158,7 @@ def test_a_bought_bandwidth_is_charged_with_the_density_and_stands_on_its_card()
         bandwidth="private-iqr",
         bandwidth_epsilon=0.5,
         ledger=ledger,
+        force=True,
     ).fit(np.random.default_rng(0).normal(50, 10, 4000))
     assert [(entry.what, entry.budget.epsilon) for entry in ledger.entries] == [("density, gp", 1.5)]
     # Scott's rule for a normal law: (4 / (3 n))^(1/5) sigma = 2.0.
@@ -173,7 +174,7 @@ def test_a_bought_bandwidth_is_charged_with_the_density_and_stands_on_its_card()
 def test_a_budget_without_room_for_both_refuses_both():
     ledger = SessionLedger(cap=Budget(1.2, 1e-5))
     est = dpfda.DensityFunction(
-        **{**GOOD, "mechanism": "gp"}, bandwidth="private-iqr", bandwidth_epsilon=0.5, ledger=ledger
+        **{**GOOD, "mechanism": "gp"}, bandwidth="private-iqr", bandwidth_epsilon=0.5, ledger=ledger, force=True
     )
     with pytest.raises(BudgetExceeded):
         est.fit(two_bumps(100))
@@ -185,7 +186,7 @@ def test_a_budget_without_room_for_both_refuses_both():
 
 def test_a_process_is_charged_at_the_fit_and_given_out_once_as_a_whole():
     ledger = SessionLedger()
-    est = dpfda.DensityFunction(**PROCESS, ledger=ledger).fit(two_bumps(300))
+    est = dpfda.DensityFunction(**PROCESS, ledger=ledger, force=True).fit(two_bumps(300))
     assert len(ledger.entries) == 1
     first = est.release_
     assert est.release_ is first
@@ -196,7 +197,7 @@ def test_a_process_is_charged_at_the_fit_and_given_out_once_as_a_whole():
 
 
 def test_a_process_that_was_opened_has_no_release_and_is_not_opened_twice(tmp_path):
-    est = dpfda.DensityFunction(**PROCESS).fit(two_bumps(300))
+    est = dpfda.DensityFunction(**PROCESS, force=True).fit(two_bumps(300))
     with est.open(f"sqlite:///{tmp_path}/oracle.db") as oracle:
         assert isinstance(oracle, Oracle)
         oracle(0.3)
@@ -208,8 +209,8 @@ def test_a_process_that_was_opened_has_no_release_and_is_not_opened_twice(tmp_pa
 
 def test_a_store_that_belongs_to_another_release_leaves_the_fit_as_it_was(tmp_path):
     store = f"sqlite:///{tmp_path}/oracle.db"
-    dpfda.DensityFunction(**{**PROCESS, "epsilon": 2.0}).fit(two_bumps(300)).open(store).close()
-    est = dpfda.DensityFunction(**PROCESS).fit(two_bumps(300))
+    dpfda.DensityFunction(**{**PROCESS, "epsilon": 2.0}, force=True).fit(two_bumps(300)).open(store).close()
+    est = dpfda.DensityFunction(**PROCESS, force=True).fit(two_bumps(300))
     with pytest.raises(UsageError, match="belongs to another release"):
         est.open(store)
     with est.open(f"sqlite:///{tmp_path}/other.db") as oracle:
@@ -220,20 +221,20 @@ def test_a_store_of_another_column_or_another_epsilon_is_refused_by_name(tmp_pat
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"age": two_bumps(300), "height": two_bumps(300, 1)})
     path = tmp_path / "oracle.db"
-    dpfda.DensityFunction(**PROCESS).open(path, frame[["age"]]).close()
+    dpfda.DensityFunction(**PROCESS, force=True).open(path, frame[["age"]]).close()
     with pytest.raises(UsageError, match='columns: "age" there, "height" here'):
-        dpfda.DensityFunction(**PROCESS).open(path, frame[["height"]])
+        dpfda.DensityFunction(**PROCESS, force=True).open(path, frame[["height"]])
     with pytest.raises(UsageError, match=r"epsilon: 1\.0 there, 2\.0 here"):
-        dpfda.DensityFunction(**{**PROCESS, "epsilon": 2.0}).open(path, frame[["age"]])
+        dpfda.DensityFunction(**{**PROCESS, "epsilon": 2.0}, force=True).open(path, frame[["age"]])
 
 
 def test_points_open_a_store_again_free_and_a_new_one_for_its_price(tmp_path):
     ledger, store, points = SessionLedger(), f"sqlite:///{tmp_path}/oracle.db", two_bumps(300)
     asked = np.linspace(0, 1, 7)
-    with dpfda.DensityFunction(**PROCESS, ledger=ledger).open(store, points) as oracle:
+    with dpfda.DensityFunction(**PROCESS, ledger=ledger, force=True).open(store, points) as oracle:
         first = oracle(asked)
     assert len(ledger.entries) == 1
-    with dpfda.DensityFunction(**PROCESS, ledger=ledger).open(store, points) as oracle:
+    with dpfda.DensityFunction(**PROCESS, ledger=ledger, force=True).open(store, points) as oracle:
         assert np.array_equal(oracle(asked[::-1])[::-1], first)
         oracle(0.123)
     assert len(ledger.entries) == 1
@@ -243,7 +244,7 @@ def test_points_open_a_store_again_free_and_a_new_one_for_its_price(tmp_path):
 
 def test_the_default_is_kept_in_a_store_as_a_whole_and_opened_again_free(tmp_path):
     ledger, store, points = SessionLedger(), f"sqlite:///{tmp_path}/oracle.db", two_bumps(300)
-    est = dpfda.DensityFunction(**GOOD, ledger=ledger)
+    est = dpfda.DensityFunction(**GOOD, ledger=ledger, force=True)
     with est.open(store, points) as oracle:
         first = oracle([0.1, 0.6])
     with clone(est).open(store, points) as oracle:
@@ -255,14 +256,14 @@ def test_the_default_is_kept_in_a_store_as_a_whole_and_opened_again_free(tmp_pat
 
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda est: pickle.loads(pickle.dumps(est))])
 def test_copies_of_a_fit_that_waits_hold_no_records(duplicate):
-    est = dpfda.DensityFunction(**PROCESS).fit(two_bumps(300))
+    est = dpfda.DensityFunction(**PROCESS, force=True).fit(two_bumps(300))
     other = duplicate(est)
     assert not hasattr(other, "release_")
     assert est.release_.integral() == pytest.approx(1.0, abs=1e-9)
 
 
 def test_a_forked_process_does_not_get_a_noise_of_its_own():
-    est = dpfda.DensityFunction(**PROCESS).fit(two_bumps(300))
+    est = dpfda.DensityFunction(**PROCESS, force=True).fit(two_bumps(300))
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -282,7 +283,7 @@ def test_an_interruption_while_a_store_is_opened_leaves_no_second_noise(tmp_path
     def interrupted(self):
         raise KeyboardInterrupt
 
-    est = dpfda.DensityFunction(**PROCESS).fit(two_bumps(300))
+    est = dpfda.DensityFunction(**PROCESS, force=True).fit(two_bumps(300))
     monkeypatch.setattr(Oracle, "refresh", interrupted)
     with pytest.raises(KeyboardInterrupt):
         est.open(f"sqlite:///{tmp_path}/oracle.db")
@@ -294,7 +295,7 @@ def test_an_interruption_while_a_store_is_opened_leaves_no_second_noise(tmp_path
 
 def test_a_store_that_vanishes_while_it_is_opened_again_is_not_made_anew_for_nothing(tmp_path, monkeypatch):
     path, ledger, points = tmp_path / "oracle.db", SessionLedger(), two_bumps(300)
-    est = dpfda.DensityFunction(**PROCESS, ledger=ledger)
+    est = dpfda.DensityFunction(**PROCESS, ledger=ledger, force=True)
     est.open(path, points).close()
     honest = dpfda.online.check_store
 
@@ -311,7 +312,7 @@ def test_a_store_that_vanishes_while_it_is_opened_again_is_not_made_anew_for_not
 
 def test_a_fit_that_waits_holds_no_records_that_could_change():
     points = two_bumps(300)
-    est = dpfda.DensityFunction(**{**PROCESS, "epsilon": 1000.0}).fit(points)
+    est = dpfda.DensityFunction(**{**PROCESS, "epsilon": 1000.0}, force=True).fit(points)
     points[:] = 0.99
     assert est.release_(0.3) > 1.0
 
@@ -319,7 +320,7 @@ def test_a_fit_that_waits_holds_no_records_that_could_change():
 def test_answers_online_lie_around_the_kernel_estimate():
     """Noise of a known deviation around a private function; at 5 deviations, 1e-5 over all points."""
     points = two_bumps(2000)
-    with dpfda.DensityFunction(**PROCESS).fit(points).open() as oracle:
+    with dpfda.DensityFunction(**PROCESS, force=True).fit(points).open() as oracle:
         t = np.linspace(0, 1, 21)
         kernel = Matern(1.5, 0.2)
         clipped = np.clip(points, 0, 1)[:, None]
@@ -356,37 +357,39 @@ def test_what_is_wrong_is_refused_before_the_charge(case):
     wishes, text = REFUSED[case]
     ledger = SessionLedger()
     with pytest.raises(UsageError, match=text):
-        dpfda.DensityFunction(**{**GOOD, **wishes}, ledger=ledger).fit(two_bumps(50))
+        dpfda.DensityFunction(**{**GOOD, **wishes}, ledger=ledger, force=True).fit(two_bumps(50))
     assert not ledger.entries
 
 
 def test_gaussian_noise_without_delta_is_refused():
     with pytest.raises(CannotMeetBudget, match="needs delta > 0"):
-        dpfda.DensityFunction(**{**GOOD, "delta": 0.0, "mechanism": "gp"}).fit(two_bumps(50))
+        dpfda.DensityFunction(**{**GOOD, "delta": 0.0, "mechanism": "gp"}, force=True).fit(two_bumps(50))
 
 
 @pytest.mark.parametrize("points", [np.empty(0), []], ids=["array", "list"])
 def test_no_points_are_refused(points):
     with pytest.raises(DataError, match="There are no points: a density needs at least one"):
-        dpfda.DensityFunction(**GOOD).fit(points)
+        dpfda.DensityFunction(**GOOD, force=True).fit(points)
 
 
 def test_a_bought_bandwidth_cannot_be_bought_again_at_a_store(tmp_path):
-    est = dpfda.DensityFunction(**{**GOOD, "mechanism": "gp"}, bandwidth="private-iqr", bandwidth_epsilon=0.5)
+    est = dpfda.DensityFunction(
+        **{**GOOD, "mechanism": "gp"}, bandwidth="private-iqr", bandwidth_epsilon=0.5, force=True
+    )
     with pytest.raises(UsageError, match="fit first, then open the store"):
         est.open(f"sqlite:///{tmp_path}/oracle.db", two_bumps(50))
 
 
 def test_before_a_fit_there_is_no_release():
     with pytest.raises(AttributeError, match="fit the estimator first"):
-        dpfda.DensityFunction(**GOOD).release_  # noqa: B018
+        dpfda.DensityFunction(**GOOD, force=True).release_  # noqa: B018
 
 
 # The plan.
 
 
 def test_a_plan_reads_nothing_and_says_what_a_fit_will_do():
-    est = dpfda.DensityFunction(**GOOD)
+    est = dpfda.DensityFunction(**GOOD, force=True)
     plan = est.plan(1000)
     fitted = est.fit(two_bumps(1000))
     assert fitted.plan_.noise == plan.noise
@@ -412,7 +415,7 @@ def test_the_expected_error_is_that_of_fits_to_the_reference_density(mechanism):
     squares = [
         np.mean(
             (
-                dpfda.DensityFunction(**{**GOOD, **wishes}, randomness=SeededRandomness(seed))
+                dpfda.DensityFunction(**{**GOOD, **wishes}, randomness=SeededRandomness(seed), force=True)
                 .fit(np.random.default_rng(seed).normal(size=2000))
                 .release_(t)
                 - truth
@@ -437,7 +440,8 @@ def test_a_plan_ranks_mechanisms_by_the_error_to_expect_and_says_why_some_cannot
 
 def test_a_plan_warns_where_little_could_be_seen():
     assert (
-        "Little could be seen" in dpfda.DensityFunction(**{**GOOD, "epsilon": 0.01, "delta": 0.0}).plan(50).warnings[0]
+        "Next to nothing could be seen"
+        in dpfda.DensityFunction(**{**GOOD, "epsilon": 0.01, "delta": 0.0}).plan(50).warnings[0]
     )
 
 

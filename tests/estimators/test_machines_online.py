@@ -30,7 +30,7 @@ def two_sides(n, seed=0):
 
 def test_a_machine_learns_and_answers_the_same_for_ever(tmp_path):
     x, y = two_sides(1500)
-    est = KernelClassifier(**GOOD, kernel=Matern(1.5, 0.5), randomness=SeededRandomness(1)).fit(x, y)
+    est = KernelClassifier(**GOOD, kernel=Matern(1.5, 0.5), randomness=SeededRandomness(1), force=True).fit(x, y)
     assert not hasattr(est, "release_")
     oracle = est.open(f"sqlite:///{tmp_path / 'machine.db'}")
     where = np.array([0.1, 0.9])
@@ -48,9 +48,9 @@ def test_predictions_open_an_oracle_in_memory_and_noise_is_as_planned():
     x, y = two_sides(200)
     values = []
     for seed in range(60):
-        est = KernelClassifier(**GOOD, kernel=Exponential(0.5), penalty=0.05, randomness=SeededRandomness(seed)).fit(
-            x, y
-        )
+        est = KernelClassifier(
+            **GOOD, kernel=Exponential(0.5), penalty=0.05, randomness=SeededRandomness(seed), force=True
+        ).fit(x, y)
         values.append(est.decision_function([[0.3], [0.6]]))
     # 60 draws: within 45 percent but with probability 1e-6; seeded.
     np.testing.assert_allclose(np.std(values, axis=0), est.plan(200).noise_deviation([0.3, 0.6]), rtol=0.45)
@@ -58,7 +58,7 @@ def test_predictions_open_an_oracle_in_memory_and_noise_is_as_planned():
 
 def test_regressors_answer_within_their_bound():
     x = np.random.default_rng(0).uniform(0, 1, (800, 2))
-    est = KernelRegressor(**GOOD, response_bound=1.0, kernel=Gaussian(0.3), loss="absolute").fit(
+    est = KernelRegressor(**GOOD, response_bound=1.0, kernel=Gaussian(0.3), loss="absolute", force=True).fit(
         x, np.sign(x[:, 0] - 0.5)
     )
     assert np.abs(est.predict(x[:20])).max() <= 1.0
@@ -67,7 +67,7 @@ def test_regressors_answer_within_their_bound():
 def test_the_ledger_is_charged_once_and_before_the_first_question():
     ledger = SessionLedger()
     x, y = two_sides(50)
-    est = KernelClassifier(**GOOD, ledger=ledger).fit(x, y)
+    est = KernelClassifier(**GOOD, ledger=ledger, force=True).fit(x, y)
     est.predict(x)
     est.predict(x[::-1])
     assert len(ledger.entries) == 1
@@ -86,7 +86,7 @@ def test_what_the_exact_machine_cannot_do_is_refused_before_the_charge(changed, 
     x, y = two_sides(50)
     ledger = SessionLedger()
     with pytest.raises(error, match=text):
-        KernelClassifier(**{**GOOD, "ledger": ledger, **changed}).fit(x, y)
+        KernelClassifier(**{**GOOD, "ledger": ledger, **changed}, force=True).fit(x, y)
     assert not ledger.entries
 
 
@@ -99,12 +99,12 @@ def test_a_solver_that_cannot_prove_its_distance_releases_nothing(monkeypatch):
     ledger = SessionLedger()
     monkeypatch.setattr(online, "minimise_exactly", lambda kernel, points, *rest, **facts: (np.zeros(len(points)), 1e9))
     with pytest.raises(ReleaseFailed, match="the charge stays"):
-        KernelClassifier(**GOOD, ledger=ledger).fit(x, y)
+        KernelClassifier(**GOOD, ledger=ledger, force=True).fit(x, y)
     monkeypatch.setattr(
         summary, "minimise", lambda z, *rest, **facts: Minimum(np.zeros(z.shape[1]), np.zeros(len(z)), 1e9)
     )
     with pytest.raises(ReleaseFailed, match="the charge stays"):
-        KernelClassifier(**{**GOOD, "mechanism": "auto"}, ledger=ledger).fit(x, y)
+        KernelClassifier(**{**GOOD, "mechanism": "auto"}, ledger=ledger, force=True).fit(x, y)
     assert len(ledger.entries) == 2
 
 
@@ -112,7 +112,7 @@ def test_other_mechanisms_serve_their_release(monkeypatch, tmp_path):
     form = files.Form(MachineRelease, MachineRelease.to_plain, MachineRelease.from_plain)
     monkeypatch.setitem(files.FORMS, "machine", form)
     x, y = two_sides(100)
-    est = KernelClassifier(**{**GOOD, "mechanism": "gaussian"}, features=5).fit(x, y)
+    est = KernelClassifier(**{**GOOD, "mechanism": "gaussian"}, features=5, force=True).fit(x, y)
     with est.open(tmp_path / "machine.db") as oracle:
         assert (oracle([0.2, 0.7]) == est.release_([0.2, 0.7])).all()
     est.set_params(mechanism="gp", features=None).fit(x, y)
@@ -128,7 +128,7 @@ def test_too_many_units_are_refused_by_the_plan():
 
 
 def test_it_cannot_be_pickled_since_it_would_answer_twice():
-    est = KernelClassifier(**GOOD).fit(*two_sides(20))
+    est = KernelClassifier(**GOOD, force=True).fit(*two_sides(20))
     with pytest.raises(TypeError, match="it would be given out twice"):
         pickle.dumps(est)
 
@@ -158,7 +158,7 @@ def test_no_neighbour_moves_the_function_further_than_stated():
     for trial in range(20):
         x = rng.uniform(0, 1, (n, 1)) if trial % 2 else np.full((n, 1), 0.5)
         y = rng.integers(0, 2, n).astype(float)
-        est = KernelClassifier(**GOOD, kernel=kernel, penalty=0.5)
+        est = KernelClassifier(**GOOD, kernel=kernel, penalty=0.5, force=True)
         plan = est.plan(n)
         found = []
         for label in (0.0, 1.0):
@@ -175,7 +175,7 @@ def test_no_neighbour_moves_the_function_further_than_stated():
 
 def test_a_forked_process_does_not_get_a_noise_of_its_own(tmp_path):
     X, y = two_sides(60)
-    est = KernelClassifier(**GOOD).fit(X, y)
+    est = KernelClassifier(**GOOD, force=True).fit(X, y)
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -194,14 +194,14 @@ def test_a_forked_process_does_not_get_a_noise_of_its_own(tmp_path):
 def test_records_open_a_store_again_free(tmp_path):
     X, y = two_sides(60)
     ledger, asked = SessionLedger(), X[:5]
-    with KernelClassifier(**GOOD, ledger=ledger).open(tmp_path / "svm.db", X, y) as oracle:
+    with KernelClassifier(**GOOD, ledger=ledger, force=True).open(tmp_path / "svm.db", X, y) as oracle:
         first = oracle(asked)
-    with KernelClassifier(**GOOD, ledger=ledger).open(tmp_path / "svm.db", X, y) as oracle:
+    with KernelClassifier(**GOOD, ledger=ledger, force=True).open(tmp_path / "svm.db", X, y) as oracle:
         assert np.array_equal(oracle(asked), first)
         oracle(X[5:7])
     assert len(ledger.entries) == 1
     with pytest.raises(UsageError, match="belongs to another release"):
-        KernelClassifier(**{**GOOD, "epsilon": 3.0}, ledger=ledger).open(tmp_path / "svm.db", X, y)
+        KernelClassifier(**{**GOOD, "epsilon": 3.0}, ledger=ledger, force=True).open(tmp_path / "svm.db", X, y)
     assert len(ledger.entries) == 1
 
 
@@ -209,10 +209,10 @@ def test_a_finite_machine_is_opened_again_free_by_the_estimator_that_made_it(tmp
     X, y = two_sides(200)
     ledger = SessionLedger()
     wishes = {**GOOD, "mechanism": "auto", "features": 20}
-    with KernelClassifier(**wishes, ledger=ledger).open(tmp_path / "svm.db", X, y) as oracle:
+    with KernelClassifier(**wishes, ledger=ledger, force=True).open(tmp_path / "svm.db", X, y) as oracle:
         first = oracle(X[:3])
-    with KernelClassifier(**wishes, ledger=ledger).open(tmp_path / "svm.db", X, y) as oracle:
+    with KernelClassifier(**wishes, ledger=ledger, force=True).open(tmp_path / "svm.db", X, y) as oracle:
         assert np.array_equal(oracle(X[:3]), first)
     with pytest.raises(UsageError, match="The store holds another release: the "):
-        KernelClassifier(**{**wishes, "epsilon": 3.0}, ledger=ledger).open(tmp_path / "svm.db", X, y)
+        KernelClassifier(**{**wishes, "epsilon": 3.0}, ledger=ledger, force=True).open(tmp_path / "svm.db", X, y)
     assert len(ledger.entries) == 1

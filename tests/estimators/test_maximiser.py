@@ -56,7 +56,7 @@ def curves(n: int = N, *, wrong: float = 0.0, seed: int = 1) -> Array:
 
 def estimator(**changes: Any) -> Maximiser:
     known: dict[str, Any] = {"utility": SquaredDistance(), "epsilon": 2.0, "bound": 1.0, "kernel": KERNEL, "size": 3}
-    return Maximiser(**{**known, **changes})
+    return Maximiser(**{**known, **changes}, force=True)
 
 
 def fitted(table: Array | None = None, **changes: Any) -> Any:
@@ -421,7 +421,14 @@ def proven_range(pair: tuple[Array, Array], draws: int) -> float:
     ends = []
     for table in pair:
         est = Maximiser(
-            utility=level, utility_range=(0.0, 1.0), epsilon=EPSILON, bound=1.0, kernel=KERNEL, size=1, candidates=8
+            utility=level,
+            utility_range=(0.0, 1.0),
+            epsilon=EPSILON,
+            bound=1.0,
+            kernel=KERNEL,
+            size=1,
+            candidates=8,
+            force=True,
         )
         signs = [est.fit(table, grid=GRID).release_.noisy[0] > 0 for _ in range(draws)]
         more = sum(signs)

@@ -43,7 +43,7 @@ def least_squares(z, values, basis, *, intercept=True):
 
 def fit(z, values, **wishes):
     wishes = {**GOOD, **wishes}
-    return FunctionOnScalarRegression(**wishes).fit(z, values, grid=GRID)
+    return FunctionOnScalarRegression(**wishes, force=True).fit(z, values, grid=GRID)
 
 
 # What it estimates.
@@ -79,7 +79,7 @@ def test_a_covariate_beyond_all_bounds_causes_no_warning(units):
     """Its ratio to the bound would be infinite; warnings are errors here."""
     far = np.linspace(-1, 1, 60)[:, None]
     far[3, 0] = 1e300
-    est = dpfda.FunctionOnScalarRegression(epsilon=1.0, delta=1e-6, bound=1.0, covariate_bound=1e-10)
+    est = dpfda.FunctionOnScalarRegression(epsilon=1.0, delta=1e-6, bound=1.0, covariate_bound=1e-10, force=True)
     est.fit(far, np.ones((60, 9)), units=units)
     assert np.isfinite(est.coef_[0](0.5))
 
@@ -102,7 +102,9 @@ def test_a_person_is_one_observation_with_the_averages_of_covariates_and_curves(
     z, values = data(60)
     people = np.repeat(np.arange(20), 3)
     order = np.random.default_rng(1).permutation(60)
-    est = FunctionOnScalarRegression(**{**GOOD, **EXACT}).fit(z[order], values[order], grid=GRID, units=people[order])
+    est = FunctionOnScalarRegression(**{**GOOD, **EXACT}, force=True).fit(
+        z[order], values[order], grid=GRID, units=people[order]
+    )
     averages = z.reshape(20, 3, 2).mean(axis=1), values.reshape(20, 3, -1).mean(axis=1)
     expected = least_squares(*averages, est.release_.basis)
     np.testing.assert_allclose(est.coef_[0](GRID), expected[1], atol=2e-3)
@@ -190,13 +192,13 @@ def test_odd_records_give_a_release_of_the_same_shape_without_a_warning(spoil, d
 
 def test_more_covariates_than_people_and_dependent_ones_give_a_finite_answer_and_no_band():
     rng = np.random.default_rng(0)
-    est = FunctionOnScalarRegression(epsilon=50.0, delta=1e-6, bound=1.0, covariate_limits=[(-1, 1)] * 6)
+    est = FunctionOnScalarRegression(epsilon=50.0, delta=1e-6, bound=1.0, covariate_limits=[(-1, 1)] * 6, force=True)
     est.fit(rng.uniform(-1, 1, (4, 6)), rng.normal(size=(4, 25)) * 0.3, grid=GRID)
     assert np.isfinite(est.predict(np.zeros((1, 6)))).all()
     assert np.isinf(est.release_.band(0).upper).all()
     z, values = data(5000)
     wishes = {**GOOD, "covariate_limits": [(0, 10)] * 2, "randomness": SeededRandomness(1)}
-    same = FunctionOnScalarRegression(**wishes)
+    same = FunctionOnScalarRegression(**wishes, force=True)
     same.fit(z[:, [0, 0]], values, grid=GRID)
     assert np.isinf(same.release_.band(0).upper).all()
     # What can be told is told all the same: the two coefficients share the one that there is.
@@ -215,7 +217,7 @@ def test_a_constant_covariate_cannot_be_told_from_the_intercept_but_predictions_
 
 def test_curves_of_one_point_and_a_basis_of_one_function_are_fine():
     z, values = data(2000)
-    est = FunctionOnScalarRegression(**GOOD).fit(z, values[:, :1], grid=[0.5])
+    est = FunctionOnScalarRegression(**GOOD, force=True).fit(z, values[:, :1], grid=[0.5])
     assert est.release_.basis.size == 1
     assert np.isfinite(est.release_.band(0).upper).all()
 
@@ -231,6 +233,7 @@ def test_surfaces_are_fine():
         covariate_limits=[(0, 1)],
         domain=[(0, 1), (0, 1)],
         randomness=SeededRandomness(1),
+        force=True,
     ).fit(z, 0.5 * z[:, None] * points[:, 0], grid=points)
     assert est.coef_[0]([[0.9, 0.5]])[0] == pytest.approx(0.45, abs=0.15)
     assert est.release_.band(0, points=points).upper.shape == (25,)
@@ -254,7 +257,7 @@ def test_tables_and_arrays_give_the_same_release_and_names_are_kept():
     wishes = {**GOOD, "dataset": "trial"}
 
     def release(z, y, **options):
-        est = FunctionOnScalarRegression(**wishes, randomness=SeededRandomness(1))
+        est = FunctionOnScalarRegression(**wishes, randomness=SeededRandomness(1), force=True)
         return est.fit(z, y, **options)
 
     plain = release(own.to_numpy(), table.to_numpy()[:, :-1], units=table["who"].to_numpy())
@@ -284,7 +287,7 @@ def test_tables_and_arrays_give_the_same_release_and_names_are_kept():
 )
 def test_one_covariate_may_be_a_vector(kind):
     z, values = data(40)
-    est = FunctionOnScalarRegression(epsilon=1.0, delta=1e-6, bound=2.0, covariate_limits=(0, 10))
+    est = FunctionOnScalarRegression(epsilon=1.0, delta=1e-6, bound=2.0, covariate_limits=(0, 10), force=True)
     assert est.fit(kind(z[:, 0]), values, grid=GRID).n_features_in_ == 1
 
 
@@ -292,8 +295,8 @@ def test_scattered_rows_of_people_keep_their_covariates():
     """Sorting curves by person must not leave covariates behind."""
     own, table = frames()
     shuffled = np.random.default_rng(2).permutation(40)
-    one = FunctionOnScalarRegression(**GOOD, randomness=SeededRandomness(1)).fit(own, table, units="who")
-    other = FunctionOnScalarRegression(**GOOD, randomness=SeededRandomness(1)).fit(
+    one = FunctionOnScalarRegression(**GOOD, randomness=SeededRandomness(1), force=True).fit(own, table, units="who")
+    other = FunctionOnScalarRegression(**GOOD, randomness=SeededRandomness(1), force=True).fit(
         own.iloc[shuffled], table.iloc[shuffled], units="who"
     )
     np.testing.assert_array_equal(one.release_.products, other.release_.products)
@@ -303,10 +306,10 @@ def test_curves_may_stay_in_a_file(tmp_path):
     own, table = frames()
     table.to_csv(tmp_path / "curves.csv", index=False)
     table.to_parquet(tmp_path / "curves.parquet")
-    memory = FunctionOnScalarRegression(**GOOD, randomness=SeededRandomness(1)).fit(own, table, units="who")
+    memory = FunctionOnScalarRegression(**GOOD, randomness=SeededRandomness(1), force=True).fit(own, table, units="who")
     for name in ("curves.csv", "curves.parquet"):
         curves = read_curves(tmp_path / name, values="t*", unit="who")
-        est = FunctionOnScalarRegression(**GOOD, randomness=SeededRandomness(1)).fit(own, curves)
+        est = FunctionOnScalarRegression(**GOOD, randomness=SeededRandomness(1), force=True).fit(own, curves)
         np.testing.assert_array_equal(est.release_.products, memory.release_.products)
 
 
@@ -316,7 +319,7 @@ def test_objects_of_scikit_fda_are_welcome():
     grid = types.SimpleNamespace(
         data_matrix=values[:, :, None], grid_points=(np.asarray(GRID).ravel(),), domain_range=((0.0, 1.0),)
     )
-    est = FunctionOnScalarRegression(**GOOD, randomness=SeededRandomness(1)).fit(z, grid)
+    est = FunctionOnScalarRegression(**GOOD, randomness=SeededRandomness(1), force=True).fit(z, grid)
     np.testing.assert_array_equal(
         est.release_.products, fit(z, values, randomness=SeededRandomness(1)).release_.products
     )
@@ -387,7 +390,7 @@ MISTAKES = {
 def test_mistakes_get_one_clear_error_and_cost_nothing(name):
     wishes, z, y, options, text = MISTAKES[name]
     ledger = SessionLedger()
-    est = FunctionOnScalarRegression(**{**GOOD, **wishes}, ledger=ledger)
+    est = FunctionOnScalarRegression(**{**GOOD, **wishes}, ledger=ledger, force=True)
     with pytest.raises((UsageError, DataError, PrivacyRefused), match=text):
         est.fit(z, y, **options)
     assert not ledger.entries
@@ -398,8 +401,8 @@ def test_curves_that_were_put_in_order_are_refused_rather_than_mixed_up():
     z, values = data(40)
     curves = as_curves(values, grid=GRID, units=np.arange(40) % 7)
     with pytest.raises(UsageError, match="These Curves have been put in the order of their units"):
-        FunctionOnScalarRegression(**GOOD).fit(z, curves)
-    FunctionOnScalarRegression(**GOOD).fit(z, as_curves(values, grid=GRID, units=None))
+        FunctionOnScalarRegression(**GOOD, force=True).fit(z, curves)
+    FunctionOnScalarRegression(**GOOD, force=True).fit(z, as_curves(values, grid=GRID, units=None))
 
 
 def test_what_is_in_a_cell_never_decides_whether_there_is_an_error():
@@ -407,7 +410,7 @@ def test_what_is_in_a_cell_never_decides_whether_there_is_an_error():
     z, values = data(40)
     rows = [list(row) for row in z]
     rows[3][0], rows[4], rows[5] = "unknown", [], [1.0, 2.0, 3.0]
-    FunctionOnScalarRegression(**GOOD).fit(rows, values, grid=GRID)
+    FunctionOnScalarRegression(**GOOD, force=True).fit(rows, values, grid=GRID)
 
 
 def spoilt(z, cell):
@@ -526,9 +529,11 @@ def test_levels_go_with_a_common_bound_and_with_plans():
     frame, _, values = surveyed()
     wishes = {"covariate_limits": None, "covariate_bound": 12.0, "covariate_levels": DECLARED}
     assert fit(frame, values, **wishes).release_.covariates.size == 4
-    est = FunctionOnScalarRegression(**{**GOOD, **wishes})
+    est = FunctionOnScalarRegression(**{**GOOD, **wishes}, force=True)
     assert est.plan(100, covariates=3).covariates.size == 4
-    named = FunctionOnScalarRegression(**{**GOOD, "covariate_limits": [(0, 10)], "covariate_levels": DECLARED})
+    named = FunctionOnScalarRegression(
+        **{**GOOD, "covariate_limits": [(0, 10)], "covariate_levels": DECLARED}, force=True
+    )
     assert named.plan(100).covariates.size == 4
     assert named.plan(100, covariates=["sex", "dose", "site"]).covariates.names[:2] == ("sex=male", "dose")
     for wrong in (["sex", "dose", "site", "age"], ["sex", "site"]):
@@ -554,7 +559,7 @@ class Broken:
 def test_a_failure_after_records_were_read_has_one_constant_text_and_keeps_the_charge():
     ledger = SessionLedger()
     with pytest.raises(ReleaseFailed) as failure:
-        FunctionOnScalarRegression(**GOOD, ledger=ledger).fit(Z, dpfda.Curves(Broken(), GRID, None))
+        FunctionOnScalarRegression(**GOOD, ledger=ledger, force=True).fit(Z, dpfda.Curves(Broken(), GRID, None))
     assert "42" not in str(failure.value)
     assert failure.value.__cause__ is failure.value.__context__ is None
     assert len(ledger.entries) == 1
@@ -616,7 +621,7 @@ def test_a_mechanism_of_the_users_own_is_welcome():
 
 
 def test_a_plan_reads_nothing_and_says_what_to_expect():
-    est = FunctionOnScalarRegression(**GOOD)
+    est = FunctionOnScalarRegression(**GOOD, force=True)
     plan = est.plan(1000)
     assert "Plan for a regression on 2 covariates of 1000 units" in plan.text()
     z, values = data(1000)
@@ -633,7 +638,7 @@ def test_a_plan_reads_nothing_and_says_what_to_expect():
 
 def test_parameters_clones_and_pickles_are_as_scikit_learn_knows_them():
     z, values = data(40)
-    est = FunctionOnScalarRegression(**GOOD, ledger=None)
+    est = FunctionOnScalarRegression(**GOOD, ledger=None, force=True)
     before = est.get_params()
     assert est.fit(z, values, grid=GRID) is est
     assert all(before[name] is value for name, value in est.get_params().items())

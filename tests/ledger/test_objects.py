@@ -299,6 +299,7 @@ def test_a_private_bandwidth_is_charged_with_its_density_once(ledger: Ledger) ->
         mechanism="gp",
         ledger=ledger,
         dataset=DATASET,
+        force=True,
     )
     est.fit(POINTS)
     (entry,) = charges(ledger)

@@ -18,7 +18,7 @@ X = np.linspace(0, 1, 20)[:, None]
 def test_a_penalty_beyond_what_can_be_proven_is_refused_before_the_charge(penalty, mechanism):
     ledger = SessionLedger()
     est = KernelClassifier(
-        epsilon=1.0, delta=1e-6, penalty=penalty, kernel=Gaussian(0.1), mechanism=mechanism, ledger=ledger
+        epsilon=1.0, delta=1e-6, penalty=penalty, kernel=Gaussian(0.1), mechanism=mechanism, ledger=ledger, force=True
     )
     with pytest.raises(UsageError, match="The penalty must lie between 1e-08 and 1e"):
         est.fit(X, np.arange(20) % 2)
@@ -26,7 +26,7 @@ def test_a_penalty_beyond_what_can_be_proven_is_refused_before_the_charge(penalt
 
 
 def test_units_that_are_tiny_are_refused_with_the_penalty():
-    est = KernelRegressor(epsilon=1.0, delta=1e-6, response_bound=1e-60, penalty=1.0, loss="absolute")
+    est = KernelRegressor(epsilon=1.0, delta=1e-6, response_bound=1e-60, penalty=1.0, loss="absolute", force=True)
     with pytest.raises(UsageError, match="whose units must be neither tiny nor huge"):
         est.fit(X, X[:, 0])
 
@@ -56,7 +56,9 @@ def test_the_exact_minimum_is_proven_for_both_of_two_neighbours(loss, kernel):
     other_x, other_y = list(x), list(y)
     other_x[place], other_y[place] = point, label
     for points, labels in ((x, y), (other_x, other_y)):
-        est = KernelClassifier(epsilon=1.0, delta=1e-6, loss=loss, penalty=penalty, kernel=kernel, mechanism="gp")
+        est = KernelClassifier(
+            epsilon=1.0, delta=1e-6, loss=loss, penalty=penalty, kernel=kernel, mechanism="gp", force=True
+        )
         assert est.fit(np.array(points)[:, None], labels).decision_function([[0.5]]).shape == (1,)
 
 
@@ -65,7 +67,7 @@ def test_the_same_records_in_other_rows_are_the_same_function():
     points, labels, order = rng.random((30, 1)), rng.integers(0, 2, 30), rng.permutation(30)
     made = []
     for rows in (np.arange(30), order):
-        est = KernelClassifier(epsilon=1.0, delta=1e-6, mechanism="gp").fit(points[rows], labels[rows])
+        est = KernelClassifier(epsilon=1.0, delta=1e-6, mechanism="gp", force=True).fit(points[rows], labels[rows])
         made.append(est._held.sections)
     assert np.array_equal(made[0].points, made[1].points)
     assert np.array_equal(made[0].masses, made[1].masses)

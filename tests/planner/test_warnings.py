@@ -47,11 +47,11 @@ def test_k_norm_noise_that_was_chosen_spends_no_delta() -> None:
     [
         ({"delta": 0.1}, 142, "delta = 0.1 is not below one over the number of units"),
         ({"epsilon": 20.0}, 1000, "epsilon = 20 promises next to nothing"),
-        ({"epsilon": 1e-4, "delta": 0.0}, 142, "Nothing could be seen: the noise would be"),
+        ({"epsilon": 1e-4, "delta": 0.0}, 142, "Next to nothing could be seen: the error expected"),
         (
             {"epsilon": 0.01, "delta": 0.0, "mechanism": "iclp-qr"},
             142,
-            "Nothing could be seen: the penalty would leave 0.1% of the mean",
+            "Next to nothing could be seen: the penalty would leave 0.1% of the mean",
         ),
     ],
     ids=["delta", "epsilon", "noise", "penalty"],

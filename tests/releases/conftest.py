@@ -250,23 +250,23 @@ def fitted(kind: str) -> Any:
     if kind.startswith("covariance"):
         law = {"covariance": ("gaussian", 1e-6), "covariance, wishart": ("wishart", 0.0)}[kind]
         wishes = {"epsilon": 1.0, "mechanism": law[0], "delta": law[1], "bound": 1.0, "size": 3}
-        return dpfda.CovarianceFunction(**wishes, **seed).fit(curves(), grid=TIMES).release_
+        return dpfda.CovarianceFunction(**wishes, **seed, force=True).fit(curves(), grid=TIMES).release_
     if kind.startswith("components"):
         more = {"explained_variance": 0.25} if kind == "components, with variances" else {}
         wishes = {"mechanism": "exponential", "bound": 1.0, "size": 3, **pure, **more}
-        return dpfda.FPCA(1, **wishes, **seed).fit(curves(), grid=TIMES).release_
+        return dpfda.FPCA(1, **wishes, **seed, force=True).fit(curves(), grid=TIMES).release_
     if kind == "density":
-        return dpfda.DensityFunction(domain=(0, 1), **pure, **seed).fit(points()).release_
+        return dpfda.DensityFunction(domain=(0, 1), **pure, **seed, force=True).fit(points()).release_
     if kind == "density, bought bandwidth":
         wishes = {"mechanism": "gp", "bandwidth": "private-iqr", "bandwidth_epsilon": 0.25, **approximate}
-        return dpfda.DensityFunction(domain=(0, 1), **wishes, **seed).fit(points()).release_
+        return dpfda.DensityFunction(domain=(0, 1), **wishes, **seed, force=True).fit(points()).release_
     if kind == "machine":
         labels = (points()[:, 0] > 0.4).astype(int)
         wishes = {"domain": (0, 1), "classes": (0, 1), **approximate}
-        return dpfda.KernelClassifier(**wishes, **seed).fit(points(), labels).release_
+        return dpfda.KernelClassifier(**wishes, **seed, force=True).fit(points(), labels).release_
     assert kind == "regression"
     wishes = {"bound": 1.0, "covariate_limits": [(0, 1)], "mechanism": "gaussian", "size": 4, **approximate}
-    return dpfda.FunctionOnScalarRegression(**wishes, **seed).fit(points(), curves(), grid=TIMES).release_
+    return dpfda.FunctionOnScalarRegression(**wishes, **seed, force=True).fit(points(), curves(), grid=TIMES).release_
 
 
 def chosen_card() -> Any:
@@ -290,7 +290,7 @@ def online_card() -> Any:
     from dpfda.kernels import Matern
 
     wishes = {"epsilon": 1.0, "delta": 1e-6, "domain": (0, 1), "mechanism": "gp", "kernel": Matern(1.5, rho=0.3)}
-    est = dpfda.DensityFunction(**wishes, answers=100, randomness=SeededRandomness(1), dataset="ages")
+    est = dpfda.DensityFunction(**wishes, answers=100, randomness=SeededRandomness(1), dataset="ages", force=True)
     with est.fit(points()).open() as oracle:
         return oracle.certificate
 

@@ -128,8 +128,11 @@ def test_no_word_of_a_card_can_be_changed_behind_the_back_of_the_ledger(
 
 
 FITS: list[tuple[str, Any]] = [
-    ("covariance", lambda **more: dpfda.CovarianceFunction(bound=1.0, size=3, mechanism="gaussian", **more)),
-    ("components", lambda **more: dpfda.FPCA(1, bound=1.0, size=3, mechanism="gaussian", **more)),
+    (
+        "covariance",
+        lambda **more: dpfda.CovarianceFunction(bound=1.0, size=3, mechanism="gaussian", **more, force=True),
+    ),
+    ("components", lambda **more: dpfda.FPCA(1, bound=1.0, size=3, mechanism="gaussian", **more, force=True)),
 ]
 
 
@@ -176,7 +179,7 @@ def test_a_release_whose_size_was_chosen_after_the_charge_stands_in_its_ledger(l
     wishes: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "domain": (0, 1), "mechanism": "gp", "dataset": "scans"}
     bought: dict[str, Any] = {"bandwidth": "private-iqr", "bandwidth_epsilon": 0.25, "randomness": SeededRandomness(1)}
     points = np.random.default_rng(1).beta(2, 3, (200, 1))
-    release = dpfda.DensityFunction(**wishes, **bought, ledger=ledger).fit(points).release_
+    release = dpfda.DensityFunction(**wishes, **bought, ledger=ledger, force=True).fit(points).release_
     assert verify(release, ledger).findings == ()
 
 

@@ -27,9 +27,9 @@ def test_the_text_of_a_card_is_this(card: Card) -> None:
         "  domain         [0, 1]",
         "  bound          6, on the root mean square around the centre: zero",
         "  mechanism      gaussian",
-        "  noise          0.1405 root mean square before smoothing, 0.023 of the bound; scale 0.02028, the largest "
-        "standard",
-        "                 deviation of a coordinate",
+        "  noise          0.1405 root mean square before smoothing, 0.023 times a curve as large as the bound; scale "
+        "0.02028,",
+        "                 the largest standard deviation of a coordinate",
         "  sensitivity    one household moves the mean by at most 0.0048 root mean square. In the integers that are "
         "summed:",
         "                 33554432 lattice steps of 3.576e-07 in L2, because a unit's integer vector has norm at most "

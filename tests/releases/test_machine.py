@@ -34,14 +34,14 @@ def _known_to_files(monkeypatch):
 def classifier(domain=SQUARE, **wishes):
     sides = len(domain) if isinstance(domain, list) else 1
     x = np.random.default_rng(0).uniform(-1, 2, (400, sides))
-    est = KernelClassifier(**GOOD, domain=domain, **{"classes": ("no", "yes"), "features": 12, **wishes})
+    est = KernelClassifier(**GOOD, domain=domain, **{"classes": ("no", "yes"), "features": 12, **wishes}, force=True)
     return est.fit(x, np.where(x[:, 0] > 0.2, "yes", "no")).release_
 
 
 def regressor(domain=SQUARE):
     sides = len(domain) if isinstance(domain, list) else 1
     x = np.random.default_rng(0).uniform(-1, 2, (400, sides))
-    return KernelRegressor(**GOOD, response_bound=3.0, domain=domain, features=12).fit(x, x[:, 0]).release_
+    return KernelRegressor(**GOOD, response_bound=3.0, domain=domain, features=12, force=True).fit(x, x[:, 0]).release_
 
 
 MADE = {

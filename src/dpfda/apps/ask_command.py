@@ -54,6 +54,7 @@ ASKED = [
     DATASET,
     *LEDGER,
     click.option("--dry-run", is_flag=True, help="Say what would be done: no values are read, nothing is charged."),
+    click.option("--force", is_flag=True, help="Go on although next to nothing but noise is expected."),
     click.option("--json", "as_json", is_flag=True, help="Print JSON."),
 ]
 
@@ -78,6 +79,7 @@ def ask(
     port: int | None,
     host: str,
     dataset: str | None,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Ask the private density of the points in FILE at points, one by one, for ever: Hall et al., Section 5.
@@ -113,7 +115,7 @@ def ask(
         domain, (), epsilon, delta, "replace-one", "gp", "exact", kernel, bandwidth, None, None, None
     )
     est = dpfda.DensityFunction(
-        **wishes.parameters(), answers=answers, dataset=dataset or source.file.stem, ledger=till
+        **wishes.parameters(), answers=answers, dataset=dataset or source.file.stem, ledger=till, force=force
     )
     points = protected_points(source, {} if counts is None else {counts: "the counts"})
     many = None if counts is None else Counts(points, counts)
@@ -125,6 +127,8 @@ def ask(
     def opened() -> Any:
         return est.open(store, called_after(points, "counts", counts), counts=None if many is None else many.numbers)
 
+    if new:
+        est.check_seen(made)
     if account.dry_run:
         about = about_density(est, points, counts, wishes)
         show_dry_run(made, about, None if till is None else quoted(opened), as_json=as_json)

@@ -99,6 +99,7 @@ def bounds(
             centre=centre_of(centre),
             dataset=name,
             ledger=ledger,
+            force=force,
         )
 
     if account.dry_run:
@@ -106,8 +107,6 @@ def bounds(
         asked = quoted(lambda: bought(till or Till(None, "", dry=True)))
         _show_dry_run(curves, epsilon, quantile, ends, asked, as_json=as_json)
         return
-    if not force:
-        _check_sense(curves, epsilon, quantile, ends)
     choice = bought(till)
     facts = {"bound": choice.value, **choice.card.to_dict()}
     if out is not None:
@@ -120,20 +119,6 @@ def bounds(
     click.echo(f"{choice.text()}\n\nBound: {choice.value:.6g}" + (f"\nWritten: {out}" if out is not None else ""))
     click.echo(told_line(till, name))
     click.echo(f"Next:  {_next(source, account, name, f'{choice.value:.6g}', domain, centre)}")
-
-
-def _check_sense(curves: dpfda.Curves, epsilon: float, quantile: float, ends: tuple[float, ...]) -> None:
-    """Refuse a choice in which the data would hardly be heard; all of this is public."""
-    from dpfda.estimators.bound import candidates_of, missed_by
-
-    n = curves.size_under(dpfda.Unit(curves.unit or "row", "replace-one"))
-    missed = missed_by(dpfda.Budget(epsilon, 0.0).epsilon, len(candidates_of(ends)))
-    if missed >= quantile * n:
-        raise UsageError(
-            f"With n = {n} and epsilon {epsilon:g} the bound would be drawn almost blindly: it may miss the quantile "
-            f"by {missed} units. Raise --epsilon to {2 * missed * epsilon / (quantile * n):.2g}, or say --force to go "
-            f"on.{NOTHING}"
-        )
 
 
 def _show_dry_run(

@@ -110,7 +110,8 @@ def verify(files: tuple[Path, ...], url: str | None, anchor: Path | None, file_o
 
     Exit codes: 0 all of the file was compared or recomputed, and holds; 3 the guarantee disagrees or the file was
     edited; 4 the ledger disagrees; 5 something could not be compared, as all that only a ledger knows where none is
-    given, or file or ledger could not be read or are damaged. With --file-only what a ledger would know is not asked for, and named as a limit.
+    given, or file or ledger could not be read or are damaged. With --file-only what a ledger would know is not asked
+    for, and named as a limit.
 
     \b
     Examples:

@@ -51,7 +51,7 @@ def release_density(source: PointSource, wishes: DensityWishes, output: Output, 
     def fitted() -> Any:
         return est.fit(called_after(points, "counts", counts), counts=None if many is None else many.numbers)
 
-    if ready(est, made, about, source.file, output, kind="density", hidden=hidden_in(made), charged=fitted):
+    if ready(est, made, about, source.file, output, kind="density", charged=fitted):
         write(est, fitted().release_, source.file, output, kind="density")
 
 
@@ -87,9 +87,3 @@ def about_density(
         *((("counts", f"column {counts}"),) if counts is not None else ()),
         *((("bandwidth", bought),) if wishes.bandwidth == BOUGHT else ()),
     )
-
-
-def hidden_in(made: Any) -> str:
-    """Why nothing could be seen of a density, or nothing: an error beyond what guessing a uniform one makes."""
-    share = made.error * made.volume
-    return f"the error would be {share:.0%} of a uniform density" if share > 1 else ""

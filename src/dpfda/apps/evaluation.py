@@ -55,10 +55,12 @@ def facts_of(release: Any) -> dict[str, Any]:
 
 def told_of(release: Any) -> tuple[dict[str, Any], str]:
     """What `dpfda show` adds to a card, as data and for people; nothing for most kinds."""
+    against = getattr(release, "against_noise", "")
+    told = f"{against[:1].upper()}{against[1:]}." if against else ""
     if isinstance(release, DensityRelease):
-        return density_facts(release), density_text(release)
+        return density_facts(release), f"{density_text(release)} {told}".strip()
     facts = facts_of(release)
-    return facts, variances_text(release) if facts else ""
+    return facts, variances_text(release) if facts else told
 
 
 def notes_of(release: Any, asked: Asked, table: Columns) -> tuple[str, ...]:

@@ -165,7 +165,7 @@ def _release_machine(
     def charged() -> object:
         return est.fit(records, empty_targets(est, points.rows))
 
-    if ready(est, made, about, source.file, output, kind=kind, hidden=drowned_in(made), charged=charged):
+    if ready(est, made, about, source.file, output, kind=kind, charged=charged):
         write(est, est.fit(records, targets()).release_, source.file, output, kind=kind)
 
 
@@ -175,15 +175,6 @@ def empty_targets(est: Any, rows: int) -> Any:
 
     classes = getattr(est, "classes", None)
     return np.zeros(rows) if classes is None else np.full(rows, classes[0])
-
-
-def drowned_in(made: Any) -> str:
-    """Why nothing could be seen of a machine, or nothing: noise beyond the margin, or the bound on responses."""
-    loss = made.request.loss
-    share = made.noise_rms / loss.scale
-    if share <= 1:
-        return ""
-    return f"the noise in the function would be {share:.0%} of the {'margin' if loss.margin else 'bound on responses'}"
 
 
 def _plan_machine(est: Any, n: int, dimension: int | None, *, as_json: bool) -> None:

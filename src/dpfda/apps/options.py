@@ -216,7 +216,7 @@ def output_options(kind: str) -> list[Any]:
         ),
         click.option("--overwrite", is_flag=True, help="Replace files that exist."),
         click.option("--dry-run", is_flag=True, help="Say what would be done: no values are read, nothing is charged."),
-        click.option("--force", is_flag=True, help=f"Go on although the {HIDDEN.get(kind)}."),
+        click.option("--force", is_flag=True, help="Go on although next to nothing but noise is expected."),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         *([workers] if kind in SMOOTHED else []),
     ]
@@ -228,11 +228,6 @@ SMOOTHED = {
     "components": "covariance behind the components is",
     "regression": "coefficients are",
     "density": "density is",
-}
-HIDDEN = dict.fromkeys(("mean", "covariance", "components", "regression"), "noise is larger than the bound") | {
-    "density": "error is larger than a uniform density",
-    "classifier": "noise is larger than the margin",
-    "regressor": "noise is larger than the bound on responses",
 }
 
 

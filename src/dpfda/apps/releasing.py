@@ -39,7 +39,8 @@ def output_parameters(file: Path, neighbours: str, output: Output, *, kind: str)
         raise UsageError(
             "--n states the number of units, which is private under add-or-remove-one. State a guess with --planned-n."
         )
-    return {"n": output.n, "planned_n": output.planned_n, "dataset": output.dataset or file.stem, "ledger": till}
+    stated = {"n": output.n, "planned_n": output.planned_n, "dataset": output.dataset or file.stem}
+    return stated | {"force": output.force, "ledger": till}
 
 
 def check_row(file: Path, unit: str | None) -> None:
@@ -60,22 +61,15 @@ def ready(
     output: Output,
     *,
     kind: str,
-    hidden: str | None = None,
     charged: Callable[[], object],
 ) -> bool:
     """Whether to go on: everything has been checked, and this is no dry run, whose plan is printed.
 
-    `about` are lines about what the plan would be applied to, `hidden` says why nothing could be seen, if that is so,
-    `charged` goes as far as the charge, where a dry run is stopped and told what the ledger would say.
+    `about` are lines about what the plan would be applied to. `charged` goes as far as the charge, where a dry run is
+    stopped and told what the ledger would say.
     """
     _check_outputs(file, output, kind=kind)  # planning takes its time, and others write files too
-    if hidden is None:
-        hidden = getattr(plan, "hidden", "")  # a mechanism that adds no noise hides nothing in it
-    if hidden and not output.force:
-        raise UsageError(
-            f"With n = {plan.n} and epsilon {est.epsilon:g} {hidden}: nothing could be seen. Raise --epsilon, or say "
-            "--force to go on. Nothing was charged."
-        )
+    est.check_seen(plan)
     if output.dry_run:
         show_dry_run(plan, about, None if est.ledger is None else quoted(charged), as_json=output.as_json)
         return False

@@ -58,6 +58,7 @@ SAID = (
     (re.compile(r"former='?\.\.\.'?"), "--former FILE"),
     (re.compile(r"without former= and lost="), "without --former and --lost"),
     (re.compile(r"lost=True"), "--lost"),
+    (re.compile(r"force=True"), "--force"),
     (re.compile(r"anchor='\.\.\.'"), "--anchor FILE"),
     (
         re.compile(r"^This fit was given out already.*To go on with a store.*$"),

@@ -75,7 +75,7 @@ class Paper:
             recorded=recorded(receipt),
             entry=entry_of(receipt),
             software=software(receipt),
-            warnings=(*stamp, *self._warnings(terms.budget)),
+            warnings=(*stamp, *self._warnings(terms.budget), *filter(None, (getattr(terms.summary, "coarse", ""),))),
             nominal=bool(stamp),
             shrunk_by=_shrunk_by(terms),
             bounded=terms.summary.bounded,

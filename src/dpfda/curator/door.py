@@ -90,7 +90,7 @@ class Curator:
         def finish(noisy: Integers, receipt: Receipt | None) -> Any:
             decoded = summary.decode(noisy, noise, self.public, basis)
             card = paper.of_release(terms, decoded, receipt)
-            return summary.publish(decoded, self.public, basis, card, smoothing=smoothing)
+            return told(summary.publish(decoded, self.public, basis, card, smoothing=smoothing))
 
         # The whole way once, on an empty curve and on noise alone: a wrong name, a missing library or a basis that
         # cannot be written on a card fails here, before the charge.
@@ -187,6 +187,15 @@ class Curator:
         return "; rows that do not say whose they are are left out" + (
             " and count as one empty unit, present or not" if self.public.counting is Counting.IDENTIFIERS else ""
         )
+
+
+def told(release: Any) -> Any:
+    """The release, with what stands out from the noise on its card: a function of the noisy numbers, free.
+
+    Made before the charge too, on noise alone, so that what fails fails there.
+    """
+    found = getattr(release, "tested", None)
+    return replace(release, certificate=replace(release.certificate, detected=found)) if found else release
 
 
 def _names(source: Any) -> tuple[str, ...]:

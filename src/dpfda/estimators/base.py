@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,6 +15,7 @@ from dpfda.bases import Basis, Domain, as_domain
 from dpfda.curator import Curator
 from dpfda.errors import DataError, UsageError
 from dpfda.mechanisms import Mechanism, Randomness
+from dpfda.planner.visibility import Plannable, refusal
 from dpfda.privacy import AnyLedger, Budget, Counting, OwnSpend, Unit
 from dpfda.privacy.ledger import as_ledger
 from dpfda.records import MOST_UNITS, Curves, Lattice, smallest_cap
@@ -89,7 +91,32 @@ def _stated(n: object, unit: Unit) -> int:
 class Spender(BaseEstimator):  # type: ignore[misc]
     """An estimator that charges a ledger, or counts for itself what it spends."""
 
+    epsilon: float
     ledger: AnyLedger | str | None
+    force: bool
+
+    def check_seen(self, plan: Plannable) -> None:
+        """Refuse what would be next to nothing but noise, by its plan alone, unless `force` is set.
+
+        The message says which n or epsilon would do; nothing has been charged, and no record has been read.
+        """
+        if not isinstance(self.force, bool | np.bool_):
+            raise UsageError(f"force must be True or False, got {self.force!r}.")
+        if self.force:
+            return
+        stated = self.get_params(deep=False)
+        bounded = stated.get("bound") is not None or stated.get("limits") is not None
+
+        def again(n: int, epsilon: float) -> Plannable:
+            return type(self)(**stated | {"epsilon": epsilon})._again(plan, n)
+
+        text = refusal(plan, again, bounded=bounded)
+        if text:
+            raise UsageError(f"{text} Say force=True to release it all the same. Nothing was charged.")
+
+    @abstractmethod
+    def _again(self, plan: Any, n: int) -> Plannable:
+        """The plan of the same release for another number of units."""
 
     @property
     def spent_(self) -> Budget | None:

@@ -63,6 +63,7 @@ def private_bound(
     dataset: str = "unnamed",
     ledger: AnyLedger | str | None = None,
     randomness: Randomness | None = None,
+    force: bool = False,
     batch_rows: int | None = None,
     workers: int | None = None,
     progress: bool | None = None,
@@ -73,7 +74,8 @@ def private_bound(
     factor above the one before, with probability proportional to `exp(-epsilon misses / 2)`, where a candidate misses
     the quantile by that many units; a larger candidate must hold a few more units than the one below it, so that bounds
     far above everybody are not as likely as the first that holds them. Costs pure epsilon, on top of what releases
-    cost; the number of units is public: counted, or stated as n.
+    cost; the number of units is public: counted, or stated as n. A choice that would be made almost blindly, since it
+    may miss the quantile by as many units as that holds, is refused before anything is charged, unless `force` is set.
 
     >>> import numpy as np
     >>> curves = np.ones((4000, 9)) * np.linspace(0, 2, 4000)[:, None]
@@ -89,6 +91,8 @@ def private_bound(
     curves = as_curves(X, grid=grid, units=units)
     estimator = MeanFunction(epsilon=epsilon, delta=0.0, bound=listed[-1], domain=domain, centre=centre, n=n)
     public = estimator.facts(curves)
+    if not force:
+        check_heard(public.planned, budget.epsilon, float(quantile), len(listed))
     step = preference_of(budget.epsilon, float(quantile), len(listed), public.planned)
     selection = NormQuantile(listed, float(quantile), as_domain(domain), len(public.grid), step)
     curator = Curator(
@@ -138,6 +142,18 @@ def preference_of(epsilon: float, quantile: float, size: int, n: int) -> int:
 def missed_by(epsilon: float, size: int) -> int:
     """By how many units more than the best candidate the choice misses the quantile at most, but for one in twenty."""
     return math.ceil(2 * math.log(size / 0.05) / epsilon)
+
+
+def check_heard(n: int, epsilon: float, quantile: float, size: int) -> None:
+    """Refuse a choice in which the data would hardly be heard; all of this is public."""
+    missed = missed_by(epsilon, size)
+    if missed >= quantile * n:
+        raise UsageError(
+            f"With n = {n} and epsilon {epsilon:g} the bound would be drawn almost blindly: it may miss the quantile "
+            f"by {missed} units. About n = {math.ceil(2 * missed / quantile)} or epsilon "
+            f"{2 * missed * epsilon / (quantile * n):.2g} would do, or candidates that are fewer. Say force=True to "
+            "choose all the same. Nothing was charged."
+        )
 
 
 def accuracy_of(epsilon: float, quantile: float, size: int, n: int) -> str:

@@ -16,6 +16,7 @@ from dpfda.errors import UsageError
 from dpfda.estimators.mean import MeanFunction
 from dpfda.mechanisms import Randomness
 from dpfda.planner import Plan
+from dpfda.planner.visibility import NOISY_FROM
 from dpfda.privacy import REPLACE, AnyLedger, Budget
 from dpfda.privacy.ledger import as_ledger
 from dpfda.records import Curves, as_curves
@@ -52,6 +53,7 @@ def private_choice(
     dataset: str = "unnamed",
     ledger: AnyLedger | str | None = None,
     randomness: Randomness | None = None,
+    force: bool = False,
     batch_rows: int | None = None,
     workers: int | None = None,
     progress: bool | None = None,
@@ -62,7 +64,8 @@ def private_choice(
     several penalties, or of "frl" with several sizes. The root mean square of what the penalty takes from the exact
     mean moves by at most `2 bound / n` if one unit is replaced, and the noise is public: one is drawn with probability
     proportional to `exp(-epsilon n (left out + noise) / (sqrt(8) bound))`. This costs pure epsilon, on top of that of
-    the release that follows. Settings that are smoothed after the noise adapt by themselves and need no choice.
+    the release that follows. A choice whose error would be about as large as the bound is refused before anything is
+    charged, unless `force` is set. Settings that are smoothed after the noise adapt by themselves and need no choice.
     """
     budget = Budget(epsilon, 0.0)
     reading = Reading(batch_rows=batch_rows, workers=workers, progress=progress)
@@ -76,6 +79,14 @@ def private_choice(
     public = _shared(listed, curves)
     selection = residuals([candidate.plan_for(curves) for candidate in listed])
     off = math.log(len(listed) / 0.05) / budget.epsilon * math.sqrt(8) * public.lattice.bound / public.planned
+    if off >= NOISY_FROM * public.lattice.bound and not force:
+        needed = off / (NOISY_FROM * public.lattice.bound)
+        raise UsageError(
+            f"With n = {public.planned} and epsilon {budget.epsilon:g} the error of the choice would be "
+            f"{off / public.lattice.bound:.0%} of the bound. About n = {math.ceil(needed * public.planned) + 1} or "
+            f"epsilon {math.ceil(100 * needed * budget.epsilon + 1) / 100:g} would do, with any bound: the error is in "
+            "proportion to it. Say force=True to choose all the same. Nothing was charged."
+        )
     curator = Curator(
         curves,
         public,

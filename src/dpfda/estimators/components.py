@@ -19,12 +19,12 @@ from dpfda.kernels import Kernel
 from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.norms import up
 from dpfda.planner.components import ComponentsPlan, FramesPlan, plan_components
-from dpfda.planner.moments import plan_moments
+from dpfda.planner.moments import MomentsPlan, plan_moments
 from dpfda.privacy import AnyLedger, Budget, PureProfile, StatedProfile, Unit
 from dpfda.records import Curves, as_curves
 from dpfda.releases.calculus import Function
 from dpfda.releases.components import ComponentsRelease, with_signs
-from dpfda.releases.covariance import CovarianceRelease
+from dpfda.releases.covariance import CovarianceRelease, components_detected
 from dpfda.summaries.moments import Moments
 from dpfda.summaries.spans import Spans
 
@@ -53,7 +53,7 @@ class FPCA(MomentsEstimator):
     explained_variance : share of epsilon that the exponential mechanism spends on the variances along its components,
         e.g. 0.2; None to leave them out. Through a covariance they cost nothing.
     eta, penalty : of "iclp-qr".
-    smoothing, dataset, ledger, randomness, batch_rows, workers, progress : as for `MeanFunction`.
+    smoothing, dataset, ledger, randomness, force, batch_rows, workers, progress : as for `MeanFunction`.
 
     Examples
     --------
@@ -96,6 +96,7 @@ class FPCA(MomentsEstimator):
         dataset: str = "unnamed",
         ledger: AnyLedger | str | None = None,
         randomness: Randomness | None = None,
+        force: bool = False,
         batch_rows: int | None = None,
         workers: int | None = None,
         progress: bool | None = None,
@@ -123,6 +124,7 @@ class FPCA(MomentsEstimator):
         self.dataset = dataset
         self.ledger = ledger
         self.randomness = randomness
+        self.force = force
         self.batch_rows = batch_rows
         self.workers = workers
         self.progress = progress
@@ -178,6 +180,12 @@ class FPCA(MomentsEstimator):
         planned = self._size(curves, Unit(curves.unit or "row", self.neighbours)).planned
         return self.plan(planned, grid_size=len(points))
 
+    def _again(self, plan: ComponentsPlan, n: int) -> ComponentsPlan:
+        if isinstance(plan, FramesPlan):
+            return self.plan(n, grid_size=plan.request.grid_size)
+        again: MomentsPlan = super()._again(plan, n)
+        return again
+
     def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> FPCA:
         """Release the components of these curves; everything public is checked before the ledger is charged.
 
@@ -187,6 +195,7 @@ class FPCA(MomentsEstimator):
         self._clipping()  # refuses, before the curves are looked at
         curves = as_curves(X, grid=grid, units=units)
         plan = self.plan_for(curves)
+        self.check_seen(plan)
         if isinstance(plan, FramesPlan):
             self.release_ = self._drawn(curves, plan)
         else:
@@ -277,6 +286,7 @@ def _turned(
             rho=up(card.rho + more.rho),
             attacker_power=PureProfile(paid.epsilon).power(0.05),
             losses=losses,
+            detected=components_detected(more.detected),
             chosen=(
                 *card.chosen,
                 (

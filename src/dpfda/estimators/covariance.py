@@ -60,6 +60,11 @@ class MomentsEstimator(CurveEstimator):
             )
         return self.mean == "joint"
 
+    def _again(self, plan: Any, n: int) -> Any:
+        # With the mechanism that was chosen: comparing all of them anew takes long, and changes little.
+        request = replace(plan.request, n=n, budget=Budget(self.epsilon, self.delta))
+        return plan_moments(request, lead=plan.design.lead > 0)
+
     def _release_moments(
         self,
         curves: Curves,
@@ -119,7 +124,7 @@ class CovarianceFunction(MomentsEstimator):
     size : number of basis functions, None for the planner's choice.
     kernel, eta, penalty : of the Laplace process; None for choices from n, epsilon and the kernel alone.
     smoothing : "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"; chosen after the noise, free.
-    dataset, ledger, randomness, batch_rows, workers, progress : as for `MeanFunction`.
+    dataset, ledger, randomness, force, batch_rows, workers, progress : as for `MeanFunction`.
 
     Examples
     --------
@@ -159,6 +164,7 @@ class CovarianceFunction(MomentsEstimator):
         dataset: str = "unnamed",
         ledger: AnyLedger | str | None = None,
         randomness: Randomness | None = None,
+        force: bool = False,
         batch_rows: int | None = None,
         workers: int | None = None,
         progress: bool | None = None,
@@ -183,6 +189,7 @@ class CovarianceFunction(MomentsEstimator):
         self.dataset = dataset
         self.ledger = ledger
         self.randomness = randomness
+        self.force = force
         self.batch_rows = batch_rows
         self.workers = workers
         self.progress = progress
@@ -213,6 +220,7 @@ class CovarianceFunction(MomentsEstimator):
         self._clipping()  # refuses, before the curves are looked at
         curves = as_curves(X, grid=grid, units=units)
         plan = self.plan_for(curves)
+        self.check_seen(plan)
         self.release_ = self._release_moments(curves, plan)
         self.plan_ = plan
         self.n_features_in_ = curves.source.width

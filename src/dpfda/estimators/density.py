@@ -71,6 +71,7 @@ class DensityFunction(Spender):
     dataset : name of the data set for the card and the ledger.
     ledger : where the budget is charged before records are read: a `dpfda.Ledger`, or its address.
     randomness : None for private noise; a seeded source for tests, which stamps the release not private.
+    force : release although the plan expects next to nothing but noise; without it that is refused, uncharged.
 
     Examples
     --------
@@ -110,6 +111,7 @@ class DensityFunction(Spender):
         dataset: str = "unnamed",
         ledger: AnyLedger | str | None = None,
         randomness: Randomness | None = None,
+        force: bool = False,
         batch_rows: int | None = None,
         workers: int | None = None,
         progress: bool | None = None,
@@ -133,6 +135,7 @@ class DensityFunction(Spender):
         self.dataset = dataset
         self.ledger = ledger
         self.randomness = randomness
+        self.force = force
         self.batch_rows = batch_rows
         self.workers = workers
         self.progress = progress
@@ -159,6 +162,9 @@ class DensityFunction(Spender):
             counted_rows=counted_rows,
         )
 
+    def _again(self, plan: DensityPlan, n: int) -> DensityPlan:
+        return self._plan(n, plan.request.bandwidth, counted_rows=False)
+
     def fit(self, X: Any, y: None = None, *, counts: object = None, units: object = None) -> DensityFunction:
         """Release the density of these points; everything public is checked before the ledger is charged.
 
@@ -168,6 +174,7 @@ class DensityFunction(Spender):
         for every death.
         """
         first = self._order(X, counts, units, self._bandwidth)
+        self.check_seen(first.plan)
         by_points = self.mechanism == "gp" and self.neighbours == REPLACE
         prepared = self._prepared(first) if by_points else None
         payment = first.order.pay()
@@ -321,6 +328,7 @@ class DensityFunction(Spender):
         ordered = self._order(X, counts, units, self.bandwidth)
         prepared = self._prepared(ordered)
         if found is None:
+            self.check_seen(ordered.plan)
             return prepared.read(ordered.order.pay()).online(store)
         check_store(store, prepared.law, prepared.facts, randomness=self.randomness)
         held = prepared.read(Payment(None, None))  # the store was paid for when it was made

@@ -59,6 +59,7 @@ class KernelMachine(Spender):
     dataset: str
     ledger: AnyLedger | str | None
     randomness: Randomness | None
+    force: bool
     batch_rows: int | None
     release_: MachineRelease
     plan_: MachinePlan | ExactPlan
@@ -95,6 +96,9 @@ class KernelMachine(Spender):
         )
         return plan_exactly(request) if self.mechanism == EXACT else plan_machine(request)
 
+    def _again(self, plan: MachinePlan | ExactPlan, n: int) -> MachinePlan | ExactPlan:
+        return self.plan(n, dimension=plan.request.domain.dimension)
+
     def fit(self, X: Any, y: Any, *, units: object = None) -> Self:
         """Release the machine of these records; everything public is checked before the ledger is charged.
 
@@ -103,6 +107,7 @@ class KernelMachine(Spender):
         counts once, with the average of their losses; without `units` every row is taken for another person.
         """
         plan, records, unit, size = self._planned(X, y, units)
+        self.check_seen(plan)
         if isinstance(plan, ExactPlan):
             from dpfda.estimators.machine_online import HeldMachine
 

@@ -61,6 +61,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     dataset : name of the data set for the card and the ledger.
     ledger : where the budget is charged before records are read: a `dpfda.Ledger`, or its address.
     randomness : None for private noise; a seeded source for tests, which stamps the release not private.
+    force : release although the plan expects next to nothing but noise; without it that is refused, uncharged.
     batch_rows : records read at a time.
 
     The time that a fit takes depends on the records: the solver goes on until it has proven its distance from the
@@ -98,6 +99,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         dataset: str = "unnamed",
         ledger: AnyLedger | str | None = None,
         randomness: Randomness | None = None,
+        force: bool = False,
         batch_rows: int | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -116,6 +118,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         self.dataset = dataset
         self.ledger = ledger
         self.randomness = randomness
+        self.force = force
         self.batch_rows = batch_rows
 
     def _loss(self) -> Loss:
@@ -173,7 +176,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
     loss : "huber", "absolute" (a median), or "squared".
     threshold : of the Huber loss, beyond which residuals count linearly; None for a fifth of the bound.
     epsilon, delta, kernel, penalty, domain, features, mechanism, eta, neighbours, n, planned_n, dataset, ledger,
-    randomness, batch_rows : as for `KernelClassifier`.
+    randomness, force, batch_rows : as for `KernelClassifier`.
 
     Examples
     --------
@@ -207,6 +210,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         dataset: str = "unnamed",
         ledger: AnyLedger | str | None = None,
         randomness: Randomness | None = None,
+        force: bool = False,
         batch_rows: int | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -226,6 +230,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         self.dataset = dataset
         self.ledger = ledger
         self.randomness = randomness
+        self.force = force
         self.batch_rows = batch_rows
 
     def _bound(self) -> float:

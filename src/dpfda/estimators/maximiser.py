@@ -38,7 +38,7 @@ class Maximiser(CurveEstimator):
         object of `dpfda.estimators.utilities`, which knows its own range and curvature.
     utility_range : public (low, high) of one unit's utility; what lies beyond is moved to the ends.
     epsilon : the guarantee, pure; for composition epsilon^2/8-zCDP.
-    bound, limits, domain, centre, neighbours, n, planned_n, dataset, ledger, randomness : as for `MeanFunction`.
+    bound, limits, domain, centre, neighbours, n, planned_n, dataset, ledger, randomness, force : as for `MeanFunction`.
     kernel, size, basis : the base measure's covariance, how many of its eigenfunctions span the curves, or a Mercer
         basis that says both.
     radius : of the ball that holds b, around the centre; None for the bound.
@@ -92,6 +92,7 @@ class Maximiser(CurveEstimator):
         dataset: str = "unnamed",
         ledger: AnyLedger | str | None = None,
         randomness: Randomness | None = None,
+        force: bool = False,
         batch_rows: int | None = None,
         workers: int | None = None,
         progress: bool | None = None,
@@ -116,6 +117,7 @@ class Maximiser(CurveEstimator):
         self.dataset = dataset
         self.ledger = ledger
         self.randomness = randomness
+        self.force = force
         self.batch_rows = batch_rows
         self.workers = workers
         self.progress = progress
@@ -153,6 +155,9 @@ class Maximiser(CurveEstimator):
         planned = self._size(curves, Unit(curves.unit or "row", self.neighbours)).planned
         return self.plan(planned, grid_size=len(points))
 
+    def _again(self, plan: ObjectivePlan, n: int) -> ObjectivePlan:
+        return self.plan(n, grid_size=plan.request.grid_size)
+
     def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> Maximiser:
         """Release the maximiser for these curves; arguments as for `MeanFunction.fit`.
 
@@ -163,6 +168,7 @@ class Maximiser(CurveEstimator):
         self._clipping()  # refuses, before the curves are looked at
         curves = as_curves(X, grid=grid, units=units)
         plan = self.plan_for(curves)
+        self.check_seen(plan)
         check_declared(plan.mechanism, plan.request.bound)
         plan.check_ends()
         public = self.facts(curves)

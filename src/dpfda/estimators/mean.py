@@ -47,6 +47,7 @@ class MeanFunction(CurveEstimator):
     dataset : name of the data set for the card and the ledger.
     ledger : where the budget is charged before records are read: a `dpfda.Ledger`, or its address.
     randomness : None for private noise; a seeded source for tests, which stamps the release not private.
+    force : release although the plan expects next to nothing but noise; without it that is refused, uncharged.
 
     Examples
     --------
@@ -85,6 +86,7 @@ class MeanFunction(CurveEstimator):
         dataset: str = "unnamed",
         ledger: AnyLedger | str | None = None,
         randomness: Randomness | None = None,
+        force: bool = False,
         batch_rows: int | None = None,
         workers: int | None = None,
         progress: bool | None = None,
@@ -110,6 +112,7 @@ class MeanFunction(CurveEstimator):
         self.dataset = dataset
         self.ledger = ledger
         self.randomness = randomness
+        self.force = force
         self.batch_rows = batch_rows
         self.workers = workers
         self.progress = progress
@@ -142,6 +145,9 @@ class MeanFunction(CurveEstimator):
         planned = self._size(curves, Unit(curves.unit or "row", self.neighbours)).planned
         return self.plan(planned, grid_size=len(points))
 
+    def _again(self, plan: Plan, n: int) -> Plan:
+        return self.plan(n, grid_size=plan.request.grid_size)
+
     def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> MeanFunction:
         """Release the mean of these curves; everything public is checked before the ledger is charged.
 
@@ -154,6 +160,7 @@ class MeanFunction(CurveEstimator):
         self._clipping()  # refuses, before the curves are looked at
         curves = as_curves(X, grid=grid, units=units)
         plan = self.plan_for(curves)
+        self.check_seen(plan)
         public = self.facts(curves, count_weight=plan.count_weight)
         curator = self._curator(curves, public, reading, plan.reasons)
         design = plan.design

@@ -62,7 +62,7 @@ class FunctionOnScalarRegression(CurveEstimator):
     smoothing : "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"; chosen after the noise, free.
     ridge : "auto", chosen after the noise, free; or a number added to the diagonal of the mean of z z', where z is
         covariates scaled into the unit ball.
-    dataset, ledger, randomness, batch_rows, workers, progress : as for `MeanFunction`.
+    dataset, ledger, randomness, force, batch_rows, workers, progress : as for `MeanFunction`.
 
     Examples
     --------
@@ -105,6 +105,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         dataset: str = "unnamed",
         ledger: AnyLedger | str | None = None,
         randomness: Randomness | None = None,
+        force: bool = False,
         batch_rows: int | None = None,
         workers: int | None = None,
         progress: bool | None = None,
@@ -130,6 +131,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         self.dataset = dataset
         self.ledger = ledger
         self.randomness = randomness
+        self.force = force
         self.batch_rows = batch_rows
         self.workers = workers
         self.progress = progress
@@ -175,6 +177,9 @@ class FunctionOnScalarRegression(CurveEstimator):
         said = "; ".join(f"{name} is {', '.join(each)}, compared with {each[0]}" for name, each in levels.items())
         return (("levels", f"declared: {said}; a cell that is none of them counts as missing"),)
 
+    def _again(self, plan: RegressionPlan, n: int) -> RegressionPlan:
+        return self._plan(n, plan.covariates, plan.request.grid_size)
+
     def fit(
         self, Z: Any, Y: Any, *, grid: ArrayLike | str | None = None, units: object = None
     ) -> FunctionOnScalarRegression:
@@ -195,6 +200,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         records = join(table, curves)
         facts = self.facts(curves)
         plan = self._plan(facts.planned, covariates, len(facts.grid))
+        self.check_seen(plan)
         design = plan.design
         stated = (
             ("covariates", covariates.text),

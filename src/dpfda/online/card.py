@@ -47,7 +47,7 @@ class OnlineCard(Certificate):
     def entries(self) -> tuple[tuple[str, str], ...]:
         said = {
             "noise": f"standard deviation {self.noise_rms:.4g} at every point, at most",
-            "basis": f"{self.basis}; nothing is cut off",
+            "basis": f"{self.basis}, at every point that is asked for, without a finite basis",
         }
         return tuple((label, said.get(label, text)) for label, text in super().entries if label != "bound")
 
@@ -105,6 +105,7 @@ def card(law: OnlineLaw, facts: Facts, randomness: Randomness) -> OnlineCard:
         software=_software(),
         warnings=(*facts.warnings, *stamps),
         counting=facts.counting.value,
+        detected="not tested: the noise is drawn at the points that are asked for",
         moves=f"moves the function by at most {law.sensitivity:.4g} in the norm of the kernel's space",
     )
 

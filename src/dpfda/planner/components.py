@@ -18,12 +18,14 @@ from dpfda.planner.moments import NAMES, MomentsPlan, plan_moments
 from dpfda.planner.own import DEFAULT_BASIS, basis_of
 from dpfda.planner.papers import eigenvalues_of, noise_basis
 from dpfda.planner.request import Request, Requested
-from dpfda.planner.spectrum import REFERENCE, subspace_error, turned_by_choice
+from dpfda.planner.spectrum import PLAUSIBLE, REFERENCE, plausible_rate, subspace_error, turned_by_choice
+from dpfda.planner.visibility import NOISY_FROM
 from dpfda.privacy import Budget, calibrate
 from dpfda.summaries.moments import ROUGH, check_orthonormal
 
 BASES = ("bingham", "projected")
 TERMS = 40  # as in the paper's study; the base measure keeps rough functions out
+BLIND = 1e-9  # a rate at which nothing is heard of the data
 STEPS = 2_000  # of the Markov chain; the paper takes ten times as many and more minutes
 
 
@@ -60,13 +62,24 @@ class FramesPlan(Requested):
 
     @property
     def hidden(self) -> str:
-        """Why nothing could be seen in the release, or nothing: less weight on the data than on the base measure."""
-        return "the data would weigh less than the base measure" if self.rate < 1 else ""
+        """Why next to nothing could be seen of the first component; empty where it could.
+
+        Its expected distance from the true one, against that of a draw from the base measure, which knows no data.
+        """
+        dimension = self.request.domain.dimension
+        rates = (plausible_rate(self.rate, dimension), BLIND)
+        drawn, blind = (
+            subspace_error(turned_by_choice(rate, self.basis.frequencies, self.precision), 1, dimension)
+            for rate in rates
+        )
+        if drawn < NOISY_FROM * blind:
+            return ""
+        return f"the first component of curves {PLAUSIBLE} would be {drawn / blind:.0%} as far off as without any data"
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What should be known before anything is spent."""
-        seen = (f"Nothing could be seen: {self.hidden}.",) if self.hidden else ()
+        seen = (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
         stamp = (self.mechanism.warning,) if self.mechanism.warning else ()
         return (*self.budget.warnings(self.n), *seen, *stamp)
 

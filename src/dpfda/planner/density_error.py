@@ -33,6 +33,15 @@ def reference(cells: Cells) -> Array:
     return shares
 
 
+def shape_of(cells: Cells) -> float:
+    """The root mean square distance of the reference density from a uniform one, both times the volume."""
+    widths = np.ones(1)
+    for along in cells.edges:
+        widths = np.multiply.outer(widths, np.diff(along)).ravel()
+    shares = widths / widths.sum()
+    return math.sqrt(float(np.sum((reference(cells) - shares) ** 2 / shares)))
+
+
 def expected_error(plan: DensityPlan) -> float:
     """The root mean square error over the domain, in the units of the density, of sampling, noise and smoothing.
 

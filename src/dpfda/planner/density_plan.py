@@ -16,10 +16,11 @@ from dpfda.kernels import Kernel
 from dpfda.norms import Sensitivity
 from dpfda.planner import density_papers as papers
 from dpfda.planner.density import DensityDesign
-from dpfda.planner.density_error import REFERENCE, expected_error
+from dpfda.planner.density_error import REFERENCE, expected_error, shape_of
 from dpfda.planner.density_own import own_density
 from dpfda.planner.density_windows import Bandwidth
 from dpfda.planner.request import Requested
+from dpfda.planner.visibility import NOISY_FROM
 from dpfda.privacy import ADD_REMOVE, Budget, Noise, Unit, calibrate
 from dpfda.records import MOST_UNITS
 from dpfda.records.points import Cells, cells_between, fine_cells
@@ -127,11 +128,23 @@ class DensityPlan(Requested):
         """The root mean square error to expect, in the units of the density, for a public reference density."""
         return expected_error(self)
 
+    @cached_property
+    def hidden(self) -> str:
+        """Why a plausible density could hardly be told from a uniform one; empty where it could."""
+        shape = shape_of(self.cells)
+        # Noise that is small before smoothing hides nothing; what is left then is sampling, and the width of cells.
+        if self.noise_rms * self.volume < NOISY_FROM * shape or self.error * self.volume < NOISY_FROM * shape:
+            return ""
+        return (
+            f"the error expected would be {self.error * self.volume / shape:.0%} of what {REFERENCE}, differs by from "
+            "a uniform density"
+        )
+
     @property
     def warnings(self) -> tuple[str, ...]:
         """What should be known before anything is spent."""
-        told = f"Little could be seen: the error would be {self.error * self.volume:.0%} of a uniform density."
-        return (*self.budget.warnings(self.n), *((told,) if self.error * self.volume > 0.5 else ()))
+        told = (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
+        return (*self.budget.warnings(self.n), *told, *filter(None, (self.cells.coarse,)))
 
     def table(self) -> tuple[tuple[str, float | None, str], ...]:
         """Expected errors of all mechanisms for the same request, least first; None where one cannot be used."""
@@ -177,6 +190,7 @@ class DensityPlan(Requested):
             f"  basis       {self.basis.describe()['family']}, {self.basis.size} function{'s' * (self.basis.size > 1)}",
             f"  noise       {self.noise_rms:.4g} root mean square before smoothing; a uniform density is "
             f"{1 / self.volume:.4g}",
+            f"  cells       {self.cells.text}",
             f"  error       about {self.error:.4g} root mean square with sampling and smoothing, for {REFERENCE}",
             *(f"  because     {name}: {how}" for name, how in self.reasons),
             *(f"  {name:<11} {what}" for name, what in more),

@@ -14,7 +14,8 @@ from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.machines import tolerance_of
 from dpfda.mechanisms import Gaussian
 from dpfda.norms import L2, Sensitivity
-from dpfda.planner.machines import LARGEST_PENALTY, NOISE_WANTED, MachineRequest, by, check_penalty
+from dpfda.planner.machines import LARGEST_PENALTY, NOISE_WANTED, MachineRequest, by, check_penalty, drowned
+from dpfda.planner.request import Requested
 from dpfda.privacy import Budget, calibrate
 from dpfda.summaries.machine import moved_by
 
@@ -23,7 +24,7 @@ LOOKED_AT = 1024  # public points at which the largest variance of a kernel is l
 
 
 @dataclass(frozen=True, eq=False)
-class ExactPlan:
+class ExactPlan(Requested):
     """Penalty and noise of the exact minimiser in the space of a kernel, from public facts alone."""
 
     request: MachineRequest
@@ -77,8 +78,14 @@ class ExactPlan:
         return roots * (self.sensitivity * _unit_scale(self.request.budget))
 
     @property
+    def hidden(self) -> str:
+        """Why next to nothing could be seen of a function as large as the margin; empty where it could."""
+        return drowned(self.noise_rms, self.request.loss)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
-        return self.request.budget.warnings(int(self.request.n))
+        seen = (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
+        return (*self.request.budget.warnings(int(self.request.n)), *seen)
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain data."""

@@ -21,6 +21,7 @@ from dpfda.mechanisms import KNorm, Laplace, Mechanism
 from dpfda.norms import L2, Sensitivity
 from dpfda.planner.blocks import optimal_blocks
 from dpfda.planner.request import Requested
+from dpfda.planner.visibility import NOISY_FROM
 from dpfda.privacy import REPLACE, Budget, Noise, calibrate
 from dpfda.records import MOST_UNITS, RADIUS
 from dpfda.releases.wording import plain
@@ -171,12 +172,15 @@ class MachinePlan(Requested):
         return self.request.features if name == self.name or self.request.features is not None else "auto"
 
     @property
+    def hidden(self) -> str:
+        """Why next to nothing could be seen of a function as large as the margin; empty where it could."""
+        return drowned(self.noise_rms, self.request.loss)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What should be known before anything is spent."""
-        share = self.noise_rms / self.request.loss.scale
-        what = "margin" if self.request.loss.margin else "bound on responses"
-        hidden = (f"Little can be seen: the noise in the function would be {share:.0%} of the {what}.",)
-        return (*self.budget.warnings(self.n), *(hidden if share > 1 else ()))
+        seen = (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
+        return (*self.budget.warnings(self.n), *seen)
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
@@ -219,6 +223,13 @@ class MachinePlan(Requested):
 
     def __str__(self) -> str:
         return self.text()
+
+
+def drowned(noise: float, loss: Loss) -> str:
+    """Why noise in a function hides it, or nothing: against the margin, or the bound on responses."""
+    share = noise / loss.scale
+    what = "margin" if loss.margin else "bound on responses"
+    return f"the noise in the function would be {share:.0%} of the {what}" if share >= NOISY_FROM else ""
 
 
 def plan_machine(request: MachineRequest) -> MachinePlan:

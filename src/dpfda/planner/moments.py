@@ -19,7 +19,17 @@ from dpfda.planner.blocks import optimal_blocks, shape_weights
 from dpfda.planner.own import DEFAULT_BASIS, basis_of
 from dpfda.planner.processes import tensor_process
 from dpfda.planner.request import Request, Requested
-from dpfda.planner.spectrum import REFERENCE, covariance_error, covariance_size, subspace_error, turned_by_noise
+from dpfda.planner.spectrum import (
+    PLAUSIBLE,
+    PLAUSIBLE_VARIANCE,
+    REFERENCE,
+    covariance_error,
+    covariance_size,
+    lost_of,
+    subspace_error,
+    turned_by_noise,
+)
+from dpfda.planner.visibility import NOISY_FROM
 from dpfda.privacy import Budget, Noise, calibrate
 from dpfda.summaries.moments import ROUGH, check_orthonormal, moved_by
 from dpfda.symmetric import multiplicities, packed_size, unpack
@@ -96,9 +106,10 @@ class MomentsPlan(Requested):
 
     @property
     def hidden(self) -> str:
-        """Why nothing could be seen in the release, or nothing."""
-        share = self.unseen
-        return f"the expected error is {share:.0%} of what is estimated" if share > 0.9 else ""
+        """Why next to nothing could be seen of a plausible covariance; empty where it could."""
+        share = lost_of(self.variances, self.basis.frequencies, self.request.domain.dimension)
+        said = "the error expected, after the best smoothing, would be"
+        return f"{said} {share:.0%} of the covariance of curves {PLAUSIBLE}" if share >= NOISY_FROM else ""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -108,7 +119,7 @@ class MomentsPlan(Requested):
     @property
     def faint(self) -> tuple[str, ...]:
         """What the card says where noise is expected to hide what is estimated."""
-        return (f"Next to nothing can be seen: {self.hidden}.",) if self.hidden else ()
+        return (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
@@ -137,10 +148,10 @@ class MomentsPlan(Requested):
             "",
             f"  mechanism   {self.design.name}, {self.noise.text}",
             f"  basis       {self.basis.describe()['family']}, {self.basis.size} function{'s' * (self.basis.size > 1)}",
-            f"  noise       {self.noise_rms:.4g} root mean square before smoothing, "
-            f"{self.noise_rms / self.bound**2:.1%} of the bound squared",
+            f"  noise       {self.noise_rms:.4g} root mean square before smoothing; a covariance of curves {PLAUSIBLE} "
+            f"is {self.bound**2 * PLAUSIBLE_VARIANCE:.4g}",
             f"  error       about {self.predict():.4g} root mean square expected after smoothing, {self.unseen:.0%} of "
-            "what is estimated",
+            "the reference covariance",
             *((f"  components  squared distance of the span for k = 1, 2, ...: {turned}",) if turned else ()),
             f"  expected    for {REFERENCE}",
             *(f"  because     {name}: {how}" for name, how in self.reasons),

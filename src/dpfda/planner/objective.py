@@ -26,6 +26,7 @@ from dpfda.mechanisms.objective import (
 )
 from dpfda.planner.papers import noise_basis, noise_kernel
 from dpfda.planner.request import Request
+from dpfda.planner.visibility import NOISY_FROM
 from dpfda.privacy import Budget
 from dpfda.records import Lattice
 
@@ -136,12 +137,25 @@ class ObjectivePlan:
         )
 
     @property
+    def hidden(self) -> str:
+        """Why next to nothing could be seen of a maximiser as large as the radius; empty where it could.
+
+        Without a curvature nothing is known about that.
+        """
+        stated = self.curvatures()
+        if stated is None or stated[0] == 0:
+            return ""
+        if float(np.trace(self.kept())) < 0.1 * self.basis.size:
+            return "the draw would nearly be one of the base measure, which knows no data"
+        share = self.privacy_rms() / self.radius
+        return f"the draw would be off by {share:.0%} of the radius of its ball" if share >= NOISY_FROM else ""
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What should be known before anything is spent."""
-        stated = self.curvatures()
         found = list(self.budget.warnings(self.n))
-        if stated is not None and stated[0] > 0 and float(np.trace(self.kept())) < 0.1 * self.basis.size:
-            found.append("Next to nothing of the units would be seen: the draw is nearly one of the base measure.")
+        if self.hidden:
+            found.append(f"Next to nothing could be seen: {self.hidden}.")
         if self.acceptances is not None and min(self.acceptances) < SLOW:
             spread, alike = (1 / max(share, 1e-300) for share in self.acceptances)
             found.append(

@@ -28,6 +28,7 @@ from dpfda.planner.prediction import (
 )
 from dpfda.planner.ranking import Ranking, Row
 from dpfda.planner.request import Request, Requested
+from dpfda.planner.visibility import NOISY_FROM
 from dpfda.privacy import Budget, Noise, calibrate
 from dpfda.records import RADIUS
 
@@ -156,16 +157,26 @@ class Plan(Requested):
 
     @property
     def hidden(self) -> str:
-        """Why nothing could be seen in the release, or nothing: noise beyond the bound, or next to nothing left."""
-        if self.noise_rms > self.bound:
-            return f"the noise would be {self.noise_rms / self.bound:.0%} of the bound"
+        """Why next to nothing could be seen of a mean as large as the bound; empty where it could.
+
+        An error near the bound, or next to nothing of the mean that is left.
+        """
+        if self.noise.law == "choice":
+            # The distance of what is chosen exceeds the least one by the scale times the logarithm of the number.
+            off = self.noise.scales[0] * math.log(max(len(self.request.candidates or ()), 2)) / self.bound
+            return f"the choice would be off by {off:.0%} of the bound" if off >= NOISY_FROM else ""
+        prediction = self.predict() if self.design.smoothing else None
+        error = self.noise_rms / self.bound if prediction is None else math.sqrt(prediction.total)
+        if error >= NOISY_FROM:
+            after = "" if prediction is None else ", after the best smoothing,"
+            return f"the error expected{after} would be {error:.0%} of the bound"
         left = float(np.max(self.weights)) * max((1 - t for t in self.design.thresholds), default=1.0)
         return f"the penalty would leave {left:.1%} of the mean" if left < 0.25 else ""
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What should be known before anything is spent."""
-        seen = (f"Nothing could be seen: {self.hidden}.",) if self.hidden else ()
+        seen = (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
         return (*self.budget.warnings(self.n), *seen)
 
     def plot(self, figure: Any = None) -> Any:

@@ -13,7 +13,8 @@ from dpfda.bases import Basis
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.planner.prediction import DEFAULT_CLASS, Prediction, SmoothnessClass, linear_minimax, worst_bias
 from dpfda.planner.request import Request, Requested
-from dpfda.planner.sharing import NAMES, RegressionDesign, Setting, design_of
+from dpfda.planner.sharing import NAMES, SIGNAL, RegressionDesign, Setting, design_of
+from dpfda.planner.visibility import NOISY_FROM
 from dpfda.privacy import Budget, Noise, calibrate
 from dpfda.releases.covariates import Covariates
 from dpfda.releases.perturbation import SHARE, split, spread
@@ -123,14 +124,22 @@ class RegressionPlan(Requested):
 
     @property
     def hidden(self) -> str:
-        """Why nothing could be seen in the release, or nothing."""
-        share = self.noise_rms / self.bound
-        return f"the noise in predicted curves would be {share:.0%} of the bound" if share > 1 else ""
+        """Why next to nothing could be seen of coefficients that move curves by half the bound; empty where it could.
+
+        An error near that in predicted curves, or noise bands that are expected to be infinite.
+        """
+        share = math.sqrt(self.predict().total / SIGNAL)
+        if share >= NOISY_FROM:
+            return (
+                f"the error expected in predicted curves, after the best smoothing, would be {share:.0%} of what "
+                "coefficients do that move curves by half the bound"
+            )
+        return "the noise bands of the coefficients would be infinite" if self.band_share >= 1 else ""
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What should be known before anything is spent."""
-        seen = (f"Little can be seen before smoothing: {self.hidden}.",) if self.hidden else ()
+        seen = (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
         return (*self.budget.warnings(self.n), *seen)
 
     def to_dict(self) -> dict[str, Any]:

@@ -13,6 +13,10 @@ FAR = 400  # functions beyond which nothing is left of the reference population
 
 REFERENCE = "curves whose deviation at frequency f is a third of the bound times (1 + f)^-1.25, a reference population"
 
+# What a release is compared with before it is charged: less than the reference, whose curves fill their bound.
+PLAUSIBLE_VARIANCE = 1 / 16
+PLAUSIBLE = "that vary around their mean by a quarter of the bound"
+
 
 def reference(frequencies: Array) -> Array:
     """Deviations of coordinates in the reference population, in units of the bound, (size,)."""
@@ -40,6 +44,20 @@ def covariance_error(variances: Array, frequencies: Array, dimension: int) -> fl
 def covariance_size(dimension: int) -> float:
     """The root mean square of the reference population's covariance as `covariance_error` takes it, over bound^2."""
     return _total(dimension)
+
+
+def lost_of(variances: Array, frequencies: Array, dimension: int) -> float:
+    """The error of `covariance_error` relative to the covariance, for a population of the plausible variance.
+
+    Its covariance is that of the reference population, scaled; so the noise is scaled instead.
+    """
+    times = _total(dimension) / PLAUSIBLE_VARIANCE
+    return float(np.sqrt(covariance_error(variances * times**2, frequencies, dimension))) / _total(dimension)
+
+
+def plausible_rate(rate: float, dimension: int) -> float:
+    """What a rate is for the plausible population, in terms of the reference population."""
+    return rate * PLAUSIBLE_VARIANCE / _total(dimension)
 
 
 def subspace_error(pairs: Array, k: int, dimension: int) -> float:

@@ -22,6 +22,7 @@ MASS = 2**20  # what one unit spreads over the cells of its points, in whole par
 # Along each side: numbers with many divisors, so that steps of many widths are whole numbers of cells.
 CELLS = {1: 1920, 2: 60, 3: 12, 4: 8, 5: 4, 6: 4}
 MOST_SIDES = max(CELLS)
+FEW = 30  # along a side: with fewer cells their width shows in the density
 MOST_CELLS = 4096
 MOST_OF_A_ROW = 2.0**33  # units behind one row: so many in 2^20 rows add up exactly in doubles
 
@@ -54,6 +55,26 @@ class Cells:
         """The middles of all cells, (size, p)."""
         axes = [(np.array(along[1:]) + np.array(along[:-1])) / 2 for along in self.edges]
         return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
+
+    @property
+    def text(self) -> str:
+        """How many cells there are, how wide, and how far a point is moved at most, in words."""
+        counts = " x ".join(map(str, self.shape))
+        widths = [np.diff(along) / (along[-1] - along[0]) for along in self.edges]
+        widest = max(float(each.max()) for each in widths)
+        told = "each" if all(np.ptp(each) < 1e-9 for each in widths) and len(set(self.shape)) == 1 else "the widest"
+        where = "the domain" if len(self.shape) == 1 else "a side"
+        return (
+            f"{counts} cells, {told} {100 * widest:.2g} % of {where} wide, so a point is moved by at most "
+            f"{50 * widest:.2g} % of it"
+        )
+
+    @property
+    def coarse(self) -> str:
+        """What should be known where the cells of a box are wide; empty where they are not, or were stated as edges."""
+        if min(self.shape) >= FEW or self != fine_cells(self.domain):
+            return ""
+        return f"Cells are coarse: {self.text}. Nothing finer than a cell can be seen."
 
     @property
     def middle(self) -> int:

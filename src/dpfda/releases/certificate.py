@@ -65,9 +65,8 @@ class Certificate:
     noise_scale: float = 0.0
     curves_per_unit: str = ""  # how many curves one unit may have, and what becomes of them, in words; empty: one
     entry: Entry | None = None  # of the ledger; None where nothing was recorded
-    counting: str = (
-        ""  # how n is known, a `Counting`, hence what neighbours are; empty on cards from before it was kept
-    )
+    counting: str = ""  # how n is known, a `Counting`, hence what neighbours are
+    detected: str = ""  # whether anything was seen above the noise, after it
     schema: str = SCHEMA
     # What was changed since, for nothing, as {"what": "smoothing", "was": "auto", "now": "none"}.
     afterwards: tuple[dict[str, Any], ...] = field(default=(), hash=False)
@@ -154,11 +153,25 @@ class Certificate:
     def _noise(self) -> str:
         if self.noise_rms == 0:
             return "none"
-        share = f", {self.noise_rms / self.bound**self.power:.2g} of the bound{' squared' if self.power == 2 else ''}"
         return (
-            f"{self.noise_rms:.4g} root mean square before smoothing{'' if self.bounded else share}; "
+            f"{self.noise_rms:.4g} root mean square before smoothing, {self._against()}; "
             f"scale {self.scale:.4g}, the largest standard deviation of a coordinate"
         )
+
+    def _against(self) -> str:
+        """The noise against a signal of the same kind, from public numbers; what was seen is said elsewhere."""
+        if self.power == 2:
+            return (
+                f"{self.noise_rms / (self.bound / 4) ** 2:.2g} times the covariance of curves that vary around their "
+                "mean by a quarter of the bound"
+            )
+        if self.what.startswith("kernel "):
+            unit = "the margin" if self.what == "kernel classifier" else "the bound on responses"
+            return f"{self.noise_rms / self.bound:.2g} times {unit}"
+        if self.bounded:
+            volume = math.prod(high - low for low, high in self.domain)
+            return f"{self.noise_rms * volume:.2g} times a uniform density"
+        return f"{self.noise_rms / self.bound:.2g} times a curve as large as the bound"
 
     def _sensitivity(self) -> str:
         return (
@@ -200,6 +213,7 @@ class Certificate:
             ("bound", self.bounded or f"{plain(self.bound)}, on the root mean square around the centre: {self.around}"),
             ("mechanism", self._mechanism()),
             ("noise", self._noise()),
+            *((("detected", self.detected),) if self.detected else ()),
             ("sensitivity", self._sensitivity()),
             ("basis", f"{self.basis}, {self.size} function{'s' if self.size > 1 else ''}"),
             ("missing data", self.missing),
@@ -241,4 +255,4 @@ def _named(value: Any) -> str:
 
 # Fields that joined after files with cards had been written, and what they are where they say nothing. They are left
 # out then, so that older files are written again byte for byte and keep their digests.
-LATER: dict[str, Any] = {"afterwards": ()}
+LATER: dict[str, Any] = {"afterwards": (), "counting": "", "detected": ""}

@@ -50,8 +50,9 @@ class ChoiceCard:
         return REPLACE
 
     def to_dict(self) -> dict[str, Any]:
-        """The card as plain data."""
-        return asdict(self) | {
+        """The card as plain data; what joined later is left out where it says nothing."""
+        data = {name: value for name, value in asdict(self).items() if name != "counting" or value}
+        return data | {
             "neighbours": self.neighbours,
             "chosen": dict(self.chosen),
             "software": dict(self.software),

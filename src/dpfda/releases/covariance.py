@@ -17,6 +17,18 @@ from dpfda.releases.afterwards import changed
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.components import ComponentsRelease, principal, with_signs
+from dpfda.releases.detection import (
+    BLOCK,
+    NO_NOISE,
+    SURE,
+    beyond,
+    compared,
+    count_for,
+    largest,
+    of_matrices,
+    smooth_first,
+    standard_draws,
+)
 from dpfda.releases.plain import finite, finite_number, noise_law, read_count, write_count
 from dpfda.releases.release import Count
 from dpfda.releases.smoothing import CARE, Smoothing, smooth
@@ -150,7 +162,11 @@ class CovarianceRelease:
             variances=np.maximum(np.einsum("ij,ij->j", frame, self.coordinates @ frame), 0.0),
             total=self.trace,
             centre=self.mean.coordinates,
-            certificate=replace(self.certificate, what=f"{k} principal component{'s' * (k > 1)}"),
+            certificate=replace(
+                self.certificate,
+                what=f"{k} principal component{'s' * (k > 1)}",
+                detected=components_detected(self.certificate.detected),
+            ),
             deviation=self.variance_deviation,
         )
         if found.seen:
@@ -218,6 +234,48 @@ class CovarianceRelease:
             moved = self.coordinates - np.outer(self._mean_coordinates, self._mean_coordinates)
             risk += float(np.sum(moved**2)) / self.count.value**2 * float(self.count.noise.variances[0])
         return float(np.sqrt(risk))
+
+    @cached_property
+    def tested(self) -> str:
+        """Whether any covariance was seen above the noise, in words for the card: a test at level 1 %.
+
+        Its null has no covariance, and the mean that the release itself shows: noise moves the square of that mean.
+        """
+        found = self.exceeds
+        return f"covariance detected {SURE}" if found else f"nothing: not distinguishable from no covariance {SURE}"
+
+    @cached_property
+    def exceeds(self) -> bool:
+        """Whether the second moments around the mean are more than noise."""
+        order = smooth_first(self.basis.frequencies)[:BLOCK]
+        led = np.concatenate([[0], order + 1]) if self.lead else order
+        first, second = np.meshgrid(led, led, indexing="ij")
+        # Where the entries of these functions stand in the vector, each kept once.
+        where = unpack(np.arange(len(self.noisy), dtype=np.float64)).astype(np.int64)[first, second]
+        drawn = standard_draws(self.noise.law, self.noise.sizes, count_for(len(self.noisy)))[:, where]
+        noise = np.asarray(drawn * np.sqrt(self.noise.variances)[where], dtype=np.float64)
+        moments = self.noisy[where]
+        mean = moments[0, 1:] / self.lead if self.lead else np.zeros(len(order))
+        raw = moments[1:, 1:] - np.outer(mean, mean) if self.lead else moments
+        alone = self._alone(noise, mean)
+        deviations = alone.std(axis=0)
+        return beyond(*largest(of_matrices(raw, deviations), of_matrices(alone, deviations)))
+
+    def _alone(self, noise: Array, mean: Array) -> Array:
+        """What noise alone makes of a population without covariance, (b, side, side) -> (b, size, size)."""
+        if not self.lead:
+            return noise
+        # Where the number of units is private, all is divided by a noisy one.
+        counted = 1 + (noise[:, 0, 0] / self.lead**2 if self.count is not None else np.zeros(len(noise)))
+        units = np.maximum(counted, 0.1)[:, None]
+        means = (mean + noise[:, 0, 1:] / self.lead) / units
+        seconds = (np.outer(mean, mean) + noise[:, 1:, 1:]) / units[:, :, None]
+        return np.asarray(seconds - means[:, :, None] * means[:, None, :])
+
+    @property
+    def against_noise(self) -> str:
+        """How large the noise was against what was released, in words."""
+        return compared(self.certificate.noise_rms, float(np.linalg.norm(self.coordinates)), "covariance")
 
     @property
     def counted(self) -> str:
@@ -292,6 +350,15 @@ class CovarianceRelease:
     def __repr__(self) -> str:
         card = self.certificate
         return f"CovarianceRelease({card.what} of {card.dataset!r}, {card.guarantee}, {self.basis.size} coordinates)"
+
+
+def components_detected(of_covariance: str) -> str:
+    """What the card of components says, from what that of the second moments behind them says."""
+    if not of_covariance or of_covariance == NO_NOISE:
+        return of_covariance
+    if of_covariance.startswith("nothing"):
+        return f"nothing: the covariance behind the components is not distinguishable from none {SURE}"
+    return f"covariance detected behind the components; how well each is determined was not tested {SURE}"
 
 
 def _pairs(values: Array, s: ArrayLike, t: ArrayLike) -> Array:

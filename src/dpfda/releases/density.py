@@ -17,10 +17,11 @@ from dpfda.privacy import Noise
 from dpfda.releases.afterwards import changed
 from dpfda.releases.bands import Band, check_level, multiplier
 from dpfda.releases.certificate import Certificate
-from dpfda.releases.density_frame import Frame, frame_of, mesh_axes, on_mesh, sides_of
-from dpfda.releases.density_mesh import Mesh
+from dpfda.releases.density_frame import Frame, frame_of, mesh_axes, on_mesh, places_of, sides_of, steps_shares
+from dpfda.releases.density_mesh import Mesh, node_weights
 from dpfda.releases.density_projection import proper
 from dpfda.releases.density_smoothing import density_smoothing
+from dpfda.releases.detection import compared, density_verdict, unevenly
 from dpfda.releases.plain import finite, finite_number, noise_law, read_count, write_count
 from dpfda.releases.release import Count
 from dpfda.releases.smoothing import Smoothing
@@ -108,6 +109,29 @@ class DensityRelease:
     def kernel(self, bandwidth: ArrayLike) -> Mesh:
         """The density smoothed further by a Gaussian kernel of this bandwidth, reflected at the ends of the domain."""
         return self.mesh.blurred(bandwidth)
+
+    @cached_property
+    def tested(self) -> str | None:
+        """Whether a histogram was seen to differ from a uniform one, in words for the card: a test at level 1 %.
+
+        None for kernel estimates, whose smoothing before the noise is not in the file: `Density.publish` tests them.
+        """
+        sides = sides_of(self.basis)
+        if sides is None or (self.noise.law == "radial" and max(self.noise.sizes) > 1):
+            return None
+        shape, places = tuple(side.size for side in sides), places_of(self.basis)
+        order = np.argsort(np.ravel_multi_index(places, shape))
+        each = np.repeat(self.noise.scales, self.noise.sizes)[order]
+        noise = Noise(self.noise.law, (1,) * self.basis.size, tuple(each.tolist()))
+        shares = steps_shares(self.basis, sides)[order]
+        return density_verdict(unevenly(self.noisy[order], shares, noise, self.n, shape))
+
+    @property
+    def against_noise(self) -> str:
+        """How large the noise was against what was released, in words."""
+        axes = self.mesh.axes
+        squares = float(np.sum(node_weights(axes) * (self.mesh.values - 1 / self.volume) ** 2)) / self.volume
+        return compared(self.certificate.noise_rms, math.sqrt(squares), "density around a uniform one")
 
     def smooth(self, name: str = "auto") -> DensityRelease:
         """The same release with another smoothing: "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"."""

@@ -9,7 +9,12 @@ from dpfda.privacy import Budget, Receipt
 from dpfda.privacy.ledger.amounts import shown_spent
 from dpfda.releases.wording import plain
 
+FILTERED = (
+    "prices in this budget may depend on what earlier releases gave, so a privacy filter granted the charge: the total "
+    "is what the filter proves, which can be more than the releases would cost had their prices been fixed in advance"
+)
 NOTHING = "nothing was recorded: no ledger was given"
+MARKS = ("nominal", "adaptive")  # left out of files where they say nothing, as before they were kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,7 @@ class Entry:
     spent: tuple[float, float] | None
     cap: tuple[float, float] | None
     nominal: bool = False  # whether what was spent rests on an approximate draw: then it is no guarantee
+    adaptive: bool = False  # whether prices may depend on what earlier releases gave
 
     def __post_init__(self) -> None:
         # A file may hold anything: texts that are texts, and amounts that are two numbers.
@@ -34,7 +40,7 @@ class Entry:
             raise TypeError
         if not isinstance(self.number, int) or isinstance(self.number, bool) or self.number < 0:
             raise TypeError
-        if not isinstance(self.nominal, bool):
+        if not (isinstance(self.nominal, bool) and isinstance(self.adaptive, bool)):
             raise TypeError
 
     @staticmethod
@@ -48,6 +54,7 @@ class Entry:
             _pair(receipt.spent),
             _pair(receipt.cap),
             receipt.nominal,
+            receipt.adaptive,
         )
 
     @property
@@ -64,12 +71,13 @@ class Entry:
         at = f" at delta {plain(self.spent[1])}" if self.spent[1] else ""
         bound = "nominally" if self.nominal else "at most"
         more = ", which rests on an approximate draw and is no guarantee" if self.nominal else ""
-        return f"{where}; with it the data set has spent {bound} epsilon {shown_spent(self.spent[0])}{of}{at}{more}"
+        total = f"{where}; with it the data set has spent {bound} epsilon {shown_spent(self.spent[0])}{of}{at}{more}"
+        return f"{total}; {FILTERED}" if self.adaptive else total
 
     def to_dict(self) -> dict[str, Any]:
-        """The entry as plain data; that nothing is nominal is not said, as before it could be."""
-        plainly = {name: value for name, value in asdict(self).items() if name != "nominal" or value}
-        return plainly | {
+        """The entry as plain data; marks that joined later are left out where they say nothing."""
+        marked = {name: value for name, value in asdict(self).items() if name not in MARKS or value}
+        return marked | {
             "spent": None if self.spent is None else list(self.spent),
             "cap": None if self.cap is None else list(self.cap),
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from dpfda.bases import Basis, Domain
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.privacy import Noise
 from dpfda.releases.certificate import Certificate
+from dpfda.releases.detection import SURE, compared, differs
 from dpfda.releases.plain import finite, finite_number, noise_law
 
 Label = int | float | str | bool
@@ -74,6 +76,19 @@ class MachineRelease:
         """The standard deviation of what the noise did to the function at points of the domain, (m,)."""
         table = self.basis.matrix(points)
         return np.sqrt(table**2 @ self.noise.variances)
+
+    @cached_property
+    def tested(self) -> str:
+        """Whether the function was seen above the noise, in words for the card: a test at level 1 %."""
+        if differs(self.noisy, self.noise, self.basis.frequencies):
+            return f"function detected; whether it predicts anything was not tested {SURE}"
+        return f"nothing: not distinguishable from a function that is zero everywhere {SURE}"
+
+    @property
+    def against_noise(self) -> str:
+        """How large the noise was against what was released, in words: nothing is smoothed, so both are in it."""
+        released = math.sqrt(max(float(self.noisy @ self.basis.gram() @ self.noisy), 0.0))
+        return compared(self.certificate.noise_rms, released, "function")
 
     def points(self, size: int | None = None) -> Array:
         """Equally spaced points of the domain, (size^p, p); by default 101 on an interval, 41 on each side of a box."""

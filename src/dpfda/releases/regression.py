@@ -19,6 +19,7 @@ from dpfda.releases.bands import Band, check_level
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.covariates import Covariates
+from dpfda.releases.detection import SURE, coefficients_differ, compared
 from dpfda.releases.perturbation import SHARE, Equations, best_ridges, split, spread
 from dpfda.releases.plain import finite, finite_number, noise_law, read_count, write_count
 from dpfda.releases.release import Count
@@ -227,6 +228,36 @@ class RegressionRelease:
         shared = entries * inner
         np.fill_diagonal(shared, entries @ np.diag(inner))
         return math.sqrt(max(of_products + float(np.sum(counted * shared)), 0.0))
+
+    @cached_property
+    def tested(self) -> str:
+        """Which coefficients were seen above the noise, in words for the card: tests at level 1 %, all at once."""
+        some, each = coefficients_differ(
+            unpack(self.moments),
+            self.products,
+            self.noise,
+            self.basis.frequencies,
+            intercept=self.covariates.intercept,
+        )
+        if not some:
+            return f"nothing: no coefficient is distinguishable from zero {SURE}"
+        if each is None:
+            return f"coefficients detected; they are too many to be tested one by one {SURE}"
+        seen, unseen = (
+            ", ".join(name for name, found in zip(self.covariates.names, each, strict=True) if found is wanted)
+            for wanted in (True, False)
+        )
+        if not seen:
+            return f"coefficients detected, but none by itself: {unseen} {SURE}"
+        return f"coefficients detected: {seen}{f'; not distinguishable from zero: {unseen}' if unseen else ''} {SURE}"
+
+    @property
+    def against_noise(self) -> str:
+        """How large the noise was against what was released, in words."""
+        values, vectors = np.linalg.eigh(self.equations.moments)
+        design = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        released = math.sqrt(max(float(np.sum(design * (self.coordinates @ self.coordinates.T))), 0.0))
+        return compared(self.certificate.noise_rms, released, "predicted curves around the centre")
 
     def smooth(self, name: str = "auto") -> RegressionRelease:
         """The same release with another smoothing: "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from dpfda.releases.afterwards import changed
 from dpfda.releases.bands import Band, check_level, multiplier
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import Certificate
+from dpfda.releases.detection import NO_NOISE, SURE, compared, constant_in, differs
 from dpfda.releases.smoothing import CARE, Smoothing, smooth
 
 
@@ -101,6 +103,33 @@ class Release:
             moved = Function(self.basis, self.coordinates - self.centre, self.function.order).norm()
             risk += (moved / self.count.value) ** 2 * float(self.count.noise.variances[0])
         return float(np.sqrt(risk))
+
+    @cached_property
+    def tested(self) -> str:
+        """Whether a shape, or at least a level, was seen above the noise, in words for the card.
+
+        Two tests at level 1 %: against all curves that differ from the centre by a constant, and against the centre.
+        """
+        if self.noise.law == "choice":
+            return NO_NOISE
+        constant = constant_in(self.basis)
+        # A penalty before the noise bends a constant, unless the constant is a function of the basis by itself.
+        told = not self.certificate.shrunk_by or np.count_nonzero(constant) == 1
+        if told and differs(self.noisy, self.noise, self.basis.frequencies, constant):
+            return f"shape detected {SURE}"
+        if differs(self.noisy, self.noise, self.basis.frequencies):
+            if not told:
+                return f"detected: not the centre alone; whether it is more than a constant was not tested {SURE}"
+            return f"no shape: not distinguishable from a constant {SURE}"
+        return f"nothing: not distinguishable from the centre {SURE}"
+
+    @property
+    def against_noise(self) -> str:
+        """How large the noise was against what was released, in words."""
+        if self.noise.law == "choice":
+            return ""
+        released = Function(self.basis, self.smoothing.weights * self.noisy, self.function.order).norm()
+        return compared(self.certificate.noise_rms, released, "curve around the centre")
 
     def smooth(self, name: str = "auto") -> Release:
         """The same release with another smoothing: "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"."""

@@ -43,10 +43,9 @@ def digest_of(content: bytes) -> str:
 
 
 # What this digest leaves out, and that of the whole file has: warnings may be added after the draw, as those of
-# components that show nothing, and so may what was changed afterwards; words about the ledger follow from the entry.
-FREE = frozenset({"software", "recorded", "warnings", "afterwards"})
-# Fields that cards have had from some version on: where they are empty, the digest is that of a card without them.
-LATER = frozenset({"counting"})
+# components that show nothing, and so may what was changed afterwards; words about the ledger follow from the entry,
+# and what was detected from the noisy numbers.
+FREE = frozenset({"software", "recorded", "warnings", "afterwards", "detected"})
 
 
 def card_digest(card: Card) -> bytes:
@@ -54,11 +53,7 @@ def card_digest(card: Card) -> bytes:
 
     Whole numbers and equal doubles count as the same, since a file may hold either.
     """
-    said = {
-        name: _plain(value)
-        for name, value in card.to_dict().items()
-        if name not in FREE and not (name in LATER and not value)
-    }
+    said = {name: _plain(value) for name, value in card.to_dict().items() if name not in FREE}
     text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(text.encode("ascii")).digest()
 

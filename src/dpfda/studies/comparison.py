@@ -189,6 +189,7 @@ class Run:
             calibration=self.calibration,
             randomness=self.randomness,
             workers=1,
+            force=True,
         )
         try:
             release = est.fit(curves, grid=GRID).release_

@@ -155,7 +155,13 @@ def _ours(
 ) -> Errors:
     """Mean errors of releases by the default, with the bound that the other mechanisms are given."""
     estimator = MeanFunction(
-        epsilon=EPSILON, delta=delta, bound=sample.l2, domain=(0.0, 1.0), randomness=randomness, progress=False
+        epsilon=EPSILON,
+        delta=delta,
+        bound=sample.l2,
+        domain=(0.0, 1.0),
+        randomness=randomness,
+        progress=False,
+        force=True,
     )
     values = np.array([estimator.fit(curves, grid=GRID).release_(GRID) for _ in range(releases)])
     distances = (values - truth, (sample.mean - truth)[None, :], values - sample.mean)

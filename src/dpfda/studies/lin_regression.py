@@ -67,7 +67,7 @@ def least_squares(covariates: Array, curves: Array) -> Array:
 def private(method: str, covariates: Array, curves: Array, randomness: SeededRandomness) -> tuple[str, Array]:
     """The mechanism that a method came to, and its coefficient functions on the grid."""
     terms: dict[str, Any] = {"epsilon": EPSILON, "bound": BOUND, "covariate_limits": LIMITS, "domain": (0.0, 1.0)}
-    estimator = FunctionOnScalarRegression(**terms, **METHODS[method], randomness=randomness)
+    estimator = FunctionOnScalarRegression(**terms, **METHODS[method], randomness=randomness, force=True)
     estimator.fit(covariates, curves, grid=GRID)
     functions = (estimator.intercept_, *estimator.coef_)
     return estimator.plan_.design.name, np.stack([function(GRID) for function in functions])

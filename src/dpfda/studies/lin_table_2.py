@@ -109,7 +109,9 @@ def apply(mechanism: str, sample: Sample, terms: Spectrum, epsilon: float, calib
 def default_errors(curves: Array, epsilon: float, repetitions: int, randomness: SeededRandomness) -> Array:
     """Squared distances of default releases to the sample mean, equal weights, (repetitions,)."""
     points, mean = np.linspace(0.0, 1.0, curves.shape[1]), curves.mean(axis=0)
-    estimator = MeanFunction(epsilon=epsilon, delta=0.0, bound=BOUND, domain=(0.0, 1.0), randomness=randomness)
+    estimator = MeanFunction(
+        epsilon=epsilon, delta=0.0, bound=BOUND, domain=(0.0, 1.0), randomness=randomness, force=True
+    )
     releases = [estimator.fit(curves, grid=points).release_(points) for _ in range(repetitions)]
     return np.asarray(np.square(np.array(releases) - mean).mean(axis=1))
 

@@ -101,7 +101,7 @@ class Region:
     def ours(self, randomness: SeededRandomness) -> Array:
         """One release of the default: masses of the age groups."""
         edges = self.cells.edges[0]
-        estimator = DensityFunction(epsilon=EPSILON, delta=0.0, edges=list(edges), randomness=randomness)
+        estimator = DensityFunction(epsilon=EPSILON, delta=0.0, edges=list(edges), randomness=randomness, force=True)
         release = estimator.fit(self.middles, counts=self.units.counts).release_
         return np.asarray(release(self.middles)) * np.diff(edges)
 

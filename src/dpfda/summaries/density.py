@@ -20,6 +20,8 @@ from dpfda.records.reading import Reading
 from dpfda.records.sums import Encode
 from dpfda.releases import Certificate, Count
 from dpfda.releases.density import DensityRelease, density_smoothing
+from dpfda.releases.density_frame import sides_of
+from dpfda.releases.detection import density_verdict, strays
 from dpfda.summaries.base import Decoded, Public, Summary
 from dpfda.summaries.diameter import diameter, longest
 
@@ -41,7 +43,6 @@ class Density(Summary):
     counted: bool  # whether rows begin with the number of units that they stand for
     least: float = 0.0  # a sensitivity that a paper states, where it is larger
 
-    bounded: ClassVar[str] = "every point: outside the domain it is moved to its edge, inside to the middle of its cell"
     missing: ClassVar[str] = (
         "points without a coordinate are left out; a unit without any other lies in the middle of the domain"
     )
@@ -49,6 +50,19 @@ class Density(Summary):
     @property
     def name(self) -> str:
         return "density"
+
+    @property
+    def bounded(self) -> str:  # type: ignore[override]
+        """For the card: what becomes of a point, and how far it may be moved."""
+        return (
+            "every point: outside the domain it is moved to its edge, inside to the middle of its cell; there are "
+            f"{self.cells.text}"
+        )
+
+    @property
+    def coarse(self) -> str:
+        """For the card: a warning where cells are wide."""
+        return self.cells.coarse
 
     @property
     def units_are_stated(self) -> bool:
@@ -132,6 +146,8 @@ class Density(Summary):
         self, decoded: Decoded, public: Public, basis: Basis, certificate: Certificate, *, smoothing: str
     ) -> Any:
         units = float(public.n) if decoded.count is None else decoded.count.value  # type: ignore[arg-type]
+        if sides_of(basis) is None:
+            certificate = replace(certificate, detected=density_verdict(self._strays(decoded, public, basis, units)))
         return DensityRelease(
             basis=basis,
             noisy=decoded.noisy,
@@ -141,6 +157,17 @@ class Density(Summary):
             smoothing=density_smoothing(smoothing, decoded.noisy, decoded.noise, basis, units),
             certificate=certificate,
         )
+
+    def _strays(self, decoded: Decoded, public: Public, basis: Basis, units: float) -> bool:
+        """Whether a kernel estimate is more than noise, and more than evenly spread points would give by chance."""
+        widths = np.ones(1)
+        for along in self.cells.edges:
+            widths = np.multiply.outer(widths, np.diff(along)).ravel()
+        shares = widths / widths.sum()
+        features = (self.table if public.n is not None else self.table[:, 1:]) * self.decode_weights
+        uniform = shares @ features
+        centred = (features - uniform) * np.sqrt(shares / units)[:, None]
+        return strays(decoded.noisy, decoded.noise, basis.frequencies, uniform, centred.T @ centred)
 
 
 def scaled_noise(noise: Noise, weights: Array) -> Noise:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from dpfda.mechanisms.frames import LATTICE
 from dpfda.privacy import Noise
 from dpfda.releases import Certificate
 from dpfda.releases.components import ComponentsRelease, smoothest_first
+from dpfda.releases.detection import NO_NOISE
 from dpfda.summaries.base import Decoded, Public
 from dpfda.summaries.moments import Moments
 
@@ -44,5 +45,5 @@ class Spans(Moments):
             variances=None,
             total=None,
             centre=basis.projection(public.grid) @ public.centre,
-            certificate=certificate,
+            certificate=replace(certificate, detected=NO_NOISE),
         )

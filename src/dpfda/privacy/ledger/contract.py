@@ -51,6 +51,7 @@ class Receipt:
     output: bytes | None = None  # what an earlier call under the same key stored
     recorded: bool = True  # False where an estimator only counts for itself
     nominal: bool = False  # whether what was spent rests on an approximate draw: then it is no guarantee
+    adaptive: bool = False  # whether prices may depend on earlier releases, so that a privacy filter granted the charge
 
 
 class AnyLedger(Protocol):

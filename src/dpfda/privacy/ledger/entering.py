@@ -56,6 +56,7 @@ def enter(order: Order, tight: Tight | None, book: Book) -> Receipt | None:
         spent_of(account, total),
         account.budget,
         nominal=account.nominal or entry.nominal,
+        adaptive=account.adaptive,
     )
 
 
@@ -117,4 +118,5 @@ def _again(book: Book, order: Order, known: Event, dataset: int) -> Receipt:
         account.budget,
         output,
         nominal=any(is_nominal(event) for event in book.charges(dataset) if event.number <= known.number),
+        adaptive=account.adaptive,
     )

@@ -158,7 +158,7 @@ class SqliteDatabase(Database):
         return Book(verified, size, rows)
 
     def _check_header(self) -> None:
-        """The versions of the format in the header: SQLite takes one that it does not know for a file to be read only."""
+        """The versions in the header: SQLite would open a file of one that it does not know, but only to read it."""
         with open(self.path, "rb") as file:
             header = file.read(20)
         if not set(header[18:20]) <= {1, 2}:

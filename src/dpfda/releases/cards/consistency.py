@@ -119,5 +119,5 @@ def _need_release(card: Card) -> set[str]:
     """Facts and answers that a card alone does not tell; or that answers point by point say in words of their own."""
     if not isinstance(card, Certificate):
         return set()
-    found = {"band", "afterwards", "What was done after the noise?"}
+    found = {"band", "noise and signal", "afterwards", "What was done after the noise?"}
     return found | {"not covered", "How useful is the result?"} if ONLINE in card.noise else found

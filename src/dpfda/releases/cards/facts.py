@@ -12,6 +12,7 @@ from dpfda.privacy import REPLACE
 from dpfda.privacy.ledger.amounts import shown_spent
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.entry import FILTERED
 from dpfda.releases.wording import plain, up
 
 Card = Certificate | ChoiceCard
@@ -41,6 +42,7 @@ def facts_of(card: Card, release: Any = None) -> Facts:
         ("spent so far", spent(card)),
         ("lattice", lattice(card)),
         ("band", band(release)),
+        ("noise and signal", getattr(release, "against_noise", "")),
         ("not covered", card.not_covered if isinstance(card, Certificate) else ""),
         ("afterwards", afterwards(card, release)),
         ("unprotected", unprotected(card)),
@@ -148,6 +150,7 @@ def spent(card: Card) -> str:
     more = "" if card.neighbours == REPLACE else f"; if that budget is under replace-one, {TWICE}"
     bound = "nominally (an approximate draw is among them)" if entry.nominal else "at most"
     amount = f"{bound} epsilon {shown_spent(entry.spent[0])}{at}{of}"
+    more += f"; {FILTERED}" if entry.adaptive else ""
     return f"{amount}, by all releases of '{card.dataset}' up to this one{more}"
 
 

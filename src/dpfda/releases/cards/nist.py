@@ -84,7 +84,8 @@ def _undermined(card: Card, release: Any) -> tuple[Answer, ...]:
     if isinstance(card, Certificate):
         algorithm = f"{card.mechanism} ({card.noise}); sensitivity {steps(card.sensitivity)} lattice steps in "
         algorithm += f"{card.sensitivity_norm}, because {card.sensitivity_because}"
-        utility = f"Noise of {card.noise_rms:.4g} root mean square before smoothing. {card.not_covered}"
+        seen = f" Above the noise: {card.detected}." if card.detected else ""
+        utility = f"Noise of {card.noise_rms:.4g} root mean square before smoothing.{seen} {card.not_covered}"
         bias = (
             "Units beyond the bound are scaled down to it, gaps are filled, and smoothing pulls towards smooth "
             "functions: groups that are small or unlike the rest are hit most, and noise alike for all is relatively "

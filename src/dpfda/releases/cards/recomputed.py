@@ -52,7 +52,19 @@ def check_stated(card: Card, release: Any, kind: str, checks: Checks) -> tuple[s
     else:
         open_fields.append("mechanism")
     if release is None:
-        return (*open_fields, "n", "bound", "moves", "noise_rms", "scale", "lattice_step", "basis", "size", "domain")
+        return (
+            *open_fields,
+            "detected",
+            "n",
+            "bound",
+            "moves",
+            "noise_rms",
+            "scale",
+            "lattice_step",
+            "basis",
+            "size",
+            "domain",
+        )
     if kind == "mean" and card.mechanism == "gp":
         drawn = card.what.startswith("penalised")
         checks.rule(drawn, GUARANTEE, "a mean under the noise of a process is penalised", card.what, card.mechanism)
@@ -61,6 +73,7 @@ def check_stated(card: Card, release: Any, kind: str, checks: Checks) -> tuple[s
         ("lattice_step and bound", _check_lattice(card, kind, checks)),
         ("moves", _check_moves(card, release, kind, checks)),
         ("n", _check_number(card, release, kind, checks)),
+        ("detected", _check_detected(card, release, checks)),
     ):
         if not found:
             open_fields.append(name)
@@ -175,6 +188,15 @@ def _check_number(card: Certificate, release: Any, kind: str, checks: Checks) ->
         return True  # compared with the noisy number in the file
     drawn = bool(card.losses) and card.losses[0].get("law") == "range"  # as a whole: no noise was divided by it
     return kind in ("mean", "covariance") and not drawn and "its scale was not compared" not in " ".join(checks.notes)
+
+
+def _check_detected(card: Certificate, release: Any, checks: Checks) -> bool:
+    """What stands out from the noise is computed anew from the noisy numbers; a file from before it says nothing."""
+    due = getattr(release, "tested", None)
+    if due is None or not card.detected:
+        return not card.detected
+    checks.rule(card.detected == due, GUARANTEE, "what was seen above the noise", card.detected, due)
+    return True
 
 
 def _check_smoothing(release: Any, checks: Checks) -> None:

@@ -1,0 +1,146 @@
+"""What would be next to nothing but noise is refused before the charge, for every kind, with what would do."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import dpfda
+from dpfda.errors import UsageError
+from dpfda.estimators.utilities import SquaredDistance
+from dpfda.planner.visibility import NOISY_FROM, refusal
+from dpfda.privacy import SessionLedger
+
+T = np.linspace(0, 1, 20)
+LOUD = {"epsilon": 1.0, "delta": 1e-6}
+CURVES = {"bound": 1.0, "domain": (0, 1)}
+
+
+def curves(n):
+    return np.random.default_rng(0).normal(size=(n, 1)) * 0.3 * np.sin(np.pi * T)
+
+
+# By kind: an estimator, the data of n units, and an epsilon at which so few of them show nothing.
+KINDS = {
+    "mean": (lambda **more: dpfda.MeanFunction(**LOUD | CURVES | more), lambda n: (curves(n),), 0.01),
+    "covariance": (lambda **more: dpfda.CovarianceFunction(**LOUD | CURVES | more), lambda n: (curves(n),), 0.1),
+    "components": (lambda **more: dpfda.FPCA(2, **LOUD | CURVES | more), lambda n: (curves(n),), 0.1),
+    "frames": (
+        lambda **more: dpfda.FPCA(
+            1, **LOUD | {"delta": 0.0, "mechanism": "exponential", "mean": "centre"} | CURVES | more
+        ),
+        lambda n: (curves(n),),
+        0.1,
+    ),
+    "regression": (
+        lambda **more: dpfda.FunctionOnScalarRegression(**LOUD | CURVES | {"covariate_limits": [(0, 1)]} | more),
+        lambda n: (np.linspace(0, 1, n), curves(n)),
+        0.1,
+    ),
+    "density": (
+        lambda **more: dpfda.DensityFunction(**LOUD | {"domain": (0, 1)} | more),
+        lambda n: (np.linspace(0, 1, n) ** 2,),
+        0.01,
+    ),
+    "classifier": (
+        lambda **more: dpfda.KernelClassifier(**LOUD | more),
+        lambda n: (np.linspace(0, 1, n)[:, None], np.arange(n) % 2),
+        0.01,
+    ),
+    "regressor": (
+        lambda **more: dpfda.KernelRegressor(**LOUD | {"response_bound": 1.0} | more),
+        lambda n: (np.linspace(0, 1, n)[:, None], np.linspace(-1, 1, n)),
+        0.01,
+    ),
+    "maximiser": (
+        lambda **more: dpfda.Maximiser(**{"utility": SquaredDistance(), "epsilon": 1.0, "size": 3} | CURVES | more),
+        lambda n: (curves(n),),
+        0.01,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_noise_is_refused_before_the_charge_unless_it_is_forced(kind):
+    make, data, epsilon = KINDS[kind]
+    ledger = SessionLedger(cap=dpfda.Budget(10.0, 1e-4))
+    with pytest.raises(UsageError) as refused:
+        make(epsilon=epsilon, ledger=ledger).fit(*data(100))
+    text = str(refused.value)
+    assert text.startswith(f"With n = 100 and epsilon {epsilon:g} ")
+    assert text.endswith("Say force=True to release it all the same. Nothing was charged.")
+    assert " would do" in text
+    assert not ledger.entries
+    est = make(epsilon=epsilon, ledger=ledger, force=True).fit(*data(100))
+    assert est.release_.certificate.epsilon == epsilon
+    assert len(ledger.entries) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_said_to_do_does(kind):
+    make, _, epsilon = KINDS[kind]
+    est = make(epsilon=epsilon)
+    plan = est.plan(100) if kind != "regression" else est.plan(100, covariates=1)
+    text = refusal(plan, lambda n, other: make(epsilon=other)._again(plan, n), bounded=False)
+    units = re.search(r"About n = (\d+)", text)
+    dearer = re.search(r"epsilon ([\d.]+) would do", text)
+    assert units or dearer
+    if units:
+        assert not est._again(plan, int(units[1])).hidden
+    if dearer:
+        assert not make(epsilon=float(dearer[1]))._again(plan, 100).hidden
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+def test_of_142_people_at_epsilon_1_the_mean_is_released_and_the_covariance_and_regression_are_refused(delta):
+    spent = {"epsilon": 1.0, "delta": delta, "bound": 1.0}
+    assert not dpfda.MeanFunction(**spent).plan(142).hidden
+    for est in (dpfda.CovarianceFunction(**spent), dpfda.FPCA(2, **spent)):
+        with pytest.raises(UsageError, match=r"would be 79% of the covariance of curves that vary around their mean"):
+            est.fit(np.zeros((142, 20)))
+    one = dpfda.FunctionOnScalarRegression(**spent, covariate_limits=[(0, 1)])
+    with pytest.raises(UsageError, match=r"error expected in predicted curves"):
+        one.fit(np.linspace(0, 1, 142), np.zeros((142, 20)))
+
+
+def test_a_regression_whose_bands_would_be_infinite_is_refused():
+    est = dpfda.FunctionOnScalarRegression(epsilon=1.0, delta=0.0, bound=1.0, covariate_limits=[(0, 1)] * 2)
+    plan = est.plan(382)
+    assert plan.band_share >= 1
+    assert plan.hidden == "the noise bands of the coefficients would be infinite"
+
+
+def test_no_bound_changes_what_is_refused_and_the_message_says_so():
+    plans = [dpfda.CovarianceFunction(**LOUD, bound=bound).plan(142) for bound in (0.01, 1.0, 100.0)]
+    assert len({plan.hidden for plan in plans}) == 1
+    with pytest.raises(UsageError, match="with any bound: the noise is in proportion to it"):
+        dpfda.CovarianceFunction(**LOUD, bound=5.0).fit(np.zeros((142, 20)))
+
+
+def test_the_threshold_is_where_noise_is_as_large_as_the_signal():
+    assert pytest.approx(0.5, abs=0.02) == NOISY_FROM**2
+
+
+def test_force_is_true_or_false():
+    with pytest.raises(UsageError, match="force must be True or False, got 'yes'"):
+        dpfda.MeanFunction(**LOUD, bound=1.0, force="yes").fit(curves(100))
+
+
+def test_refusals_depend_on_public_facts_alone():
+    texts = set()
+    for data in (np.zeros((142, 20)), np.full((142, 20), np.nan), curves(142)):
+        with pytest.raises(UsageError) as refused:
+            dpfda.CovarianceFunction(**LOUD, bound=1.0).fit(data)
+        texts.add(str(refused.value))
+    assert len(texts) == 1
+
+
+def test_a_blind_choice_of_a_bound_or_a_setting_is_refused():
+    with pytest.raises(UsageError, match=r"drawn almost blindly.*About n = \d+ or epsilon .* Nothing was charged"):
+        dpfda.private_bound(curves(20), epsilon=0.1, quantile=0.9, candidates=(0.01, 10.0))
+    settings = [dpfda.MeanFunction(**LOUD, bound=1.0, mechanism="gp", penalty=p) for p in (0.1, 0.01)]
+    with pytest.raises(UsageError, match=r"error of the choice would be .* Nothing was charged"):
+        dpfda.private_choice(curves(20), epsilon=0.1, candidates=settings)
+    assert dpfda.private_choice(curves(20), epsilon=0.1, candidates=settings, force=True).index in (0, 1)
