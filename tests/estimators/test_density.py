@@ -329,7 +329,7 @@ def test_an_oracle_has_the_noise_of_the_whole_release_under_either_calibration(o
         oracle = est.fit(points).open() if opened == "after a fit" else est.open(None, points)
         with oracle:
             card = oracle.certificate
-        # Both are the norm of a section times the same factor; the basis of the whole leaves a little of the kernel out.
+        # The same bound and factor for both; the basis of the whole leaves out a little of the kernel.
         assert 0.9 < whole.noise_rms / card.noise_rms < 1.01
         assert ("calibration" in dict(card.chosen)) is (calibration == "published")
         assert ("the published bound is taken" in card.sensitivity_because) is (calibration == "published")

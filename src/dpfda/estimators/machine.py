@@ -69,6 +69,10 @@ class KernelMachine(Spender):
     def _facts(self) -> dict[str, Any]:
         """Classes, or the bound on responses."""
 
+    def _assumed(self) -> tuple[tuple[str, str], ...]:
+        """For the card: what was not stated."""
+        return (("domain", ASSUMED),) if self.domain is None else ()
+
     @abstractmethod
     def _targets(self, y: Any) -> Array:
         """Labels as signs, or responses, one for each row; NaN where there is none."""
@@ -145,6 +149,7 @@ class KernelMachine(Spender):
             bound=facts.get("bound"),
             classes=facts.get("classes"),
             dataset=self.dataset,
+            assumed=self._assumed(),
         )
 
     def _released(self, plan: MachinePlan, records: Curves, unit: Unit, n: int | None) -> MachineRelease:
@@ -162,7 +167,7 @@ class KernelMachine(Spender):
             chosen=(
                 *((("points", records.columns),) if records.columns else ()),
                 *((("classes", " and ".join(map(repr, facts["classes"]))),) if "classes" in facts else ()),
-                *((("domain", ASSUMED),) if self.domain is None else ()),
+                *self._assumed(),
                 *plan.reasons,
             ),
         )

@@ -81,7 +81,14 @@ class HeldMachine:
 
 
 def prepared(
-    plan: ExactPlan, records: Curves, *, unit: str, bound: float | None, dataset: str, classes: object = None
+    plan: ExactPlan,
+    records: Curves,
+    *,
+    unit: str,
+    bound: float | None,
+    dataset: str,
+    classes: object = None,
+    assumed: tuple[tuple[str, str], ...] = (),
 ) -> Machine:
     """A machine that is neither charged nor solved yet."""
     facts = Facts(
@@ -96,7 +103,7 @@ def prepared(
             f"reach {plan.reach:.6g} and penalty {plan.penalty:.6g}, and the solver is proven to stop within "
             f"{plan.tolerance / plan.moved:.2%} of that for either data set"
         ),
-        chosen=plan.reasons,
+        chosen=(*assumed, *plan.reasons),
         missing=MISSING,
         # A store is bound to it: two losses of one slope have one law, and are two functions.
         columns=f"{plan.request.loss!r}, classes {classes!r}, {records.columns or 'columns without names'}",

@@ -62,6 +62,14 @@ class CsvSource:
         parts = [np.array(self._texts(block, self.unit), dtype=object) for block in _blocks(self.file)]
         return np.concatenate([np.empty(0, dtype=object), *parts])
 
+    def texts(self, name: str) -> list[str]:
+        """The cells of a column as they stand in the file."""
+        return [text for block in _blocks(self.file) for text in self._texts(block, name)]
+
+    @property
+    def delimiter(self) -> str:
+        return self._layout()[1]
+
     def batches(self, rows: int) -> Iterator[Array]:
         for block in _blocks(self.file):
             table = self._numbers(block)
