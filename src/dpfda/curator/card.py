@@ -120,7 +120,7 @@ def recorded(receipt: Receipt | None) -> str:
     if receipt is None or not receipt.recorded:
         more = ""
         if receipt is not None and receipt.spent is not None and receipt.number > 1:
-            more = f"; {receipt.number} fits of this estimator add up to {receipt.spent}"
+            more = f"; {receipt.number} fits of this estimator and its clones add up to {receipt.spent}"
         return NOTHING + more
     return Entry.of(receipt).text
 

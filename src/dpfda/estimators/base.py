@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -42,23 +42,32 @@ def sizes(unit: Unit, count: Callable[[], int], planned_n: int | None, nothing: 
 
 
 class Spender(BaseEstimator):  # type: ignore[misc]
-    """An estimator that charges a ledger, or counts for itself what it spends."""
+    """An estimator that charges a ledger, or counts for itself what it and its clones spend."""
 
     ledger: AnyLedger | str | None
 
     @property
     def spent_(self) -> Budget | None:
-        """What fits of this estimator without a ledger add up to; None if there were none."""
+        """What fits of this estimator and its clones without a ledger add up to in this process; None if none were."""
         own: OwnSpend | None = self.__dict__.get("_own")
-        return None if own is None else own.total
+        return None if own is None or not own.number else own.total
 
     def _payer(self) -> AnyLedger:
         """Who is charged: the ledger, or nobody, and then it is at least counted."""
         given = as_ledger(self.ledger)
         if given is not None:
             return given
+        return self._counter()
+
+    def _counter(self) -> OwnSpend:
         own: OwnSpend = self.__dict__.setdefault("_own", OwnSpend())
         return own
+
+    def __sklearn_clone__(self) -> Self:
+        # Searches and cross-validation fit clones and throw them away: what they spend is counted here.
+        made: Self = super().__sklearn_clone__()
+        made.__dict__["_own"] = OwnSpend(above=self._counter())
+        return made
 
 
 class CurveEstimator(Spender):
