@@ -84,12 +84,13 @@ class Curator:
         known = profile if hasattr(profile, "describe") else StatedProfile(budget.epsilon, budget.delta)
         losses = (known, *((RangeProfile(self.before),) if self.before else ()))
         terms = Terms(summary, basis, mechanism, name or mechanism.name, budget, sensitivity, profile, scale, losses)
-        paper = self.paper
+        # Not by way of the curator: what is ordered may outlive the fit, and must not hold the curves.
+        paper, public, ledger = self.paper, self.public, self.ledger
 
         def finish(noisy: Integers, receipt: Receipt | None) -> Any:
-            decoded = summary.decode(noisy, noise, self.public, basis)
+            decoded = summary.decode(noisy, noise, public, basis)
             card = paper.of_release(terms, decoded, receipt)
-            return summary.publish(decoded, self.public, basis, card, smoothing=smoothing)
+            return summary.publish(decoded, public, basis, card, smoothing=smoothing)
 
         # The whole way once, on an empty curve and on noise alone: a wrong name, a missing library or a basis that
         # cannot be written on a card fails here, before the charge.
@@ -102,7 +103,7 @@ class Curator:
             (summary, basis.describe(), mechanism, terms.name, budget, sensitivity.value, scale, smoothing),
         )
         return Order(
-            self.curves, self.public, self.reading, terms, price, lambda: self.pay(price), paper.randomness, finish
+            self.curves, public, self.reading, terms, price, lambda: paid(ledger, price), paper.randomness, finish
         )
 
     def price(self, what: str, budget: Budget, losses: tuple[Profile, ...], ordered: object) -> Charge:
@@ -114,8 +115,7 @@ class Curator:
 
     def pay(self, price: Charge) -> Payment:
         """Enter a charge into the ledger, if there is one; from here on nothing is given back."""
-        receipt = None if self.ledger is None else self.ledger.charge(price)
-        return Payment(self.ledger, receipt)
+        return paid(self.ledger, price)
 
     def choose(
         self,
@@ -180,6 +180,11 @@ class Curator:
         return "; rows that do not say whose they are are left out" + (
             "" if self.public.n is None else " and count as one empty unit"
         )
+
+
+def paid(ledger: AnyLedger | None, price: Charge) -> Payment:
+    """A charge that was entered into the ledger, if there is one."""
+    return Payment(ledger, None if ledger is None else ledger.charge(price))
 
 
 def _names(source: Any) -> tuple[str, ...]:

@@ -52,6 +52,12 @@ class Spender(BaseEstimator):  # type: ignore[misc]
         own: OwnSpend | None = self.__dict__.get("_own")
         return None if own is None or not own.number else own.total
 
+    @property
+    def holds_(self) -> str:
+        """What this estimator still holds of the records, in words: nothing, but for noise that is drawn later."""
+        held = self.__dict__.get("_held")
+        return "" if held is None else str(held.what)
+
     def _payer(self) -> AnyLedger:
         """Who is charged: the ledger, or nobody, and then it is at least counted."""
         given = as_ledger(self.ledger)

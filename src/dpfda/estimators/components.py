@@ -22,6 +22,7 @@ from dpfda.planner.components import ComponentsPlan, FramesPlan, plan_components
 from dpfda.planner.moments import plan_moments
 from dpfda.privacy import AnyLedger, Budget, PureProfile, StatedProfile, Unit
 from dpfda.records import Curves, as_curves
+from dpfda.records.forgetting import forgets_records
 from dpfda.releases.calculus import Function
 from dpfda.releases.components import ComponentsRelease, with_signs
 from dpfda.releases.covariance import CovarianceRelease
@@ -176,6 +177,7 @@ class FPCA(MomentsEstimator):
         planned, _ = self._sizes(curves, Unit(curves.unit or "row", self.neighbours))
         return self.plan(planned, grid_size=len(points))
 
+    @forgets_records
     def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> FPCA:
         """Release the components of these curves; everything public is checked before the ledger is charged.
 

@@ -23,6 +23,7 @@ from dpfda.planner.machines import EXACT, MachinePlan, MachineRequest, plan_mach
 from dpfda.privacy import AnyLedger, Budget, Unit
 from dpfda.records import Curves
 from dpfda.records.cells import as_numbers
+from dpfda.records.forgetting import forgets_records
 from dpfda.records.labelled import labelled, width_of
 from dpfda.records.reading import Reading
 from dpfda.releases.machine import MachineRelease, into
@@ -97,6 +98,7 @@ class KernelMachine(Spender):
         )
         return plan_exactly(request) if self.mechanism == EXACT else plan_machine(request)
 
+    @forgets_records
     def fit(self, X: Any, y: Any, *, units: object = None) -> Self:
         """Release the machine of these records; everything public is checked before the ledger is charged.
 
@@ -116,6 +118,7 @@ class KernelMachine(Spender):
             self._held = HeldMachine(sections, machine.law, machine.facts, self.randomness, payment)
         else:
             self.release_ = self._released(plan, records, unit, n)
+            self.__dict__.pop("_held", None)  # of an earlier fit with another mechanism
         self._names(X, units)
         self.n_features_in_, self.plan_ = plan.request.domain.dimension, plan
         return self
@@ -195,6 +198,7 @@ class KernelMachine(Spender):
             return self._held.open(None)(into(self.plan_.request.domain, rows))
         return self.release_.decide(rows)
 
+    @forgets_records
     def open(
         self, store: str | Path | Store | None = None, X: Any = None, y: Any = None, *, units: object = None
     ) -> FiniteOracle | Oracle:

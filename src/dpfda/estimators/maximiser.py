@@ -19,6 +19,7 @@ from dpfda.planner.objective import ObjectivePlan, plan_objective
 from dpfda.planner.request import Request
 from dpfda.privacy import AnyLedger, Budget, Unit
 from dpfda.records import Curves, as_curves
+from dpfda.records.forgetting import forgets_records
 from dpfda.releases import Release
 from dpfda.summaries.objective import Maximum
 
@@ -151,6 +152,7 @@ class Maximiser(CurveEstimator):
         planned, _ = self._sizes(curves, Unit(curves.unit or "row", self.neighbours))
         return self.plan(planned, grid_size=len(points))
 
+    @forgets_records
     def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> Maximiser:
         """Release the maximiser for these curves; arguments as for `MeanFunction.fit`.
 

@@ -16,6 +16,7 @@ from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.planner import Plan, Request, make_plan
 from dpfda.privacy import AnyLedger, Budget, Unit
 from dpfda.records import Curves, as_curves
+from dpfda.records.forgetting import forgets_records
 from dpfda.releases import Release
 from dpfda.summaries import Mean
 
@@ -139,6 +140,7 @@ class MeanFunction(CurveEstimator):
         planned, _ = self._sizes(curves, Unit(curves.unit or "row", self.neighbours))
         return self.plan(planned, grid_size=len(points))
 
+    @forgets_records
     def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> MeanFunction:
         """Release the mean of these curves; everything public is checked before the ledger is charged.
 
