@@ -12,10 +12,19 @@ DpfdaError
 │   └── LedgerDamaged     5  its entries do not fit together, or are older than their anchor
 └── DataError             5  a file or its layout is not as stated
     └── ReleaseFailed     5  something failed after records were read: one constant text, the charge stays
+
+Warnings are about public facts alone, so that they are the same whatever the records are:
+
+DpfdaWarning
+├── AssumptionWarning     something was not stated, and was assumed
+└── SpendingWarning       the same records were paid for again, and no ledger counts it
 """
 
 from __future__ import annotations
 
+import sys
+import warnings
+from pathlib import Path
 from typing import ClassVar
 
 
@@ -83,3 +92,27 @@ class ReleaseFailed(DataError):
             "The release failed after records were read. Nothing more can be said without saying something about "
             "them; the charge stays, and its key gives nothing any more: take a new one."
         )
+
+
+class DpfdaWarning(UserWarning):
+    """The root of all warnings of this package."""
+
+
+class AssumptionWarning(DpfdaWarning):
+    """A public fact was not stated, and something was assumed for it."""
+
+
+class SpendingWarning(DpfdaWarning):
+    """An estimator without a ledger, or a clone of it, has spent again."""
+
+
+def warn(text: str, category: type[DpfdaWarning]) -> None:
+    """Warn at the line outside this package from which it was called."""
+    frame, depth = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(HERE):
+        frame, depth = frame.f_back, depth + 1
+    del frame  # a frame holds its locals
+    warnings.warn(text, category, stacklevel=depth)
+
+
+HERE = str(Path(__file__).parent)

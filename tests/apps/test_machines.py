@@ -149,12 +149,14 @@ def test_labels_can_be_numbers(run: Run, people: Path, tmp_path: Path) -> None:
     [
         ("group", "out,in", ("out", "in")),
         ("ill", "0,1", (0, 1)),
-        ("word", "0,1", ("0", "1")),
+        ("word", "0,1", (0, 1)),
         ("coded", "out,in", None),
+        ("truth", "False,True", ("False", "True")),
+        ("truth", "0,1", (0, 1)),
     ],
-    ids=["texts", "whole numbers", "numbers as texts", "categories"],
+    ids=["texts", "whole numbers", "numbers as texts", "categories", "words of truth", "truth as numbers"],
 )
-def test_labels_in_parquet_are_what_their_type_says(
+def test_labels_in_parquet_are_read_whatever_their_type(
     label: str, classes: str, found: tuple[object, object] | None, run: Run, people: Path, tmp_path: Path
 ) -> None:
     import pyarrow as pa
@@ -164,6 +166,7 @@ def test_labels_in_parquet_are_what_their_type_says(
     table = arrow_csv.read_csv(people)
     table = table.append_column("word", table["ill"].cast(pa.string()))
     table = table.append_column("coded", table["group"].dictionary_encode())
+    table = table.append_column("truth", table["ill"].cast(pa.bool_()))
     pq.write_table(table, tmp_path / "people.parquet")
     asked = ("--label", label, "--classes", classes, *WHERE, "--epsilon", 1000)
     done = run("release", "classifier", "people.parquet", *asked)
@@ -173,14 +176,52 @@ def test_labels_in_parquet_are_what_their_type_says(
     assert ((made.predict(points()) == made.classes[1]) == inside()).mean() > 0.8
 
 
-def test_texts_are_no_classes_of_a_column_of_numbers(run: Run, people: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("classes", ["yes,no", "0,1"])
+def test_one_word_in_a_column_of_numbers_does_not_decide_between_an_error_and_a_release(
+    classes: str, run: Run, people: Path, tmp_path: Path
+) -> None:
+    """A column of numbers with one word in it is a column of texts, and no schema that anybody declared."""
+    import pyarrow as pa
     import pyarrow.csv as arrow_csv
     import pyarrow.parquet as pq
 
-    pq.write_table(arrow_csv.read_csv(people), tmp_path / "people.parquet")
-    done = run("release", "classifier", "people.parquet", "--label", "ill", "--classes", "yes,no", *WHERE)
-    text = "Column 'ill' holds int64, and these classes are texts. State numbers, e.g. --classes 0,1."
+    table = arrow_csv.read_csv(people)
+    place = table.schema.get_field_index("ill")
+    words = pa.array([*map(str, table["ill"].to_pylist()[:-1]), "yes"])
+    cards = []
+    for column in (table["ill"], words):
+        pq.write_table(table.set_column(place, "ill", column), tmp_path / "people.parquet")
+        asked = ("--label", "ill", "--classes", classes, *WHERE, "--json", "--overwrite")
+        done = run("release", "classifier", "people.parquet", *asked)
+        assert (done.code, done.err) == (0, "")
+        cards.append(json.loads(done.out))
+    assert cards[0] == cards[1]
+
+
+def test_a_declared_type_that_holds_no_labels_is_refused(run: Run, people: Path, tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.csv as arrow_csv
+    import pyarrow.parquet as pq
+
+    table = arrow_csv.read_csv(people)
+    dates = pa.array(range(len(table)), pa.timestamp("s"))
+    pq.write_table(table.append_column("when", dates), tmp_path / "people.parquet")
+    done = run("release", "classifier", "people.parquet", "--label", "when", "--classes", "0,1", *WHERE)
+    text = "Column 'when' holds timestamp[ms], and labels are numbers or texts. Convert the column first."
     assert (done.code, done.out, done.err) == (DATA, "", f"Error: {text}\n")
+
+
+@pytest.mark.parametrize("words", [("False", "True"), ("0", "1"), ("0.0", "1,0")], ids=str)
+def test_labels_in_csv_are_read_as_they_are_from_an_array(
+    words: tuple[str, str], run: Run, people: Path, tmp_path: Path
+) -> None:
+    rows = [line.split(",") for line in people.read_text().splitlines()]
+    lines = [";".join(rows[0])] + [";".join([*row[:4], words[int(row[4])], row[5]]) for row in rows[1:]]
+    (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
+    done = run("release", "classifier", "people.csv", "--label", "ill", "--classes", "0,1", *WHERE, "--epsilon", 1000)
+    assert (done.code, done.err) == (0, "")
+    made = dpfda.load(tmp_path / "people-classifier.json")
+    assert ((made.predict(points()) == 1) == inside()).mean() > 0.8
 
 
 @pytest.mark.parametrize("loss", CLASSIFIER_LOSSES)

@@ -273,7 +273,8 @@ def test_without_a_ledger_an_estimator_counts_its_own_spend_and_the_card_says_so
         est.fit(CURVES)
     assert est.spent_ == Budget(1.0, 0.0)
     assert est.release_.certificate.recorded == (
-        "nothing was recorded: no ledger was given; 10 fits of this estimator add up to (epsilon = 1, delta = 0)"
+        "nothing was recorded: no ledger was given; 10 fits of this estimator and its clones add up to "
+        "(epsilon = 1, delta = 0)"
     )
     assert est.release_.certificate.entry is None
     assert pickle.loads(pickle.dumps(est)).spent_ == Budget(1.0, 0.0)

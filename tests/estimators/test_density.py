@@ -15,11 +15,13 @@ import dpfda.online
 from dpfda.errors import BudgetExceeded, CannotMeetBudget, DataError, ReleaseFailed, UsageError
 from dpfda.kernels import Gaussian, Matern
 from dpfda.mechanisms import SeededRandomness
+from dpfda.norms import L2, Sensitivity
 from dpfda.online import FiniteOracle, Oracle
 from dpfda.privacy import Budget, SessionLedger
 
 GOOD = {"epsilon": 1.0, "delta": 1e-6, "domain": (0.0, 1.0)}
 PROCESS = {**GOOD, "mechanism": "gp", "kernel": Matern(1.5, 0.2)}
+UNIT_CHANGE = Sensitivity(1.0, L2(), "one")
 
 
 def two_bumps(n, seed=0):
@@ -315,6 +317,40 @@ def test_a_fit_that_waits_holds_no_records_that_could_change():
     est = dpfda.DensityFunction(**{**PROCESS, "epsilon": 1000.0}, force=True).fit(points)
     points[:] = 0.99
     assert est.release_(0.3) > 1.0
+
+
+@pytest.mark.parametrize("opened", ["after a fit", "with points"])
+@pytest.mark.parametrize("wishes", [{}, {"bandwidth": 0.05, "kernel": None}], ids=["matern", "gaussian"])
+def test_an_oracle_has_the_noise_of_the_whole_release_under_either_calibration(opened, wishes):
+    """One calibration, one noise, whichever way it is given out; and the card says which one was used."""
+    points, deviations = two_bumps(300), {}
+    for calibration in ("exact", "published"):
+        est = dpfda.DensityFunction(**{**PROCESS, **wishes}, calibration=calibration)
+        whole = est.fit(points).release_.certificate
+        oracle = est.fit(points).open() if opened == "after a fit" else est.open(None, points)
+        with oracle:
+            card = oracle.certificate
+        # The same bound and factor for both; the basis of the whole leaves out a little of the kernel.
+        assert 0.9 < whole.noise_rms / card.noise_rms < 1.01
+        assert ("calibration" in dict(card.chosen)) is (calibration == "published")
+        assert ("the published bound is taken" in card.sensitivity_because) is (calibration == "published")
+        deviations[calibration] = card.noise_rms
+    classical = np.sqrt(2 * np.log(2 / 1e-6))
+    exact = dpfda.privacy.calibrate(dpfda.mechanisms.Gaussian(), UNIT_CHANGE, Budget(1.0, 1e-6))
+    assert deviations["published"] / deviations["exact"] == pytest.approx(classical / exact, rel=1e-6)
+
+
+def test_a_store_of_one_calibration_is_not_opened_with_the_other(tmp_path):
+    store, points = f"sqlite:///{tmp_path}/answers.db", two_bumps(300)
+    dpfda.DensityFunction(**PROCESS, calibration="published").open(store, points).close()
+    with pytest.raises(UsageError, match="another release"):
+        dpfda.DensityFunction(**PROCESS).open(store, points)
+    dpfda.DensityFunction(**PROCESS, calibration="published").open(store, points).close()
+
+
+def test_online_too_the_published_scale_is_proven_up_to_epsilon_one_only():
+    with pytest.raises(CannotMeetBudget, match="proven for epsilon up to 1"):
+        dpfda.DensityFunction(**{**PROCESS, "epsilon": 2.0}, calibration="published").open(None, two_bumps(50))
 
 
 def test_answers_online_lie_around_the_kernel_estimate():

@@ -120,20 +120,20 @@ def read_numbers(points: dpfda.Curves, name: str, *, what: str) -> Any:
 
 
 def classes_in(points: dpfda.Curves, name: str, classes: tuple[str, str]) -> tuple[Any, Any]:
-    """The classes as they are compared with a column of labels: as numbers if both are, else as texts.
+    """The classes as a release has them: numbers if both are, else texts, whatever the labels turn out to be.
 
-    Whether a column holds texts or numbers is not asked: one odd label would turn all others into texts.
+    One word in a column of numbers makes a column of texts of it, so that says nothing; other types are refused.
     """
-    _numeric(points.source, (name,))
+    source: Any = points.source
+    if source.file.suffix.lower() in PARQUET:
+        _check_label_type(source.file, name)
     return plain_numbers(classes) or classes
 
 
 def read_labels(points: dpfda.Curves, name: str, classes: tuple[Any, Any]) -> Any:
-    """A column of labels beside points, (n,): texts where the classes are texts."""
-    if not isinstance(classes[0], str):
-        return read_numbers(points, name, what="labels")
+    """A column of labels beside points, (n,), each as it stands in its cell."""
     try:
-        found = _texts(points.source, name)
+        found = _texts(points.source, name, numbers=not isinstance(classes[0], str))
     except Exception:
         found = None
     if found is None:
@@ -143,18 +143,35 @@ def read_labels(points: dpfda.Curves, name: str, classes: tuple[Any, Any]) -> An
 
 def plain_numbers(texts: tuple[str, str]) -> tuple[float, float] | None:
     """Both texts as numbers, whole ones as whole ones; None if one is none."""
-    try:
-        first, second = (float(text) for text in texts)
-        return tuple(int(each) if each.is_integer() else each for each in (first, second))  # type: ignore[return-value]
-    except (ValueError, OverflowError):
-        return None
+    from dpfda.records.labelled import label_of
+
+    first, second = (label_of(text) for text in texts)
+    if not (isinstance(first, float) and isinstance(second, float)) or any(text.strip().isalpha() for text in texts):
+        return None  # "True" and "False" stay words in the answers, and are read as 1 and 0
+    return tuple(int(each) if each.is_integer() else each for each in (first, second))  # type: ignore[return-value]
 
 
-def _texts(source: Any, name: str) -> Any:
+def _check_label_type(file: Path, name: str) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kind = pq.read_schema(file).field(name).type
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_nested(plain) or pa.types.is_temporal(plain):
+        raise DataError(f"Column {name!r} holds {kind}, and labels are numbers or texts. Convert the column first.")
+
+
+def _texts(source: Any, name: str, *, numbers: bool) -> Any:
     import numpy as np
 
     if source.file.suffix.lower() in PARQUET:
         import pyarrow.parquet as pq
 
-        return np.array(pq.read_table(source.file, columns=[name])[name].to_pylist(), dtype=object)
-    return np.array(source.texts(name), dtype=object)
+        found = pq.read_table(source.file, columns=[name])[name].to_pylist()
+    else:
+        found = source.texts(name)
+        if numbers and source.delimiter != ",":
+            found = [text.replace(",", ".") for text in found]  # a decimal sign, as in all other columns
+    labels = np.empty(len(found), dtype=object)
+    labels[:] = found
+    return labels

@@ -122,7 +122,7 @@ def recorded(receipt: Receipt | None) -> str:
         more = ""
         if receipt is not None and receipt.spent is not None and receipt.number > 1:
             nominally = "nominally " if receipt.nominal else ""
-            more = f"; {receipt.number} fits of this estimator add up to {nominally}{receipt.spent}"
+            more = f"; {receipt.number} fits of this estimator and its clones add up to {nominally}{receipt.spent}"
         return NOTHING + more
     return Entry.of(receipt).text
 

@@ -85,12 +85,13 @@ class Curator:
         known = profile if hasattr(profile, "describe") else StatedProfile(budget.epsilon, budget.delta)
         losses = (known, *((RangeProfile(self.before),) if self.before else ()))
         terms = Terms(summary, basis, mechanism, name or mechanism.name, budget, sensitivity, profile, scale, losses)
-        paper = self.paper
+        # Not by way of the curator: what is ordered may outlive the fit, and must not hold the curves.
+        paper, public, ledger = self.paper, self.public, self.ledger
 
         def finish(noisy: Integers, receipt: Receipt | None) -> Any:
-            decoded = summary.decode(noisy, noise, self.public, basis)
+            decoded = summary.decode(noisy, noise, public, basis)
             card = paper.of_release(terms, decoded, receipt)
-            return told(summary.publish(decoded, self.public, basis, card, smoothing=smoothing))
+            return told(summary.publish(decoded, public, basis, card, smoothing=smoothing))
 
         # The whole way once, on an empty curve and on noise alone: a wrong name, a missing library or a basis that
         # cannot be written on a card fails here, before the charge.
@@ -104,7 +105,7 @@ class Curator:
             nominal=bool(getattr(mechanism, "warning", "")),
         )
         return Order(
-            self.curves, self.public, self.reading, terms, price, lambda: self.pay(price), paper.randomness, finish
+            self.curves, public, self.reading, terms, price, lambda: paid(ledger, price), paper.randomness, finish
         )
 
     def price(
@@ -121,8 +122,7 @@ class Curator:
 
     def pay(self, price: Charge) -> Payment:
         """Enter a charge into the ledger, if there is one; from here on nothing is given back."""
-        receipt = None if self.ledger is None else self.ledger.charge(price)
-        return Payment(self.ledger, receipt)
+        return paid(self.ledger, price)
 
     def choose(
         self,
@@ -196,6 +196,11 @@ def told(release: Any) -> Any:
     """
     found = getattr(release, "tested", None)
     return replace(release, certificate=replace(release.certificate, detected=found)) if found else release
+
+
+def paid(ledger: AnyLedger | None, price: Charge) -> Payment:
+    """A charge that was entered into the ledger, if there is one."""
+    return Payment(ledger, None if ledger is None else ledger.charge(price))
 
 
 def _names(source: Any) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -89,7 +89,7 @@ def _stated(n: object, unit: Unit) -> int:
 
 
 class Spender(BaseEstimator):  # type: ignore[misc]
-    """An estimator that charges a ledger, or counts for itself what it spends."""
+    """An estimator that charges a ledger, or counts for itself what it and its clones spend."""
 
     epsilon: float
     ledger: AnyLedger | str | None
@@ -120,9 +120,15 @@ class Spender(BaseEstimator):  # type: ignore[misc]
 
     @property
     def spent_(self) -> Budget | None:
-        """What fits of this estimator without a ledger add up to; None if there were none."""
+        """What fits of this estimator and its clones without a ledger add up to in this process; None if none were."""
         own: OwnSpend | None = self.__dict__.get("_own")
-        return None if own is None else own.total
+        return None if own is None or not own.number else own.total
+
+    @property
+    def holds_(self) -> str:
+        """What this estimator still holds of the records, in words: nothing, but for noise that is drawn later."""
+        held = self.__dict__.get("_held")
+        return "" if held is None else str(held.what)
 
     @property
     def spent_is_nominal_(self) -> bool:
@@ -135,8 +141,17 @@ class Spender(BaseEstimator):  # type: ignore[misc]
         given = as_ledger(self.ledger)
         if given is not None:
             return given
+        return self._counter()
+
+    def _counter(self) -> OwnSpend:
         own: OwnSpend = self.__dict__.setdefault("_own", OwnSpend())
         return own
+
+    def __sklearn_clone__(self) -> Self:
+        # Searches and cross-validation fit clones and throw them away: what they spend is counted here.
+        made: Self = super().__sklearn_clone__()
+        made.__dict__["_own"] = OwnSpend(above=self._counter())
+        return made
 
 
 class CurveEstimator(Spender):

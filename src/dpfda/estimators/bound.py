@@ -20,6 +20,7 @@ from dpfda.mechanisms.choice import MOST_CANDIDATES
 from dpfda.privacy import AnyLedger, Budget
 from dpfda.privacy.ledger import as_ledger
 from dpfda.records import as_curves
+from dpfda.records.forgetting import forgets_records
 from dpfda.records.reading import Reading
 from dpfda.releases.choices import ChoiceCard
 from dpfda.summaries.norms import PARTS, NormQuantile
@@ -49,6 +50,7 @@ class BoundChoice:
         return self.card.text()
 
 
+@forgets_records
 def private_bound(
     X: Any,
     *,

@@ -20,6 +20,7 @@ from dpfda.planner.visibility import NOISY_FROM
 from dpfda.privacy import REPLACE, AnyLedger, Budget
 from dpfda.privacy.ledger import as_ledger
 from dpfda.records import Curves, as_curves
+from dpfda.records.forgetting import forgets_records
 from dpfda.records.reading import Reading
 from dpfda.releases.choices import ChoiceCard
 from dpfda.summaries import Public
@@ -43,6 +44,7 @@ class Choice:
         return self.card.text()
 
 
+@forgets_records
 def private_choice(
     X: Any,
     *,

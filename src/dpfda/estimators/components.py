@@ -22,6 +22,7 @@ from dpfda.planner.components import ComponentsPlan, FramesPlan, plan_components
 from dpfda.planner.moments import MomentsPlan, plan_moments
 from dpfda.privacy import AnyLedger, Budget, PureProfile, StatedProfile, Unit
 from dpfda.records import Curves, as_curves
+from dpfda.records.forgetting import forgets_records
 from dpfda.releases.calculus import Function
 from dpfda.releases.components import ComponentsRelease, with_signs
 from dpfda.releases.covariance import CovarianceRelease, components_detected
@@ -186,6 +187,7 @@ class FPCA(MomentsEstimator):
         again: MomentsPlan = super()._again(plan, n)
         return again
 
+    @forgets_records
     def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> FPCA:
         """Release the components of these curves; everything public is checked before the ledger is charged.
 

@@ -16,6 +16,7 @@ from dpfda.planner.moments import MomentsPlan, plan_moments
 from dpfda.planner.request import Request
 from dpfda.privacy import AnyLedger, Budget, Unit
 from dpfda.records import Curves, as_curves
+from dpfda.records.forgetting import forgets_records
 from dpfda.releases import Release
 from dpfda.releases.covariance import CovarianceRelease
 from dpfda.summaries.moments import Moments
@@ -209,6 +210,7 @@ class CovarianceFunction(MomentsEstimator):
         planned = self._size(curves, Unit(curves.unit or "row", self.neighbours)).planned
         return self.plan(planned, grid_size=len(points))
 
+    @forgets_records
     def fit(
         self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None
     ) -> CovarianceFunction:

@@ -24,6 +24,7 @@ from dpfda.planner.density_plan import DensityPlan, DensityRequest, plan_density
 from dpfda.planner.density_windows import Bandwidth
 from dpfda.privacy import REPLACE, AnyLedger, Budget, Unit
 from dpfda.records import Curves
+from dpfda.records.forgetting import forgets_records
 from dpfda.records.given_points import as_points
 from dpfda.records.points import cells_between, count_units
 from dpfda.records.reading import Reading
@@ -165,6 +166,7 @@ class DensityFunction(Spender):
     def _again(self, plan: DensityPlan, n: int) -> DensityPlan:
         return self._plan(n, plan.request.bandwidth, counted_rows=False)
 
+    @forgets_records
     def fit(self, X: Any, y: None = None, *, counts: object = None, units: object = None) -> DensityFunction:
         """Release the density of these points; everything public is checked before the ledger is charged.
 
@@ -297,6 +299,7 @@ class DensityFunction(Spender):
             raise AttributeError("There is no release yet: fit the estimator first.")
         return self._released
 
+    @forgets_records
     def open(
         self, store: str | Path | Store | None = None, X: Any = None, *, counts: object = None, units: object = None
     ) -> Oracle | FiniteOracle:

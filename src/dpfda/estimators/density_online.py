@@ -16,6 +16,7 @@ from dpfda.norms import up
 from dpfda.online import Facts, OnlineLaw, Sections, calibrated
 from dpfda.online.law import peak_of
 from dpfda.online.sections import MOST_MASS
+from dpfda.planner.density_papers import classical_factor
 from dpfda.planner.density_plan import DensityPlan
 from dpfda.planner.density_windows import window
 from dpfda.records.points import MASS, cell_masses
@@ -88,10 +89,13 @@ def prepare_density(plan: DensityPlan, curator: Curator, order: Order, *, answer
         raise UsageError(f"Point by point, a density takes at most {MOST_MASS // whole} units, got {public.n}.")
     used = window(request.domain, public.n, bandwidth=request.bandwidth, kernel=request.kernel, family="gaussian")
     each = 1 / (used.mass * public.n)  # what one unit weighs
+    # The published noise is the exact one for a bound that is larger by a public factor, as in the whole release.
+    published = request.calibration == "published"
+    factor = classical_factor(plan.spends) if published else 1.0
     law = calibrated(
         used.kernel,
         request.domain,
-        sensitivity=up(math.sqrt(2 * peak_of(used.kernel, request.domain)) * each, 4),
+        sensitivity=up(math.sqrt(2 * peak_of(used.kernel, request.domain)) * each * factor, 4),
         moved=2 * each,
         budget=plan.spends,
         answers=answers,
@@ -104,7 +108,8 @@ def prepare_density(plan: DensityPlan, curator: Curator, order: Order, *, answer
         unit_was_assumed=curves.unit is None and not plan.summary.units_are_stated,
         neighbours=public.unit.neighbours,
         n=float(public.n),
-        because="two sections of a kernel without negative values are at most the root of twice its peak apart",
+        because="two sections of a kernel without negative values are at most the root of twice its peak apart"
+        + ("; the published bound is taken, which is larger" if published else ""),
         chosen=tuple((name, how) for name, how in curator.chosen if name != "basis"),
         missing=f"{plan.summary.missing}{curator.unknown}; {plan.summary.bounded}",
         warnings=tuple(filter(None, (plan.cells.coarse,))),

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpfda.arrays import Integers
 from dpfda.bases import Domain
-from dpfda.curator import Order, Payment, entry_of, recorded
+from dpfda.curator import GIVEN, Order, Payment, entry_of, recorded
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Randomness
 from dpfda.online import (
@@ -24,6 +24,7 @@ from dpfda.online import (
     open_store,
 )
 from dpfda.privacy import Budget
+from dpfda.records.forgetting import forgets_records
 
 
 @dataclass(eq=False, repr=False)
@@ -31,30 +32,56 @@ class Held:
     """What records add up to, behind one charge; whichever way it is asked for first is the only one.
 
     Two noisy versions of one function are two releases, and only one was paid for. Copies of an estimator do not get
-    it, nor do pickles, nor processes that were forked after the fit.
+    it, nor do pickles, nor processes that were forked after the fit. It is erased when it is asked for, also by an
+    attempt that fails.
     """
 
     order: Order
-    gathered: Integers  # for the release as a whole
-    sections: Sections  # for answers point by point
+    gathered: Integers | None  # for the release as a whole
+    sections: Sections | None  # for answers point by point
     law: OnlineLaw
     facts: Facts
     randomness: Randomness | None
     payment: Payment
 
+    @property
+    def what(self) -> str:
+        """What it holds, in words."""
+        if self.sections is None:
+            return ""
+        return (
+            f"what all records add up to in each of {len(self.sections.masses)} cells, without noise, until release_ "
+            "or open() asks for it"
+        )
+
+    @forgets_records
     def whole(self) -> Any:
         """The release in its basis."""
-        payment = self.payment
-        return payment.spend(lambda tape: self.order.draw(tape, payment.receipt, self.gathered))
+        payment, gathered = self.payment, self.gathered
+        if gathered is None:
+            raise UsageError(GIVEN)
+        try:
+            return payment.spend(lambda tape: self.order.draw(tape, payment.receipt, gathered))
+        finally:
+            self._erase()
 
+    @forgets_records
     def online(self, store: str | Path | Store | None) -> Oracle:
         """Answers point by point, kept in a store."""
         check_store(store, self.law, self.facts, randomness=self.randomness)  # refuses a store of another release
-        # Before anything is bound: whatever interrupts the rest, nobody can come back for another noise.
-        self.payment.hand_over()
-        return open_online(
-            self.sections, self.law, store, facts=paid_facts(self.facts, self.payment), randomness=self.randomness
-        )
+        sections = self.sections
+        if sections is None:
+            raise UsageError(GIVEN)
+        try:
+            # Before anything is bound: whatever interrupts the rest, nobody can come back for another noise.
+            self.payment.hand_over()
+            facts = paid_facts(self.facts, self.payment)
+            return open_online(sections, self.law, store, facts=facts, randomness=self.randomness)
+        finally:
+            self._erase()
+
+    def _erase(self) -> None:
+        self.gathered = self.sections = None
 
 
 def paid_facts(facts: Facts, payment: Payment) -> Facts:

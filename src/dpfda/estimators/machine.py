@@ -23,6 +23,7 @@ from dpfda.planner.machines import EXACT, MachinePlan, MachineRequest, plan_mach
 from dpfda.privacy import AnyLedger, Budget, Unit
 from dpfda.records import Curves
 from dpfda.records.cells import as_numbers
+from dpfda.records.forgetting import forgets_records
 from dpfda.records.labelled import labelled, width_of
 from dpfda.records.reading import Reading
 from dpfda.records.tables import with_units
@@ -72,6 +73,10 @@ class KernelMachine(Spender):
     def _facts(self) -> dict[str, Any]:
         """Classes, or the bound on responses."""
 
+    def _assumed(self) -> tuple[tuple[str, str], ...]:
+        """For the card: what was not stated."""
+        return (("domain", ASSUMED),) if self.domain is None else ()
+
     @abstractmethod
     def _targets(self, y: Any) -> Array:
         """Labels as signs, or responses, one for each row; NaN where there is none."""
@@ -99,6 +104,7 @@ class KernelMachine(Spender):
     def _again(self, plan: MachinePlan | ExactPlan, n: int) -> MachinePlan | ExactPlan:
         return self.plan(n, dimension=plan.request.domain.dimension)
 
+    @forgets_records
     def fit(self, X: Any, y: Any, *, units: object = None) -> Self:
         """Release the machine of these records; everything public is checked before the ledger is charged.
 
@@ -119,6 +125,7 @@ class KernelMachine(Spender):
             self._held = HeldMachine(sections, machine.law, machine.facts, self.randomness, payment)
         else:
             self.release_ = self._released(plan, records, unit, size)
+            self.__dict__.pop("_held", None)  # of an earlier fit with another mechanism
         self._names(X, units)
         self.n_features_in_, self.plan_ = plan.request.domain.dimension, plan
         return self
@@ -153,6 +160,7 @@ class KernelMachine(Spender):
             bound=facts.get("bound"),
             classes=facts.get("classes"),
             dataset=self.dataset,
+            assumed=self._assumed(),
         )
 
     def _released(self, plan: MachinePlan, records: Curves, unit: Unit, size: Size) -> MachineRelease:
@@ -176,7 +184,7 @@ class KernelMachine(Spender):
             chosen=(
                 *((("points", records.columns),) if records.columns else ()),
                 *((("classes", " and ".join(map(repr, facts["classes"]))),) if "classes" in facts else ()),
-                *((("domain", ASSUMED),) if self.domain is None else ()),
+                *self._assumed(),
                 *plan.reasons,
             ),
         )
@@ -204,6 +212,7 @@ class KernelMachine(Spender):
             return self._held.open(None)(into(self.plan_.request.domain, rows))
         return self.release_.decide(rows)
 
+    @forgets_records
     def open(
         self, store: str | Path | Store | None = None, X: Any = None, y: Any = None, *, units: object = None
     ) -> FiniteOracle | Oracle:

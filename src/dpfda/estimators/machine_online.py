@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpfda.arrays import Integers
-from dpfda.curator import Payment, request_hash
-from dpfda.errors import ReleaseFailed
+from dpfda.curator import GIVEN, Payment, request_hash
+from dpfda.errors import ReleaseFailed, UsageError
 from dpfda.estimators.held import paid_facts
 from dpfda.machines.exact import minimise_exactly
 from dpfda.mechanisms import Randomness
@@ -18,6 +18,7 @@ from dpfda.online import Facts, OnlineLaw, Oracle, Sections, Store, calibrated, 
 from dpfda.planner.exact_machines import MOST_RECORDS, ExactPlan
 from dpfda.privacy import REPLACE, Charge, Counting, Unit
 from dpfda.records import Curves
+from dpfda.records.forgetting import forgets_records
 from dpfda.releases.machine import into
 from dpfda.summaries.machine import MISSING
 
@@ -59,29 +60,54 @@ class Machine:
 
 @dataclass(eq=False, repr=False)
 class HeldMachine:
-    """A private function that has been paid for, and the one oracle that answers for it."""
+    """A private function that has been paid for, and the one oracle that answers for it.
 
-    sections: Sections
+    Its sections are points of records: they are handed to the oracle, which erases them when it is closed.
+    """
+
+    sections: Sections | None
     law: OnlineLaw
     facts: Facts
     randomness: Randomness | None
     payment: Payment
     oracle: Oracle | None = None
 
+    @property
+    def what(self) -> str:
+        """What it holds, in words."""
+        points = "the points of all records and their weights, without noise"
+        if self.sections is not None:
+            return f"{points}, until open() or predict() hands them to an oracle"
+        return f"{points}, in its oracle, until open().close()" if self.oracle is not None and self.oracle.holds else ""
+
+    @forgets_records
     def open(self, store: str | Path | Store | None) -> Oracle:
         """The oracle; a second one would draw the noise anew, which is a second release."""
         if self.oracle is not None and store is None:
             return self.oracle
         check_store(store, self.law, self.facts, randomness=self.randomness)  # refuses a store of another release
-        # Before anything is bound: whatever interrupts the rest, nobody can come back for another noise.
-        self.payment.hand_over()
-        facts = paid_facts(self.facts, self.payment)
-        self.oracle = open_online(self.sections, self.law, store, facts=facts, randomness=self.randomness)
+        sections = self.sections
+        if sections is None:
+            raise UsageError(GIVEN)
+        try:
+            # Before anything is bound: whatever interrupts the rest, nobody can come back for another noise.
+            self.payment.hand_over()
+            facts = paid_facts(self.facts, self.payment)
+            self.oracle = open_online(sections, self.law, store, facts=facts, randomness=self.randomness)
+        finally:
+            self.sections = None
         return self.oracle
 
 
 def prepared(
-    plan: ExactPlan, records: Curves, *, unit: str, bound: float | None, dataset: str, classes: object = None
+    plan: ExactPlan,
+    records: Curves,
+    *,
+    unit: str,
+    bound: float | None,
+    dataset: str,
+    classes: object = None,
+    assumed: tuple[tuple[str, str], ...] = (),
 ) -> Machine:
     """A machine that is neither charged nor solved yet."""
     facts = Facts(
@@ -96,7 +122,7 @@ def prepared(
             f"reach {plan.reach:.6g} and penalty {plan.penalty:.6g}, and the solver is proven to stop within "
             f"{plan.tolerance / plan.moved:.2%} of that for either data set"
         ),
-        chosen=plan.reasons,
+        chosen=(*assumed, *plan.reasons),
         missing=MISSING,
         counting=Counting.ROWS if records.units is None else Counting.IDENTIFIERS,
         # A store is bound to it: two losses of one slope have one law, and are two functions.

@@ -13,18 +13,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis, Domain
-from dpfda.errors import UsageError
+from dpfda.errors import AssumptionWarning, UsageError, warn
 from dpfda.estimators.machine import KernelMachine
 from dpfda.kernels import Kernel
 from dpfda.machines import Loss, loss_of
 from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.privacy import AnyLedger
-from dpfda.records.cells import as_numbers
-from dpfda.records.labelled import as_targets, signs
+from dpfda.records.labelled import label_of, responses, signs
 from dpfda.releases.machine import Label, check_classes
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
+
+ASSUMED_CLASSES = (0, 1)
+LABELS_ASSUMED = (
+    "No classes were stated, so labels are taken to be 0 and 1, or False and True; records with any other label are "
+    "left out. State the classes, e.g. classes=(-1, 1), ('healthy', 'ill') or, to end this warning, (0, 1)."
+)
 
 
 def _has_chances(est: KernelClassifier) -> bool:
@@ -48,8 +53,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     loss : "hinge" (support vector machine), "smoothed-hinge", or "logistic", with which `predict_proba` has meaning.
     domain : public interval for every coordinate, or one interval for each; points outside are moved to its edge. None
         for [0, 1], which the card says was assumed.
-    classes : the two public labels, e.g. ("healthy", "ill"); a record with another label is left out. None: labels are
-        numbers, those above zero are 1, all others 0.
+    classes : the two public labels, e.g. ("healthy", "ill") or (-1, 1), in any order; a record with another label is
+        left out. None for 0 and 1, which a warning says was assumed. Numbers are compared as numbers and texts as
+        texts without spaces around them: 1, 1.0, True and "1" are one label, since one word in an array turns the
+        labels of all others into texts. Tools of scikit-learn that number labels before they fit, as
+        `cross_val_predict(method="decision_function")` and `VotingClassifier` do, need (0, 1).
     features : "auto" for public features by a rule of the budget and the kernel, their number, or a basis.
     mechanism : "auto" (the planner's choice), "gaussian", "k-norm", "laplace"; of the papers "gp" (Hall et al.), the
         exact minimiser with process noise at the points asked for, up to 2048 units, and "iclp-qr" (Lin and Reimherr),
@@ -73,7 +81,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     >>> from dpfda.estimators.machines import KernelClassifier
     >>> x = np.linspace(0, 1, 4000)[:, None]
     >>> ill = (np.abs(x[:, 0] - 0.5) < 0.25).astype(int)
-    >>> est = KernelClassifier(epsilon=1.0, delta=1e-6, domain=(0, 1)).fit(x, ill)
+    >>> est = KernelClassifier(epsilon=1.0, delta=1e-6, domain=(0, 1), classes=(0, 1)).fit(x, ill)
     >>> est.predict([[0.1], [0.5], [0.9]]).tolist()
     [0, 1, 0]
     """
@@ -125,40 +133,66 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         return loss_of(self.loss)
 
     def _classes(self) -> tuple[Label, Label]:
-        return (0, 1) if self.classes is None else check_classes(self.classes)
+        """The classes as they were stated: the release has the first below zero and the second above."""
+        if self.classes is None:
+            return ASSUMED_CLASSES
+        first, second = check_classes(self.classes)
+        compared = label_of(first), label_of(second)
+        if None in compared or compared[0] == compared[1]:
+            raise UsageError(
+                f"classes={self.classes!r} cannot be told apart, or from a missing label, once labels are read from a "
+                "table: numbers are compared as numbers, texts without spaces around them. Name them otherwise."
+            )
+        return first, second
 
     def _facts(self) -> dict[str, Any]:
         return {"classes": self._classes()}
 
+    def _assumed(self) -> tuple[tuple[str, str], ...]:
+        told = ("labels", "none were stated, so 0 and 1: a record with any other label was left out")
+        return (*((told,) if self.classes is None else ()), *super()._assumed())
+
     def _targets(self, y: Any) -> Array:
-        return signs(y, None if self.classes is None else self._classes())
+        if self.classes is None:
+            # Whatever the labels are: whether some are neither 0 nor 1 is nobody's business.
+            warn(LABELS_ASSUMED, AssumptionWarning)
+        return signs(y, self._classes())
 
     @property
     def classes_(self) -> np.ndarray[Any, Any]:
-        """The two labels: the one for values below zero, the one for values above."""
+        """The two labels in order, as scikit-learn has them; `decision_function` is above zero for the second."""
         check_is_fitted(self)
-        return np.array(self._classes())
+        return self._sorted()
+
+    def _sorted(self) -> np.ndarray[Any, Any]:
+        self._classes()  # refuses what is wrong
+        return np.unique(np.asarray(ASSUMED_CLASSES if self.classes is None else self.classes))
+
+    def _oriented(self, X: ArrayLike) -> Array:
+        """Values of the private function at public points, above zero for the second of the sorted labels."""
+        first, second = self._classes()
+        values = self._values(X)
+        return values if first < second else -values  # type: ignore[operator]
 
     def decision_function(self, X: ArrayLike) -> Array:
-        """Values of the private function at public points, moved into the domain as records were, (m,)."""
-        return self._values(X)
+        """Values at public points, moved into the domain as records were, (m,): above zero for `classes_[1]`.
+
+        The release has the classes in the order in which they were stated.
+        """
+        return self._oriented(X)
 
     def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
         """The class of public points, (m,): post-processing, free."""
-        return np.asarray(np.array(self._classes())[(self._values(X) > 0).astype(int)])
+        values = self._oriented(X)
+        return np.asarray(self._sorted()[(values > 0).astype(int)])
 
     @available_if(_has_chances)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> Array:
-        """Chances of both classes at public points, (m, 2); for the logistic loss alone."""
+        """Chances of both classes at public points, (m, 2), as `classes_` has them; for the logistic loss alone."""
         from scipy.special import expit
 
-        values = self._values(X)
+        values = self._oriented(X)
         return np.stack([expit(-values), expit(values)], axis=1)
-
-    def score(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """The share of public records that are classified as their label says, labels read as in `fit`."""
-        right = (self.decision_function(X) > 0) == (self._targets(y) > 0)
-        return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -250,7 +284,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         return {"bound": self._bound()}
 
     def _targets(self, y: Any) -> Array:
-        return as_numbers(as_targets(y))
+        return responses(y)
 
     def predict(self, X: ArrayLike) -> Array:
         """Responses at public points, within their bound, (m,): post-processing, free."""

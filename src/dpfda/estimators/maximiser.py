@@ -19,6 +19,7 @@ from dpfda.planner.objective import ObjectivePlan, plan_objective
 from dpfda.planner.request import Request
 from dpfda.privacy import AnyLedger, Budget, Unit
 from dpfda.records import Curves, as_curves
+from dpfda.records.forgetting import forgets_records
 from dpfda.releases import Release
 from dpfda.summaries.objective import Maximum
 
@@ -158,6 +159,7 @@ class Maximiser(CurveEstimator):
     def _again(self, plan: ObjectivePlan, n: int) -> ObjectivePlan:
         return self.plan(n, grid_size=plan.request.grid_size)
 
+    @forgets_records
     def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> Maximiser:
         """Release the maximiser for these curves; arguments as for `MeanFunction.fit`.
 

@@ -16,6 +16,7 @@ from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.planner import Plan, Request, make_plan
 from dpfda.privacy import AnyLedger, Budget, Unit
 from dpfda.records import Curves, as_curves
+from dpfda.records.forgetting import forgets_records
 from dpfda.releases import Release
 from dpfda.summaries import Mean
 
@@ -148,6 +149,7 @@ class MeanFunction(CurveEstimator):
     def _again(self, plan: Plan, n: int) -> Plan:
         return self.plan(n, grid_size=plan.request.grid_size)
 
+    @forgets_records
     def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> MeanFunction:
         """Release the mean of these curves; everything public is checked before the ledger is charged.
 

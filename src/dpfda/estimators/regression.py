@@ -17,6 +17,7 @@ from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.planner.regression import OBSERVATION, RegressionPlan, plan_regression
 from dpfda.planner.request import Request
 from dpfda.privacy import AnyLedger, Budget, Unit
+from dpfda.records.forgetting import forgets_records
 from dpfda.records.joined import curves_in_order, join
 from dpfda.records.levels import check_levels, columns_for, covariate_table
 from dpfda.releases.calculus import Function
@@ -180,6 +181,7 @@ class FunctionOnScalarRegression(CurveEstimator):
     def _again(self, plan: RegressionPlan, n: int) -> RegressionPlan:
         return self._plan(n, plan.covariates, plan.request.grid_size)
 
+    @forgets_records
     def fit(
         self, Z: Any, Y: Any, *, grid: ArrayLike | str | None = None, units: object = None
     ) -> FunctionOnScalarRegression:

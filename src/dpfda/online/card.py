@@ -55,7 +55,8 @@ class OnlineCard(Certificate):
     def not_covered(self) -> str:
         return (
             "Points that have been asked for keep their answers; what they say together is covered by the guarantee, "
-            "as long as the records behind them stay the same."
+            "as long as the records behind them stay the same. While new answers are given, the process that gives them"
+            " holds the exact function in memory, without noise, until it is closed; the store holds answers alone."
         )
 
     @staticmethod

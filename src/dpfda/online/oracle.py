@@ -29,7 +29,8 @@ class Oracle:
     """Answers at any points of the domain, one by one or in batches, for ever consistent and under one guarantee.
 
     A new answer is durable in the store before it leaves. Made by `open_online`; safe to use from several threads, and
-    together with other processes on the same store.
+    together with other processes on the same store. For new answers it holds the exact function in memory, which of a
+    kernel machine is the points of records with their weights; `close` erases it.
     """
 
     def __init__(
@@ -48,6 +49,11 @@ class Oracle:
     @property
     def domain(self) -> Domain:
         return self._law.domain
+
+    @property
+    def holds(self) -> bool:
+        """Whether it holds the exact function in memory, for new answers: until it is closed."""
+        return self._sections is not None
 
     @property
     def asked(self) -> int:

@@ -64,6 +64,10 @@ class CsvSource:
         texts: list[str] = self._text_column(name).to_pylist()
         return texts
 
+    @property
+    def delimiter(self) -> str:
+        return self._layout()[1]
+
     def batches(self, rows: int) -> Iterator[Array]:
         for block in _blocks(self.file):
             table = self._numbers(block)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import unicodedata
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,9 @@ from dpfda.records.joined import curves_in_order, join, without
 from dpfda.records.memory import ArraySource
 from dpfda.records.tables import is_pandas, with_units
 from dpfda.records.units import identify, named_units
+from dpfda.releases.machine import Label
+
+WORDS = {"true": 1.0, "false": 0.0, "nan": float("nan")}  # how arrays and files write truth values
 
 
 def width_of(data: Any) -> int | None:
@@ -57,12 +62,20 @@ def labelled(data: Any, targets: Array, dimension: int, *, units: object = None)
 
 
 def as_targets(targets: Any) -> np.ndarray[Any, Any]:
-    """Labels or responses as a vector; a list one by one, since numpy would read all as text because of one word."""
+    """Labels or responses as a vector of cells; nothing but their layout is refused, for one cell can set a dtype."""
     if targets is None:
         raise UsageError("A kernel machine requires y to be passed, but the target y is None.")
-    if hasattr(targets, "to_numpy"):
-        targets = targets.to_numpy()
+    if hasattr(targets, "num_columns"):  # a table of Arrow
+        targets = targets.column(0) if targets.num_columns == 1 else np.empty((0, targets.num_columns))
+    check_declared(targets)
+    if isinstance(targets, np.ma.MaskedArray):
+        targets = np.ma.filled(targets.astype(object), None)
+    elif hasattr(targets, "to_pylist"):
+        targets = targets.to_pylist()  # Arrow's to_numpy() fails because of one null
+    elif hasattr(targets, "to_numpy"):
+        targets = _cells(targets)
     if isinstance(targets, list | tuple):
+        # One by one: numpy would read all of them as text because of one word.
         array = np.empty(len(targets), dtype=object)
         for place, target in enumerate(targets):
             array[place] = target
@@ -72,32 +85,87 @@ def as_targets(targets: Any) -> np.ndarray[Any, Any]:
         array = array[:, 0] if array.shape[-1] == 1 else array
     if array.ndim != 1:
         raise UsageError(f"y is one label or response for each row, got {array.ndim} dimension(s).")
-    if array.dtype.kind == "c":
-        raise UsageError("Complex data not supported: labels and responses are real.")
-    return array
+    return np.full(len(array), None) if array.dtype.kind in "mMV" else array  # numpy would count nanoseconds
 
 
-def signs(targets: Any, classes: tuple[int | float | str | bool, int | float | str | bool] | None) -> Array:
+def _cells(targets: Any) -> Any:
+    """A column of pandas or polars as an array, or as a list where numpy has no type that is wide enough."""
+    try:
+        return targets.to_numpy()
+    except Exception:
+        return (targets.get_columns()[0] if hasattr(targets, "get_columns") else targets).to_list()
+
+
+def check_declared(targets: Any) -> None:
+    """Refuse labels and responses whose declared type, of Arrow or polars, holds neither numbers nor texts."""
+    kind: Any = getattr(targets, "type", getattr(targets, "dtype", None))
+    if hasattr(kind, "num_fields"):
+        import pyarrow as pa
+
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        wrong = pa.types.is_nested(kind) or pa.types.is_temporal(kind)
+    else:
+        wrong = any(bool(getattr(kind, name, bool)()) for name in ("is_nested", "is_temporal"))
+    if wrong:
+        raise UsageError(f"y holds {kind}: labels and responses are numbers or texts. Convert the column first.")
+
+
+def responses(targets: Any) -> Array:
+    """Responses as numbers, NaN where there is none: each by itself, (n,)."""
+    array = as_targets(targets)
+    if array.dtype.kind in "fiub":
+        return as_numbers(array)
+    cells = [_plain(cell) for cell in array.tolist()]
+    return np.array([cell if isinstance(cell, float) else np.nan for cell in cells], dtype=np.float64)
+
+
+def signs(targets: Any, classes: tuple[Label, Label]) -> Array:
     """Labels as -1 for the first class, 1 for the second, NaN for anything else: each by itself, (n,).
 
-    Without classes labels are numbers, and those above zero are of the second class.
+    Numbers are compared as numbers and texts as texts, whatever holds them: 1, 1.0, True, "1" and b"1" are one label.
+    One word in a numpy array turns all other labels into texts, and they must mean the same as before.
     """
+    first, second = (label_of(label) for label in classes)
     array = as_targets(targets)
-    text = classes is not None and isinstance(classes[0], str)
-    # By the type of the whole column, which is public; single labels say nothing.
-    if array.dtype.kind == "U" and not text:
-        raise UsageError("These labels are text: state both of them, e.g. classes=('healthy', 'ill').")
-    if array.dtype.kind in "fiub" and text:
-        raise UsageError(f"These labels are numbers, and classes={classes!r} are text. State them as numbers.")
-    if classes is None or not isinstance(classes[0], str):
+    if array.dtype.kind in "iub" or array.dtype == np.float64:
         values = as_numbers(array)
-        if classes is None:
-            return np.where(np.isnan(values), np.nan, np.where(values > 0, 1.0, -1.0))
-        return np.where(values == number(classes[1]), 1.0, np.where(values == number(classes[0]), -1.0, np.nan))
-    found = [_text(label) for label in array.tolist()]
-    table = {classes[0]: -1.0, classes[1]: 1.0}
-    return np.array([table.get(label, np.nan) for label in found], dtype=np.float64)
+        low, high = (np.nan if isinstance(each, str) else each for each in (first, second))
+        return np.where(values == high, 1.0, np.where(values == low, -1.0, np.nan))
+    if array.dtype.kind == "f":
+        array = array.astype(str)  # the shortest decimal number, which is what a text array would hold
+    table = {first: -1.0, second: 1.0}
+    return np.array([table.get(label_of(cell), np.nan) for cell in array.tolist()], dtype=np.float64)
 
 
-def _text(label: object) -> str:
-    return label if isinstance(label, str) else ""
+def label_of(cell: object) -> float | str | None:
+    """What a label is compared by: a finite number, or a text; None for what is neither.
+
+    >>> label_of(1), label_of(True), label_of(" 1.0"), label_of("TRUE"), label_of("ill "), label_of(None)
+    (1.0, 1.0, 1.0, 1.0, 'ill', None)
+    """
+    found = _plain(cell)
+    return None if isinstance(found, float) and not math.isfinite(found) else found
+
+
+def _plain(cell: object) -> float | str | None:
+    """A cell as a number if it can be read as one, else as a text, else None; never an error that would show it."""
+    if isinstance(cell, list | tuple) and len(cell) == 1:
+        cell = cell[0]  # a column written as rows of one cell
+    if isinstance(cell, np.ndarray) and cell.size == 1:
+        cell = cell.item()
+    if isinstance(cell, list | tuple | np.ndarray | np.datetime64 | np.timedelta64):
+        return None
+    if isinstance(cell, bytes):
+        cell = cell.decode("utf-8", errors="replace")
+    if isinstance(cell, np.floating) and not isinstance(cell, float):
+        cell = str(cell)
+    if not isinstance(cell, str):
+        if isinstance(cell, complex | np.complexfloating) and cell.imag == 0:
+            cell = cell.real
+        found = number(cell)
+        return None if math.isnan(found) else found
+    text = unicodedata.normalize("NFKC", cell).strip()
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
+    found = number(text.replace("_", " "))  # Python would take an underscore for a part of a number
+    return (text or None) if math.isnan(found) else found

@@ -1,0 +1,42 @@
+"""Functions that are given records, and leave none behind in the frames of an error."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from traceback import clear_frames
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def forgets_records(function: Callable[P, T]) -> Callable[P, T]:
+    """The same function; whatever it raises has files and lines in its traceback, but no local variables.
+
+    Debuggers and reports of errors show local variables, and here they are records. An interruption is an error too.
+    Frames of whoever called cannot be emptied: what stands there is the caller's own.
+    """
+
+    @functools.wraps(function)
+    def forgetful(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except BaseException as error:
+            del args, kwargs  # this frame is a part of the traceback as well
+            _forget(error)
+            raise
+
+    return forgetful
+
+
+def _forget(error: BaseException) -> None:
+    """Empty all frames of an error, and of those that it came from."""
+    waiting: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while waiting:
+        found = waiting.pop()
+        if found is not None and id(found) not in seen:
+            seen.add(id(found))
+            clear_frames(found.__traceback__)
+            waiting += [found.__cause__, found.__context__]
