@@ -189,6 +189,11 @@ def test_curves_are_alike_if_they_promise_the_same() -> None:
     assert not alike(gaussian, gaussian | {"mu": 0.2500001})
     assert not alike(gaussian, gaussian | {"distance": 1e-9})
     assert not alike(gaussian, {"law": "range", "epsilon": 0.25})
+    laplace = {"law": "laplace", "epsilon": 0.25, "steps": 1e7}
+    assert alike(laplace | {"steps": 2e7}, laplace)
+    assert alike(laplace | {"steps": None}, laplace)
+    assert not alike(laplace, laplace | {"steps": 2e7})
+    assert not alike(laplace | {"epsilon": 0.26}, laplace)
     assert not alike({"law": "range", "epsilon": 0.25}, {"law": "range", "epsilon": 0.26})
 
 

@@ -15,6 +15,7 @@ from dpfda.errors import DataError, UsageError
 MOST_BYTES = 256 * 2**20
 # Lists and objects: each takes far more memory than its two bytes in the file.
 MOST_PARTS = 2_000_000
+DEEPEST = 64  # a list in a list in a list; sums of kernels may stand a few deep
 
 
 def read_document(path: str | Path, *, called: str = "file") -> tuple[bytes, Any]:
@@ -57,9 +58,21 @@ def parsed(content: bytes) -> Any:
     data = json.loads(
         content.decode("utf-8"), parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_each_once
     )
+    _check_depth(data)
     if b"\\u" in content:
         json.dumps(data, ensure_ascii=False).encode("utf-8")  # half a character is no text: ValueError
     return data
+
+
+def _check_depth(data: Any) -> None:
+    """Whatever walks through the data later does so by calling itself."""
+    level = [data] if isinstance(data, dict | list) else []
+    for _ in range(DEEPEST):
+        inner = (part.values() if isinstance(part, dict) else part for part in level)
+        level = [part for parts in inner for part in parts if isinstance(part, dict | list)]
+        if not level:
+            return
+    raise ValueError(f"lists and objects stand more than {DEEPEST} deep in each other")
 
 
 def _no_constant(name: str) -> NoReturn:

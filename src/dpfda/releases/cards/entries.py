@@ -89,13 +89,17 @@ SMALL = 1e-12  # of delta
 
 
 def alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether two curves promise the same.
+    """Whether a curve on a card promises what another one was charged for.
 
     What is charged before a basis is chosen privately may be of another size: then only the distance of the sampler
-    from the normal law differs, by less than anybody states of delta.
+    from the normal law differs, by less than anybody states of delta; and the lattice of Laplace noise, which may be
+    finer than the one that was charged for, since that costs less.
     """
     if one == other:
         return True
+    if one.get("law") == other.get("law") == "laplace":
+        finer = float(one["steps"] or math.inf) >= float(other["steps"] or math.inf)
+        return finer and math.isclose(one["epsilon"], other["epsilon"], rel_tol=1e-9)
     if one.get("law") != other.get("law") or "mu" not in one or "mu" not in other:
         return False
     near = abs(float(one.get("distance", 0)) - float(other.get("distance", 0))) <= SMALL

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from dpfda.releases.cards.recomputed import check_stated
 from dpfda.releases.cards.report import EDITED, UNREADABLE, Checks, Report
 from dpfda.releases.certificate import SCHEMA
 from dpfda.releases.documents import read_document
-from dpfda.releases.files import FORMAT, FORMS, file_digest, from_dict, kind_of, to_dict
+from dpfda.releases.files import FORMAT, FORMS, file_digest, from_dict, kind_of, text_of
 from dpfda.releases.seal import broken, stated_digest
 
 # Any one of them shows that a file was once written by us: a single edit cannot remove all.
@@ -36,7 +37,7 @@ def verify(subject: str | Path | Any, ledger: Any = None) -> Report:
     """
     checks = Checks()
     if not isinstance(subject, str | Path):
-        _check_release(to_dict(subject), file_digest(subject), checks, ledger)
+        _check_object(subject, checks, ledger)
         return checks.report(f"{subject.certificate.what} of '{subject.certificate.dataset}'")
     try:
         content, data = read_document(subject)
@@ -56,10 +57,22 @@ def recompute(subject: str | Path | Any) -> Report:
     return replace(found, missing=(), limits=found.missing)
 
 
+def _check_object(release: Any, checks: Checks, ledger: Any) -> None:
+    try:
+        data, digest = json.loads(text_of(release)), file_digest(release)
+    except (TypeError, ValueError):
+        checks.rule(False, EDITED, "numbers of the release", "numbers", "one of them is none")
+        return
+    del data["digest"]
+    _check_release(data, digest, checks, ledger)
+
+
 def _check_content(content: bytes, data: Any, checks: Checks, ledger: Any) -> None:
     kind = data.get("format") if isinstance(data, dict) else None
     if kind == CLAIM:
         check_claim(read_claim(content), checks)
+        if ledger is not None:  # else a claim in the place of a release would pass for one
+            checks.missing.append("the ledger: a claim names no entry of one")
         return
     if isinstance(data, dict) and kind is None and data.get("schema") == SCHEMA:
         _check_bare(data, checks, ledger)
