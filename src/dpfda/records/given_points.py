@@ -15,7 +15,7 @@ from dpfda.records.columns import check_count
 from dpfda.records.curves import Curves
 from dpfda.records.joined import curves_in_order, join, without
 from dpfda.records.memory import from_array, is_array, points_from_frame
-from dpfda.records.tables import as_arrow, from_pandas, is_pandas, table_of, with_units
+from dpfda.records.tables import as_arrow, from_pandas, is_arrow, is_pandas, table_of, with_units
 
 
 def as_points(data: Any, dimension: int, *, units: object = None, counts: object = None) -> Curves:
@@ -49,7 +49,7 @@ def _records(data: Any, dimension: int, units: object, *, counted: bool) -> Curv
     if hasattr(data, "to_frame"):
         # One column of a pandas or polars frame, whose declared type numpy would not know.
         return replace(points_from_frame(data.to_frame(), units), columns="")
-    if hasattr(data, "__arrow_c_stream__"):
+    if is_arrow(data):
         return replace(points_from_frame(table_of(data), units), columns="")
     if hasattr(data, "tocsr"):
         return from_array(data, None, units)  # which refuses it
@@ -68,7 +68,7 @@ def _counts(data: Any, counts: Any) -> Array:
     """How many units each row stands for, as numbers; NaN where that cannot be read."""
     if isinstance(counts, str):
         return _named_column(data, counts)
-    if hasattr(counts, "to_frame") or hasattr(counts, "__arrow_c_stream__"):
+    if hasattr(counts, "to_frame") or is_arrow(counts):
         columns = counts.to_frame() if hasattr(counts, "to_frame") else table_of(counts)
         return np.concatenate([np.empty((0, 1)), *points_from_frame(columns, None).batches(2**16)])[:, 0]
     if isinstance(counts, np.ma.MaskedArray) and counts.ndim == 1:

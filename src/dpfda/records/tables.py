@@ -107,7 +107,12 @@ def table_of(column: Any) -> Any:
     """A table of one Arrow column."""
     import pyarrow as pa
 
-    return pa.table({"x1": pa.chunked_array(column)})
+    return pa.table({"x1": pa.chunked_array(column if hasattr(column, "__arrow_c_stream__") else [column])})
+
+
+def is_arrow(column: object) -> bool:
+    """Whether it speaks Arrow, as one array or in chunks."""
+    return hasattr(column, "__arrow_c_stream__") or hasattr(column, "__arrow_c_array__")
 
 
 def _texts(column: Any) -> Any:
