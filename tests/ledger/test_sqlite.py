@@ -495,6 +495,9 @@ def test_only_the_guards_miss_a_forgery_that_adds_up(path: Path) -> None:
     """Whoever owns the database can write another story; an anchor or an old card would still tell."""
     ledger = story(path)
     forged(path, {3: {"what": "covariance"}})
+    with pytest.raises(LedgerDamaged, match="entry 9 is not the one that was there before"):
+        ledger.check()
+    ledger = Ledger(f"sqlite:///{path}")
     with pytest.raises(LedgerDamaged, match=r"lacks its guards: dpfda_keys, .* was taken away or changed\.$"):
         ledger.check()
 

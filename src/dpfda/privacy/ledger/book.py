@@ -9,7 +9,7 @@ from typing import Any
 
 from dpfda.errors import LedgerDamaged
 from dpfda.privacy.ledger.events import ANCHOR, BURN, CHARGE, COLUMNS, CREATE, FREEZE, OUTPUT, Event
-from dpfda.privacy.ledger.verified import GONE, Verified
+from dpfda.privacy.ledger.verified import GONE, OTHER, Verified
 
 Rows = Callable[[str, tuple[Any, ...]], list[tuple[Any, ...]]]
 ALL = ", ".join(COLUMNS)
@@ -51,8 +51,10 @@ class Book:
         """Refuse a ledger that lacks what this process knew of it before."""
         if known is not None and known.ledger == self.id:
             number = len(known.events)
-            if number > self._size or self._verified.link(number) != known.link(number):
+            if number > self._size:
                 known.damaged(number, GONE)
+            if self._verified.link(number) != known.link(number):
+                known.damaged(number, OTHER)
 
     def settle(self) -> None:
         """Take what was added for known, once it is committed."""

@@ -84,8 +84,8 @@ class PostgresDatabase(Database):
         known, self._held.verified = self._held.verified, None
         try:
             with self._book(READ) as book:
-                book.compare(known)
                 yield book
+                book.compare(known)
         finally:
             # What was known before stays known: a copy that lacks it must not be taken for the whole ledger later.
             if known is not None:

@@ -94,8 +94,8 @@ class SqliteDatabase(Database):
         known, self._held.verified = self._held.verified, None
         try:
             with self._transaction("BEGIN") as book:
-                book.compare(known)
                 yield book
+                book.compare(known)
         finally:
             # What was known before stays known: a copy that lacks it must not be taken for the whole ledger later.
             if known is not None:
@@ -215,7 +215,9 @@ class SqliteDatabase(Database):
 
     def _only_read(self) -> bool:
         """Whether this process may read the ledger, and not write beside it what SQLite needs to read a log."""
-        return self.path.is_file() and not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK))
+        own = os.access in os.supports_effective_ids
+        places = (self.path, self.path.parent)
+        return self.path.is_file() and not all(os.access(place, os.W_OK, effective_ids=own) for place in places)
 
     @contextmanager
     def _copied(self) -> Iterator[sqlite3.Connection]:

@@ -10,6 +10,7 @@ from dpfda.errors import LedgerDamaged
 from dpfda.privacy.ledger.events import OUTPUT, Event, event_of, first_link
 
 GONE = "is missing, and was there before. A backup was restored, or a log was cut off"
+OTHER = "is not the one that was there before: another copy was put back"
 
 
 class Verified:
@@ -53,7 +54,7 @@ class Verified:
                 if event.number > len(self.events):
                     self._add(event)
                 elif event.hash != self.link(event.number):
-                    self.damaged(event.number, "is not the one that was there before: another copy was put back")
+                    self.damaged(event.number, OTHER)
                 last = event.number
         return last
 
