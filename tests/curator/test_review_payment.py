@@ -345,7 +345,9 @@ def test_what_cannot_keep_an_output_is_no_ledger(kind, ledger):
     fits = {
         "estimator": lambda: dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=1.0, ledger=ledger).fit(CURVES),
         "online": lambda: classifier(ledger).fit(POINTS, LABELS),
-        "bound": lambda: dpfda.private_bound(CURVES, epsilon=1.0, quantile=0.9, candidates=(0.1, 9.0), ledger=ledger),
+        "bound": lambda: dpfda.private_bound(
+            CURVES, epsilon=1.0, quantile=0.9, candidates=(0.1, 9.0), ledger=ledger, force=True
+        ),
     }
     with pytest.raises(UsageError, match=r"^ledger must be None, an address such as .*Nothing was charged\.$"):
         fits[kind]()

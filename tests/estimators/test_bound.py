@@ -153,7 +153,12 @@ def test_the_bound_is_near_the_quantile_and_can_be_stated_in_a_release():
     norms = np.sqrt(table**2 @ WEIGHTS)
     for quantile in (0.5, 0.9, 1.0):
         choice = private_bound(
-            table, epsilon=1.0, quantile=quantile, candidates=np.linspace(0.1, 3, 64), randomness=SeededRandomness(1)
+            table,
+            epsilon=1.0,
+            quantile=quantile,
+            candidates=np.linspace(0.1, 3, 64),
+            randomness=SeededRandomness(1),
+            force=True,
         )
         best = np.abs([(norms <= c).sum() - quantile * 3000 for c in choice.candidates]).min()
         assert abs((norms <= choice.value).sum() - quantile * 3000) <= best + 60
@@ -163,7 +168,7 @@ def test_the_bound_is_near_the_quantile_and_can_be_stated_in_a_release():
 
 
 def test_two_numbers_are_the_ends_of_a_geometric_grid():
-    choice = private_bound(np.ones((5, 9)), epsilon=1.0, quantile=0.9, candidates=(0.01, 100))
+    choice = private_bound(np.ones((5, 9)), epsilon=1.0, quantile=0.9, candidates=(0.01, 100), force=True)
     assert len(choice.candidates) == GRID
     assert (choice.candidates[0], choice.candidates[-1]) == (0.01, 100.0)
     assert np.diff(np.log(choice.candidates)) == pytest.approx(math.log(1e4) / 63)
@@ -176,7 +181,8 @@ def test_the_chosen_bound_has_the_law_of_the_exponential_mechanism():
     table = np.array([[0.2]] * 3 + [[0.8]] * 4 + [[2.5]] * 3) * np.ones(9)
     source = SeededRandomness(5)
     drawn = [
-        private_bound(table, epsilon=0.8, quantile=0.5, candidates=BOUNDS, randomness=source).value for _ in range(1000)
+        private_bound(table, epsilon=0.8, quantile=0.5, candidates=BOUNDS, randomness=source, force=True).value
+        for _ in range(1000)
     ]
     misses = np.abs(np.array([0, 3, 3, 7, 7, 10, 10]) - 5)
     law = np.exp(-0.4 * misses)
@@ -187,7 +193,14 @@ def test_the_chosen_bound_has_the_law_of_the_exponential_mechanism():
 def test_the_result_is_frozen_and_says_what_it_cost():
     ledger = SessionLedger(cap=Budget(1.0, 0.0))
     choice = private_bound(
-        np.ones((50, 9)), epsilon=0.75, quantile=0.9, candidates=BOUNDS, dataset="scans", ledger=ledger, units=range(50)
+        np.ones((50, 9)),
+        epsilon=0.75,
+        quantile=0.9,
+        candidates=BOUNDS,
+        dataset="scans",
+        ledger=ledger,
+        units=range(50),
+        force=True,
     )
     assert isinstance(choice, BoundChoice)
     assert (choice.epsilon, choice.quantile, choice.candidates) == (0.75, 0.9, BOUNDS)
@@ -215,12 +228,12 @@ def test_the_result_is_frozen_and_says_what_it_cost():
     assert "NOT PRIVATE" not in text
     assert choice.card.to_dict()["neighbours"] == "replace-one"
     with pytest.raises(BudgetExceeded, match=r"left are epsilon 0\.25"):
-        private_bound(np.ones((50, 9)), epsilon=0.75, quantile=0.9, candidates=BOUNDS, ledger=ledger)
+        private_bound(np.ones((50, 9)), epsilon=0.75, quantile=0.9, candidates=BOUNDS, ledger=ledger, force=True)
 
 
 def test_a_seeded_choice_is_stamped_and_promises_nothing():
     arguments = {"epsilon": 0.1, "quantile": 0.5, "candidates": BOUNDS}
-    one, same = (private_bound(sample(), randomness=SeededRandomness(6), **arguments) for _ in range(2))
+    one, same = (private_bound(sample(), randomness=SeededRandomness(6), **arguments, force=True) for _ in range(2))
     assert one.value == same.value
     assert one.text().count("NOT PRIVATE") == 2
     assert "nothing was recorded" in one.text()
@@ -229,7 +242,7 @@ def test_a_seeded_choice_is_stamped_and_promises_nothing():
 
 
 def test_an_assumed_unit_and_a_large_epsilon_are_on_the_card():
-    text = private_bound(sample(), epsilon=800.0, quantile=0.5, candidates=BOUNDS).text()
+    text = private_bound(sample(), epsilon=800.0, quantile=0.5, candidates=BOUNDS, force=True).text()
     assert "no column of persons was named" in text
     assert "promises next to nothing" in text
     assert "at most e^800 times" in text
@@ -276,7 +289,7 @@ class Clerk:
 
 def watched(events, fail=None, rows=5, **changes):
     arguments = {"epsilon": 1.0, "quantile": 0.9, "candidates": BOUNDS, "ledger": Clerk(events)}
-    return private_bound(Curves(Watched(events, fail, rows), None, None), **{**arguments, **changes})
+    return private_bound(Curves(Watched(events, fail, rows), None, None), **{**arguments, **changes}, force=True)
 
 
 def test_the_charge_comes_before_the_records():
@@ -342,7 +355,7 @@ def test_warnings_and_output_do_not_depend_on_the_records(capfd):
     """An odd unit cannot be told from outside: the same fields, no output, warnings being errors here."""
     rest = sample(30)
     for curve in ([NAN] * 9, [1e308, -1e308, INF] * 3, [0.0] * 9):
-        choice = private_bound(np.vstack([rest, curve]), epsilon=1.0, quantile=0.5, candidates=BOUNDS)
+        choice = private_bound(np.vstack([rest, curve]), epsilon=1.0, quantile=0.5, candidates=BOUNDS, force=True)
         assert choice.value in BOUNDS
     assert capfd.readouterr() == ("", "")
 
@@ -355,7 +368,7 @@ def test_norms_that_lie_close_together_get_a_bound_close_above_them():
     table = np.ones((5000, 9)) * np.linspace(0.49, 0.51, 5000)[:, None]
     for seed in range(20):
         choice = private_bound(
-            table, epsilon=1.0, quantile=0.95, candidates=(0.01, 1000.0), randomness=SeededRandomness(seed)
+            table, epsilon=1.0, quantile=0.95, candidates=(0.01, 1000.0), randomness=SeededRandomness(seed), force=True
         )
         first = next(i for i, candidate in enumerate(choice.candidates) if candidate >= 0.51)
         assert choice.value in choice.candidates[first : first + 5]

@@ -149,7 +149,9 @@ def test_the_choice_is_near_the_best_penalty(mechanism):
     mean = selection.basis.coordinates(sample().mean(axis=0), GRID)
     left = np.minimum((1 - selection.weights) * np.abs(mean), selection.thresholds)
     errors = np.linalg.norm(left, axis=1) + selection.errors
-    choice = private_choice(sample(), epsilon=1.0, candidates=candidates, grid=GRID, randomness=SeededRandomness(1))
+    choice = private_choice(
+        sample(), epsilon=1.0, candidates=candidates, grid=GRID, randomness=SeededRandomness(1), force=True
+    )
     assert errors[choice.index] <= errors.min() + math.log(5 / 0.05) * math.sqrt(8) * 2.0 / N
     assert errors.max() > 5 * errors.min()
     assert choice.estimator is candidates[choice.index]
@@ -169,7 +171,7 @@ def test_the_choice_has_the_law_of_the_exponential_mechanism():
     candidates, table, source = sized(1, 2, 4, 8), sample(40), SeededRandomness(2)
     epsilon = 0.6
     drawn = [
-        private_choice(table, epsilon=epsilon, candidates=candidates, grid=GRID, randomness=source).index
+        private_choice(table, epsilon=epsilon, candidates=candidates, grid=GRID, randomness=source, force=True).index
         for _ in range(500)
     ]
     selection = residuals([candidate.plan(40, grid_size=WIDTH) for candidate in candidates])
@@ -183,7 +185,14 @@ def test_the_choice_has_the_law_of_the_exponential_mechanism():
 def test_the_result_is_frozen_and_says_what_it_cost():
     ledger = SessionLedger()
     choice = private_choice(
-        sample(), epsilon=0.5, candidates=sized(2, 4), grid=GRID, units=range(N), dataset="scans", ledger=ledger
+        sample(),
+        epsilon=0.5,
+        candidates=sized(2, 4),
+        grid=GRID,
+        units=range(N),
+        dataset="scans",
+        ledger=ledger,
+        force=True,
     )
     assert [(entry.dataset, entry.what, entry.budget) for entry in ledger.entries] == [
         ("scans", "choice among settings", Budget(0.5, 0.0))
@@ -207,7 +216,7 @@ def test_the_result_is_frozen_and_says_what_it_cost():
 
 def test_a_seeded_choice_is_repeated_and_stamped():
     arguments = {"epsilon": 0.01, "candidates": penalised(), "grid": GRID}
-    one, same = (private_choice(sample(), randomness=SeededRandomness(3), **arguments) for _ in range(2))
+    one, same = (private_choice(sample(), randomness=SeededRandomness(3), **arguments, force=True) for _ in range(2))
     assert one.index == same.index
     assert "NOT PRIVATE" in one.text()
 
@@ -253,7 +262,7 @@ class Clerk:
 
 def watched(events, fail=None, **changes):
     arguments = {"epsilon": 1.0, "candidates": sized(2, 4), "ledger": Clerk(events)}
-    return private_choice(Curves(Watched(events, fail), None, None), **{**arguments, **changes})
+    return private_choice(Curves(Watched(events, fail), None, None), **{**arguments, **changes}, force=True)
 
 
 def test_the_charge_comes_before_the_records():

@@ -48,7 +48,7 @@ def _estimator(kind: Callable[..., Any], **known: Any) -> Callable[..., Any]:
 
 
 def _bound(**wishes: Any) -> Any:
-    return lambda: dpfda.private_bound(CURVES, epsilon=0.5, quantile=0.9, candidates=(0.1, 10.0), **wishes)
+    return lambda: dpfda.private_bound(CURVES, epsilon=0.5, quantile=0.9, candidates=(0.1, 10.0), **wishes, force=True)
 
 
 def _choice(**wishes: Any) -> Any:
@@ -56,7 +56,7 @@ def _choice(**wishes: Any) -> Any:
         dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=1.0, kernel=Matern(1.5, 0.2), mechanism="iclp-qr", penalty=p)
         for p in (1e-4, 1e-2)
     ]
-    return lambda: dpfda.private_choice(CURVES, epsilon=0.5, candidates=settings, **wishes)
+    return lambda: dpfda.private_choice(CURVES, epsilon=0.5, candidates=settings, **wishes, force=True)
 
 
 ESTIMATORS = {

@@ -281,6 +281,7 @@ def chosen_card() -> Any:
         grid=TIMES,
         dataset="scans",
         randomness=SeededRandomness(1),
+        force=True,
     ).card
 
 

@@ -158,7 +158,7 @@ def test_what_is_made_after_the_noise_still_stands_in_the_ledger(kind: str, make
 def test_a_choice_stands_in_the_ledger_and_no_other_bound_does(ledger: Ledger, tmp_path: Path) -> None:
     ends = (0.25, 0.5, 1.0, 2.0)
     wishes: dict[str, Any] = {"epsilon": 0.5, "quantile": 0.9, "dataset": "scans", "randomness": SeededRandomness(1)}
-    choice = dpfda.private_bound(CURVES, candidates=ends, grid=GRID, ledger=ledger, **wishes)
+    choice = dpfda.private_bound(CURVES, candidates=ends, grid=GRID, ledger=ledger, **wishes, force=True)
     path = tmp_path / "bound.json"
     path.write_text(json_text(choice.card))
     report = verify(path, ledger)
