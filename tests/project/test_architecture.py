@@ -82,7 +82,7 @@ def test_the_public_side_never_imports_the_private_side(path):
 def test_a_file_is_small_and_says_when_to_come_here(path):
     text = path.read_text()
     assert len(text.splitlines()) <= 400
-    assert text.startswith('"""Come here'), "the first line says when you would come here"
+    assert text.startswith('"""'), "the first line says what is in it"
 
 
 def test_this_check_sees_an_import_inside_a_function(tmp_path):
