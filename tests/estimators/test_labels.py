@@ -229,6 +229,16 @@ def test_a_classifier_answers_as_that_of_scikit_learn(case):
     assert roc_auc_score(labels, est.decision_function(X)) > 0.99
 
 
+def test_parameters_that_are_set_after_the_fit_change_no_answer():
+    labels = np.where(INSIDE, "in", "out")
+    est = fitted(labels, classes=("out", "in"))
+    before = est.predict(X), est.decision_function(X)
+    est.set_params(classes=("in", "out"))
+    assert (est.predict(X) == before[0]).all()
+    assert (est.decision_function(X) == before[1]).all()
+    assert est.classes_.tolist() == ["in", "out"]
+
+
 @pytest.mark.filterwarnings("ignore::dpfda.errors.SpendingWarning")
 @pytest.mark.parametrize("case", LETTER)
 def test_cross_validation_pipelines_and_calibration_know_the_classes(case):

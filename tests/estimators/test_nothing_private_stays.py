@@ -133,9 +133,8 @@ def reachable(start):
 
 def anywhere():
     """Everything that the garbage collector knows of, and what that refers to."""
-    for thing in gc.get_objects():
-        yield thing
-        yield from gc.get_referents(thing)
+    known_of = gc.get_objects()
+    return [*known_of, *gc.get_referents(*known_of)]
 
 
 def holders(things, values):
@@ -364,3 +363,18 @@ def test_tracebacks_keep_their_files_and_lines_and_lose_their_locals():
         inner = inner.tb_next
     assert inner.tb_frame.f_locals == {}
     assert reads.__name__ == "reads"
+
+
+def test_an_error_that_the_caller_handles_keeps_its_locals():
+    def parses():
+        mine = "mine"
+        raise ValueError(mine)
+
+    try:
+        try:
+            parses()
+        except ValueError:
+            MEMBERS["MeanFunction"]().set_params(epsilon=-1.0).fit(marks(5))
+    except UsageError as raised:
+        found = raised
+    assert found.__context__.__traceback__.tb_next.tb_frame.f_locals == {"mine": "mine"}

@@ -122,6 +122,19 @@ def test_clones_start_at_nothing_and_are_counted_by_all_above_them():
     assert [each.spent_.epsilon for each in (est, middle, last)] == [2.0, 2.0, 1.0]
 
 
+def test_clones_of_clones_do_not_pile_up():
+    est = classifier()
+    last = est
+    for _ in range(3000):
+        last = clone(last)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        last.fit(X, LABELS)
+        pickle.loads(pickle.dumps(last))
+    assert (est.spent_, last.spent_) == (Budget(1.0, 0.0), Budget(1.0, 0.0))
+    assert len(last._own._between) <= 1
+
+
 def test_a_pickle_keeps_the_count_and_a_clone_that_is_sent_away_unfitted_is_told_of():
     est = classifier().fit(X, LABELS)
     with warnings.catch_warnings():

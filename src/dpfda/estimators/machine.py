@@ -73,6 +73,9 @@ class KernelMachine(Spender):
     def _facts(self) -> dict[str, Any]:
         """Classes, or the bound on responses."""
 
+    def _remember(self) -> None:
+        """Keep what predictions need of the parameters: they may be set anew after the fit."""
+
     def _assumed(self) -> tuple[tuple[str, str], ...]:
         """For the card: what was not stated."""
         return (("domain", ASSUMED),) if self.domain is None else ()
@@ -127,6 +130,7 @@ class KernelMachine(Spender):
             self.release_ = self._released(plan, records, unit, size)
             self.__dict__.pop("_held", None)  # of an earlier fit with another mechanism
         self._names(X, units)
+        self._remember()
         self.n_features_in_, self.plan_ = plan.request.domain.dimension, plan
         return self
 

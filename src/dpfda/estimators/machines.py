@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis, Domain
@@ -87,6 +86,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     """
 
     task: ClassVar[str] = "classifier"
+    classes_: np.ndarray[Any, Any]
+    _stated: tuple[Label, Label]
 
     def __init__(
         self,
@@ -158,20 +159,15 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
             warn(LABELS_ASSUMED, AssumptionWarning)
         return signs(y, self._classes())
 
-    @property
-    def classes_(self) -> np.ndarray[Any, Any]:
-        """The two labels in order, as scikit-learn has them; `decision_function` is above zero for the second."""
-        check_is_fitted(self)
-        return self._sorted()
-
-    def _sorted(self) -> np.ndarray[Any, Any]:
-        self._classes()  # refuses what is wrong
-        return np.unique(np.asarray(ASSUMED_CLASSES if self.classes is None else self.classes))
+    def _remember(self) -> None:
+        self._stated = self._classes()
+        # In order, as scikit-learn has them.
+        self.classes_ = np.unique(np.asarray(self._stated if self.classes is None else self.classes))
 
     def _oriented(self, X: ArrayLike) -> Array:
         """Values of the private function at public points, above zero for the second of the sorted labels."""
-        first, second = self._classes()
         values = self._values(X)
+        first, second = self._stated
         return values if first < second else -values  # type: ignore[operator]
 
     def decision_function(self, X: ArrayLike) -> Array:
@@ -184,7 +180,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
         """The class of public points, (m,): post-processing, free."""
         values = self._oriented(X)
-        return np.asarray(self._sorted()[(values > 0).astype(int)])
+        return np.asarray(self.classes_[(values > 0).astype(int)])
 
     @available_if(_has_chances)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from traceback import clear_frames
 from typing import ParamSpec, TypeVar
@@ -20,20 +21,21 @@ def forgets_records(function: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(function)
     def forgetful(*args: P.args, **kwargs: P.kwargs) -> T:
+        handled = sys.exception()
         try:
             return function(*args, **kwargs)
         except BaseException as error:
             del args, kwargs  # this frame is a part of the traceback as well
-            _forget(error)
+            _forget(error, handled)
             raise
 
     return forgetful
 
 
-def _forget(error: BaseException) -> None:
-    """Empty all frames of an error, and of those that it came from."""
+def _forget(error: BaseException, handled: BaseException | None) -> None:
+    """Empty all frames of an error, and of those that it came from, up to one that the caller was about to handle."""
     waiting: list[BaseException | None] = [error]
-    seen: set[int] = set()
+    seen = {id(handled)}
     while waiting:
         found = waiting.pop()
         if found is not None and id(found) not in seen:

@@ -1,4 +1,4 @@
-"""What one estimator and its clones have spent without a ledger: counted, and forgotten with them."""
+"""Come here for what one estimator and its clones have spent without a ledger: counted, and forgotten with them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from fractions import Fraction
 from threading import Lock
 from typing import Any
 from uuid import uuid4
+from weakref import ref
 
 from dpfda.errors import SpendingWarning, warn
 from dpfda.privacy.budget import Budget
@@ -24,9 +25,8 @@ _PROCESS = uuid4().hex  # of this run: numbers of processes come again, on other
 class OwnSpend:
     """The charges of one estimator's fits and of its clones' fits, added up, which is always safe.
 
-    `above` counts for the estimator that this one is a clone of, and hears of every charge: searches and
-    cross-validation fit clones. No budget limits it and nobody else knows of it, so cards say that nothing was
-    recorded.
+    Searches and cross-validation fit clones and throw them away, so those of whom it was cloned hear of every charge.
+    No budget limits it and nobody else knows of it, so cards say that nothing was recorded.
 
     >>> spent = OwnSpend()
     >>> for _ in range(10):
@@ -36,7 +36,9 @@ class OwnSpend:
     """
 
     def __init__(self, above: OwnSpend | None = None) -> None:
-        self.above = above
+        self.first: OwnSpend = self if above is None else above.first  # of the estimator that all were cloned from
+        # Those between, as long as somebody can ask them.
+        self._between = () if above is None or above is self.first else (ref(above), *above._alive())
         self.number = 0
         self.nominal = False  # whether a fit paid for an approximate draw
         self._epsilon = self._delta = Fraction(0)
@@ -45,35 +47,38 @@ class OwnSpend:
     def _settle(self) -> None:
         self._process, self._lock = _here(), Lock()
 
+    def _alive(self) -> tuple[ref[OwnSpend], ...]:
+        return tuple(each for each in self._between if each() is not None)
+
+    @property
+    def is_clone(self) -> bool:
+        return self.first is not self
+
     @property
     def total(self) -> Budget:
         return Budget(float(self._epsilon), min(float(self._delta), 1 - 2**-53))
 
-    @property
-    def line(self) -> list[OwnSpend]:
-        """This counter and those above it."""
-        return [self] if self.above is None else [self, *self.above.line]
-
     def charge(self, entry: Charge) -> Receipt:
+        counters = [self, *(found for each in self._between if (found := each()) is not None)]
+        counters += [self.first] if self.is_clone else []
         elsewhere = self._process != _here()
         if elsewhere:
-            for counter in self.line:
+            for counter in counters:
                 counter._settle()  # a thread of the other process may have held its lock
-        first = self.line[-1]
-        with first._lock:
-            for counter in self.line:
+        with self.first._lock:
+            for counter in counters:
                 counter.number += 1
                 counter.nominal = counter.nominal or entry.nominal
                 counter._epsilon += exactly(entry.budget.epsilon)
                 counter._delta += exactly(entry.budget.delta)
-            number, total, nominal = first.number, first.total, first.nominal
+            number, total, nominal = self.first.number, self.first.total, self.first.nominal
         if elsewhere:
             warn(
                 f"This estimator was made in another process, and spends {entry.budget} here without a ledger: that is "
                 f"not counted there. {ADVICE}",
                 SpendingWarning,
             )
-        elif self.above is not None and number > 1:
+        elif self.is_clone and number > 1:
             warn(
                 f"{number} fits of one estimator and its clones, as GridSearchCV and cross_val_score make them, have "
                 f"spent {total} in all, without a ledger. {ADVICE}",
@@ -94,9 +99,9 @@ class OwnSpend:
         return self  # copies of an estimator spend together
 
     def __getstate__(self) -> dict[str, Any]:
-        if self.above is not None and not self.number:
+        if self.is_clone and not self.number:
             warn(SENT, SpendingWarning)
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_between")}
 
     def __setstate__(self, state: Any) -> None:
         self.__init__()  # type: ignore[misc]
