@@ -77,16 +77,19 @@ def test_the_command_for_ages_takes_them_as_places(run: Run, tmp_path: Path) -> 
     assert "--grid" not in run("check", "growth.csv", "--kind", "density").out.splitlines()[-1]
 
 
-def test_a_release_says_that_uneven_ages_are_taken_as_even(run: Run, tmp_path: Path) -> None:
+def test_uneven_ages_are_not_taken_as_even_without_a_word(run: Run, tmp_path: Path) -> None:
     (tmp_path / "growth.csv").write_text("ID,t1,t2,t8\n" + "".join(f"p{i},1,2,3\n" for i in range(200)))
     done = run("release", "mean", "growth.csv", *ASKED)
+    assert (done.code, done.out) == (5, "")
     assert done.err == (
-        "Note: the header has numbers that are not evenly spaced: --grid header --domain 1,8 takes them.\n"
+        "Error: The numbers in the names of the value columns do not increase by equal steps, and an even grid would "
+        "put the points elsewhere. Say --grid header to take the numbers for places, or --grid even for equal steps "
+        "all the same.\n"
     )
     (tmp_path / "bare.csv").write_text("ID,1.5,2.5,8.5\n" + "".join(f"p{i},1,2,3\n" for i in range(200)))
     asked = [word if word != "t*" else "[0-9]*" for word in ASKED]
     done = run("release", "mean", "bare.csv", *asked)
-    assert "--domain LOW,HIGH takes them.\n" in done.err
+    assert done.code == 5
     assert "8.5" not in done.out + done.err
 
 
@@ -96,6 +99,9 @@ def test_a_release_says_that_uneven_ages_are_taken_as_even(run: Run, tmp_path: P
         (("ID", "index", "t", "fa"), ("t", "fa")),
         (("ID", "time", "glucose"), ("time", "glucose")),
         (("ID", "age", "sex", "score"), None),
+        (("ID", "age", "income"), None),
+        (("ID", "date", "steps"), ("date", "steps")),
+        (("ID", "day", "hour", "kWh"), ("hour", "kWh")),
         (("t", "index", "fa"), None),
         (("ID", "t", "visit"), None),
     ],

@@ -21,6 +21,8 @@ TIMES = re.compile(
 )
 # Times that hardly stand in a table of one row a person; beside them any other column may be the reading.
 CLOCKS = re.compile(r"^(t|time|times|timestamp|datetime|hour|minute|position|argvals)$", re.I)
+# Times that are no facts about a person as an age is: beside a person and one other column they tell readings apart.
+DAYS = re.compile(r"^(date|day|week|month|year)$", re.I)
 COUNTERS = re.compile(r"^(index|row|no|nr|number|visit|session|scan|curve|rep|replicate|sex|gender|group|case)$", re.I)
 READINGS = re.compile(
     r"^(y|value|values|reading|readings|measurement|result|load|kwh|usage|level|height|weight)$", re.I
@@ -113,7 +115,7 @@ class Layout:
         clocks = [name for name in times if CLOCKS.match(name)]
         readings = [name for name in self.names if READINGS.match(name) and name not in times]
         rest = [name for name in self.others if not COUNTERS.match(name) and name not in (*times, *self.persons)]
-        if not readings and self.persons and (clocks or len(rest) == 1):
+        if not readings and self.persons and (clocks or (len(rest) == 1 and any(map(DAYS.match, times)))):
             readings = rest[-1:]  # what is measured stands last as a rule
         # Of a day and an hour the hour runs along the curve.
         return ((clocks or times)[-1], readings[0]) if times and readings else None

@@ -73,9 +73,6 @@ def ready(
     if output.dry_run:
         show_dry_run(plan, about, None if est.ledger is None else quoted(charged), as_json=output.as_json)
         return False
-    for name, text in about:
-        if name == "hint":
-            click.echo(f"Note: {text}.", err=True)
     return True
 
 

@@ -29,7 +29,7 @@ PERSONS = re.compile(
 )
 # Names of columns that say which of several different things a row measures, so that rows are not alike.
 KINDS = re.compile(
-    r"^(joint|limb|side|leg|arm|hand|foot|eye|ear|channel|electrode|sensor|lead|tract|tissue|organ|variable|measure|"
+    r"^(joint|limb|side|leg|hand|foot|eye|ear|channel|electrode|sensor|lead|tract|tissue|organ|variable|measure|"
     r"metric|quantity|parameter|indicator|kind|axis)s?([_ .-]?(name|id|code|type|no|nr))?$",
     re.IGNORECASE,
 )
