@@ -13,9 +13,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
-from dpfda.arrays import ArrayLike
+from dpfda.arrays import ArrayLike, public_numbers
 from dpfda.bases.base import Basis, IntervalBasis, check_size
 from dpfda.bases.beam import beam
 from dpfda.bases.combined import Combined
@@ -71,7 +69,7 @@ def tensor_from_dict(factors: list[Mapping[str, Any]], size: int) -> Tensor:
 
 def combined(whole: Basis, columns: ArrayLike) -> Combined:
     """Orthonormal combinations of basis functions, one in each row of `columns`, as a basis of their own."""
-    return Combined(whole, tuple(tuple(row) for row in np.asarray(columns, dtype=np.float64).tolist()))
+    return Combined(whole, tuple(tuple(row) for row in public_numbers(columns, "Combinations of functions").tolist()))
 
 
 def combined_from_dict(whole: Mapping[str, Any], columns: list[list[float]]) -> Combined:

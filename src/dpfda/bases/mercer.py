@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpfda import kernels
-from dpfda.arrays import Array
+from dpfda.arrays import Array, as_real
 from dpfda.bases.base import Basis, check_size
 from dpfda.bases.closed_forms import closed_form, sides
 from dpfda.bases.decomposition import Decomposition
@@ -40,7 +40,7 @@ class Mercer(Basis):
         check_size("Mercer", self.size)
         if not isinstance(self.kernel, Kernel):
             raise UsageError(f"A Mercer basis needs a kernel of dpfda.kernels, got {self.kernel!r}.")
-        if not 0 < self.power < math.inf:
+        if not 0 < as_real(self.power) < math.inf:
             raise UsageError(f"The power of the eigenvalues must be positive and finite, got {self.power!r}.")
         decompose(self.kernel, self.domain, self.size)  # what cannot be decomposed fails here, not in use
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, public_numbers
 from dpfda.bases import Basis
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.releases.calculus import Function
@@ -100,7 +100,7 @@ class ComponentsRelease:
 
     def curves(self, scores: ArrayLike, points: ArrayLike) -> Array:
         """The curves that have these scores, (..., k) -> (..., m)."""
-        table = np.asarray(scores, dtype=np.float64)
+        table = public_numbers(scores, "Scores")
         if table.shape[-1:] != (self.frame.shape[1],):
             raise UsageError(f"There are {self.frame.shape[1]} components, got scores of shape {table.shape}.")
         return self.basis.evaluate(self.centre + table @ self.frame.T, points)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, public_numbers
 from dpfda.bases import Basis
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.privacy import Noise
@@ -116,7 +116,7 @@ class CovarianceRelease:
         return _pairs(np.clip(first @ second.T, -1.0, 1.0), s, t)
 
     def _at(self, points: ArrayLike) -> Array:
-        return self.basis.matrix(np.atleast_1d(np.asarray(points, dtype=np.float64)))
+        return self.basis.matrix(np.atleast_1d(public_numbers(points, "Points")))
 
     @property
     def trace(self) -> float:
