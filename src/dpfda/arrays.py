@@ -1,10 +1,12 @@
-"""Come here for the array types that signatures name, and for the rules that turn public input into numbers."""
+"""Come here for array types that signatures name, and for rules that turn public input into numbers and paths."""
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from numbers import Integral, Real
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -25,11 +27,11 @@ def as_real(value: object) -> float:
     >>> as_real("1"), as_real(True), as_real(10**400), as_real(3)
     (nan, nan, nan, 3.0)
     """
-    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
+    if not isinstance(value, Real) or isinstance(value, bool | np.bool_ | np.timedelta64):
         return math.nan
     try:
         return float(value)
-    except (ArithmeticError, TypeError, ValueError):
+    except OverflowError:
         return math.nan
 
 
@@ -39,7 +41,8 @@ def is_whole(value: object, least: int, most: int) -> bool:
     >>> is_whole(3, 1, 5), is_whole(3.0, 1, 5), is_whole(True, 1, 5)
     (True, False, False)
     """
-    return isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value) <= most
+    whole = isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)
+    return whole and least <= int(value) <= most  # type: ignore[call-overload]
 
 
 def brief(value: object) -> str:
@@ -49,6 +52,13 @@ def brief(value: object) -> str:
     except Exception:  # an object of the user's, or a whole number with thousands of digits
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def as_path(path: object) -> Path:
+    """A path from what people pass for one."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str) or "\0" in os.fspath(path):
+        raise UsageError(f"A file is named by text or a pathlib.Path, got {brief(path)}.")
+    return Path(path)
 
 
 def public_numbers(values: object, what: str) -> Array:

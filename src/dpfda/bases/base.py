@@ -15,6 +15,7 @@ from dpfda.bases.quadrature import composite, product, waves
 from dpfda.errors import UsageError
 
 MOST_FUNCTIONS = 4096  # of one basis: tables of all of them at a few thousand points still fit into memory
+MOST_FEATURES = 2**14  # of a feature map, which is not tabulated at all nodes
 HIGHEST_ORDER = 16  # of a derivative, along one side: beyond it rounding errors are all that is left
 
 
@@ -190,13 +191,12 @@ class IntervalBasis(Basis):
         return self.unit_functions(unit, order[0]) / np.float64(self.domain.lengths[0]) ** order[0]
 
 
-def check_size(name: str, size: int, *, least: int = 1) -> None:
+def check_size(name: str, size: int, *, least: int = 1, most: int = MOST_FUNCTIONS) -> None:
     """A size is a whole number, large enough for its family, and not so large that memory ends."""
-    if not is_whole(size, least, MOST_FUNCTIONS):
-        raise UsageError(
-            f"The size of a {name} basis must be a whole number, at least {least} and at most {MOST_FUNCTIONS}, got "
-            f"{brief(size)}."
-        )
+    if is_whole(size, most + 1, 2**62):
+        raise UsageError(f"The size of a {name} basis must be at most {most}, got {size!r}. Take fewer functions.")
+    if not is_whole(size, least, most):
+        raise UsageError(f"The size of a {name} basis must be a whole number, at least {least}, got {brief(size)}.")
 
 
 @lru_cache(maxsize=16)

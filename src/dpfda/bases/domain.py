@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from dpfda.arrays import Array, ArrayLike, as_points, as_real, brief, is_whole, 
 from dpfda.errors import UsageError
 
 NARROWEST = 1e-12  # the length of a side over the size of its ends: some thousand doubles lie between them
+WIDEST, SHORTEST, LARGEST_VOLUME = 1e60, 1e-60, 1e120  # fourth powers of them are still doubles
 MOST_SIDES = 64
 MOST_POINTS = 2**24  # of one grid
 
@@ -31,18 +33,22 @@ class Domain:
         ):
             raise UsageError(f"The sides of a domain are pairs (low, high), got {brief(self.sides)}.")
         for low, high in self.sides:
-            if not (-1e100 <= as_real(low) < as_real(high) <= 1e100):
+            if not (-WIDEST <= as_real(low) < as_real(high) <= WIDEST):
                 raise UsageError(
                     f"A domain needs finite ends with low < high on each side, got ({brief(low)}, {brief(high)}). "
                     "Write an interval as (0.0, 1.0), a box as [(0.0, 1.0), (0.0, 2.0)]."
                 )
-            if high - low < max(1e-100, NARROWEST * max(abs(low), abs(high))):
+            if high - low < max(SHORTEST, NARROWEST * max(abs(low), abs(high))):
                 raise UsageError(
                     f"The domain from {low!r} to {high!r} is too short for points in it to be told apart in double "
                     "precision. Move its start to zero, or state it in other units."
                 )
+        if not 1 / LARGEST_VOLUME <= math.prod(self.lengths) <= LARGEST_VOLUME:
+            raise UsageError("The volume of this domain is beyond double precision. State its sides in other units.")
         if not 1 <= len(self.sides) <= MOST_SIDES:
-            raise UsageError(f"A domain needs 1 to {MOST_SIDES} sides, e.g. (0.0, 1.0), got {len(self.sides)}.")
+            raise UsageError(
+                f"A domain needs at least one side, e.g. (0.0, 1.0), and at most {MOST_SIDES}, got {len(self.sides)}."
+            )
 
     @property
     def dimension(self) -> int:
@@ -81,6 +87,8 @@ class Domain:
                 f"A grid has a whole number of points on each side, at least 1 and at most {MOST_POINTS} in all, got "
                 f"{brief(size)} on {self.dimension} side(s)."
             )
+        if size == 1:
+            return np.array([[low for low, _ in self.sides]])
         axes = [np.linspace(low, high, size) for low, high in self.sides]
         return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
 

@@ -83,7 +83,7 @@ def equal_steps(domain: DomainLike, size: int) -> Steps:
     box = as_domain(domain)
     check_size("steps", size)
     if box.dimension != 1:
-        raise UsageError(f"Equal steps need an interval, got {domain!r}.")
+        raise UsageError(f"Equal steps need an interval and a size of at least 1, got {domain!r} and {size!r}.")
     low, high = box.sides[0]
     edges = np.linspace(low, high, size + 1).tolist()
     return Steps(box, (low, *edges[1:-1], high))

@@ -35,7 +35,9 @@ class Tensor(Basis):
 
     def __post_init__(self) -> None:
         if not self.factors or not all(isinstance(factor, Basis) for factor in self.factors):
-            raise UsageError(f"A tensor product needs bases, at least one, got {brief(self.factors)}.")
+            raise UsageError(
+                f"A tensor product needs at least one basis, and nothing but bases, got {brief(self.factors)}."
+            )
         Basis.__post_init__(self)
         full = math.prod(factor.size for factor in self.factors)
         if full > MOST_PRODUCTS:

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import UsageError
-from dpfda.kernels.parameters import positive
+from dpfda.kernels.parameters import count, positive
 
 
 class Kernel(ABC):
@@ -41,6 +41,7 @@ class Kernel(ABC):
 
     def decay(self, dimension: int = 1) -> float:
         """The exponent of the eigenvalues' decay on a box; a stationary kernel's `b` becomes `(b - 1 + p) / p`."""
+        count(dimension, "The dimension of a box", "e.g. 2")
         return (self.smoothness - 1 + dimension) / dimension
 
     # Sum, Product and Scaled stand below in this file: each needs the other, so neither file could come first.

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpfda.arrays import Array, Integers
 from dpfda.errors import UsageError
-from dpfda.mechanisms.base import check_coordinates
+from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.decision import Booleans, decide, exponential, exponential_exactly, wide
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.norms import BlockNorm, Sensitivity, up
@@ -46,9 +46,11 @@ class KNorm:
         return BlockNorm(self.sizes, self.shares)
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> PureProfile:
+        check_profile(sensitivity, scale)
         return PureProfile(up(sensitivity.to(self.norm, size or sum(self.sizes)).value / scale))
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
+        check_source(randomness)
         vector = check_coordinates(coordinates)
         if len(vector) != sum(self.sizes):
             raise UsageError(f"The blocks {self.sizes} hold {sum(self.sizes)} coordinates, not {len(vector)}.")

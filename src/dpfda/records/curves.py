@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, brief, public_numbers
 from dpfda.errors import DataError, UsageError
 from dpfda.privacy import Unit
 from dpfda.records.headers import MAY_BE_A_RECORD, called, in_few_words, listed, may_be_record
@@ -97,8 +97,8 @@ def as_grid(grid: ArrayLike | None) -> Array | None:
     if grid is None:
         return None
     try:
-        array = np.asarray(grid, dtype=np.float64)
-    except (TypeError, ValueError):
+        array = public_numbers(grid, "A grid")
+    except UsageError:
         array = np.empty(0)
     if array.ndim not in (1, 2) or array.size == 0 or not np.isfinite(array).all():
         raise UsageError(
@@ -143,6 +143,11 @@ def choose_columns(columns: list[str], pattern: str | None, unit: str | None) ->
     if len(set(columns)) < len(columns):
         # Without the name: of a table that was read without a header it is somebody's value.
         raise DataError("Two columns of the table have one name. Rename one.")
+    if not (pattern is None or isinstance(pattern, str)) or not (unit is None or isinstance(unit, str)):
+        raise UsageError(
+            f"Columns are chosen by text: a pattern such as 't*' and the name of the unit's column, got "
+            f"{brief(pattern)} and {brief(unit)}."
+        )
     if unit is not None and unit not in columns:
         raise DataError(f"No column {unit!r} for the privacy unit. Columns are: {listed(columns)}.")
     chosen = [name for name in columns if fnmatchcase(name, pattern or "*") and name != unit]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, as_path
 from dpfda.errors import DataError
 from dpfda.records.cells import check_types, check_unit_type, columns_of, ids_of
 from dpfda.records.csvfile import CsvSource
@@ -36,14 +36,22 @@ def read_header(path: str | Path) -> list[str]:
 
 
 def _source(path: str | Path) -> tuple[Path, type[ParquetSource] | type[CsvSource]]:
-    file = Path(path)
-    if not file.is_file():
+    file = as_path(path)
+    if not _is_file(file):
         raise DataError(f"No file {str(file)!r}. Check the path.")
     if file.suffix.lower() in (".parquet", ".pq"):
         return file, ParquetSource
     if file.suffix.lower() in (".csv", ".tsv", ".txt"):
         return file, CsvSource
     raise DataError(f"{file.name!r} is neither .csv, .tsv, .txt nor .parquet. Convert it, or pass a data frame.")
+
+
+def _is_file(file: Path) -> bool:
+    """Whether it can be read more than once, from its start to its end: no folder, device or pipe."""
+    try:
+        return file.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 @dataclass(frozen=True, slots=True)

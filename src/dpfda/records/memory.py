@@ -78,7 +78,7 @@ def _matrix(values: ArrayLike, grid: Array | None) -> np.ndarray[Any, Any]:
 
 def is_array(values: object) -> bool:
     """Whether it has one type for all its cells; numpy would choose one for a list, by all of them together."""
-    with suppress(TypeError):
+    with suppress(TypeError, ValueError):  # dates are no numbers in a buffer
         memoryview(values)  # type: ignore[arg-type]
         return True
     return any(hasattr(values, name) for name in ("__array__", "__array_interface__", "__array_struct__", "__dlpack__"))

@@ -224,7 +224,7 @@ class CovarianceRelease:
 
     def points(self, size: int | None = None) -> Array:
         """Equally spaced points of the domain, (size^p, p); by default 41 on an interval, 9 on each side of a box."""
-        return self.basis.domain.grid(size or (41 if self.basis.domain.dimension == 1 else 9))
+        return self.basis.domain.grid((41 if self.basis.domain.dimension == 1 else 9) if size is None else size)
 
     def to_frame(self, points: ArrayLike | None = None) -> Any:
         """A pandas DataFrame with all pairs of points, the covariance there, and the deviation of its noise."""

@@ -169,7 +169,7 @@ class DensityRelease:
     def points(self, size: int | None = None) -> Array:
         """Equally spaced points of the domain, (size^p, p); by default 201 on an interval, 41 on each side of a box."""
         dimension = self.basis.domain.dimension
-        return self.basis.domain.grid(size or {1: 201, 2: 41}.get(dimension, 9))
+        return self.basis.domain.grid({1: 201, 2: 41}.get(dimension, 9) if size is None else size)
 
     def to_frame(self, points: ArrayLike | None = None, *, level: float = 0.95) -> Any:
         """A pandas DataFrame with points, the density, on a line its distribution function, and the noise band."""

@@ -90,8 +90,8 @@ class Mesh:
         """
         if not is_whole(size, 0, MOST_RECORDS):
             raise UsageError(
-                f"The number of records to draw is a whole number, at least 0, at most {MOST_RECORDS} at a time, got "
-                f"{brief(size)}."
+                f"The number of records to draw is a whole number, at least 0, got {brief(size)}. At a time it is at most "
+                f"{MOST_RECORDS}."
             )
         if seed is not None and not is_whole(seed, 0, 2**128):
             raise UsageError(f"A seed is None or a whole number from 0 to 2^128, got {brief(seed)}.")
