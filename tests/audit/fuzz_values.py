@@ -81,7 +81,8 @@ class Flat(kernels.Kernel):
 
 RUBBISH: list[Any] = [
     None, "", "x", "auto", "\x00", "\ud800", b"x", [], {}, (), set(), object(), int, raises, endless,
-    lambda *values: "text", lambda *values: None, lambda *values: NAN, lambda *values: 1j, lambda *values: [[1], [2, 3]],
+    lambda *values: "text", lambda *values: None, lambda *values: NAN, lambda *values: 1j,
+    lambda *values: [[1], [2, 3]],
     NAN, INF, -INF, True, False, 0, -1, 1, 2, 10**400, -(10**400), 2**70, 2**31, 1e300, -1e300, 1e-300, 5e-324, 0.5,
     Fraction(1, 3), Decimal("0.5"), Decimal("NaN"), Decimal("1e500"), 1j, np.float64(NAN), np.float32(0.5),
     np.int8(3), np.uint64(2**63), np.bool_(True), np.str_("a"), np.array([]), np.array("x"), np.array(0.5),
@@ -94,7 +95,8 @@ RUBBISH: list[Any] = [
     pd.to_datetime(pd.Series(["2020-01-01"])), pd.DataFrame(), FRAME, datetime.date(2020, 1, 1),
     datetime.datetime(2020, 1, 1), datetime.timedelta(1), np.ma.masked, np.ma.array([0.1, 0.2], mask=[True, False]),
     pl.Series([0.1, 0.2]), pl.DataFrame({"a": [1.0]}), pa.array([0.1, None]), pa.table({"a": [1.0]}), Strange(),
-    np.array([(1, 2.0)], dtype=[("a", int), ("b", float)]), np.array([object(), 1], dtype=object), Path("x"), -0.0, 1e15,
+    np.array([(1, 2.0)], dtype=[("a", int), ("b", float)]), np.array([object(), 1], dtype=object), Path("x"),
+    -0.0, 1e15,
     slice(0, 1), ..., NotImplemented, memoryview(b"abc"), bytearray(b"ab"), frozenset({1}), "0.5", "nan", "1e400", "é",
 ]  # fmt: skip
 
@@ -114,7 +116,8 @@ BASES: list[Any] = [
     bases.cosine((0, 1), 5), bases.fourier((0, 1), 5), bases.legendre((0, 1), 4), bases.bspline((0, 1), 6),
     bases.bernstein((0, 1), 5), bases.reinsch((0, 1), 5), bases.equal_steps((0, 1), 4), bases.beam((0, 1), 4),
     bases.mercer(kernels.Matern(1.5, 0.3), (0, 1), 5), bases.landmarks(kernels.Gaussian(0.2), (0, 1), size=4),
-    bases.tensor(bases.cosine((0, 1), 3), bases.cosine((0, 1), 3)), bases.fourier_features(kernels.Gaussian(0.2), (0, 1), 4),
+    bases.tensor(bases.cosine((0, 1), 3), bases.cosine((0, 1), 3)),
+    bases.fourier_features(kernels.Gaussian(0.2), (0, 1), 4),
     bases.combined(bases.cosine((0, 1), 4), np.eye(4)[:2]), bases.mercer_features(kernels.Matern(1.5, 0.3), (0, 1), 4),
 ]  # fmt: skip
 MECHANISMS: list[Any] = [mechanisms.Gaussian(), mechanisms.Laplace(), mechanisms.KNorm((2,), (1.0,))]
@@ -274,7 +277,8 @@ EDGE: dict[str, list[Any]] = {
     "planned_n": [1, 2**70, 10**18, 1.5, 12.0],
     "basis": [*BASES[4:], "bernstein", "reinsch", "beam", "mercer", "steps", "tensor", "rubbish"],
     "size": [1, 2, 40, 10**6, 2**70, 10**9, 3.0, 0, 2000],
-    "kernel": [*KERNELS[3:], BadKernel(), Flat(), "gaussian", kernels.Gaussian(1e-300), kernels.Gaussian(1e300)],
+    "kernel": [*KERNELS[3:], BadKernel(), Flat(), "gaussian", kernels.Gaussian(1e-60), kernels.Gaussian(1e60),
+    kernels.Matern(1.5, 1e-9)],
     "eta": [1e300, 1e-300, 0, 50.0],
     "penalty": [1e300, 1e-300, 0],
     "order": [10**6, 10**18, (1, 1), (0, 10**9), 100, 3, 7, 20, 1.5, -1, (0,), 12, 16, 2**70],

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpfda import kernels
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, values_of
 from dpfda.bases.base import MOST_FEATURES, Basis, check_size
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.errors import UsageError
@@ -107,7 +107,10 @@ def _pivots(kernel: Kernel, where: Array, size: int, *, ordered: bool) -> tuple[
 
     Pivoted Cholesky: what is left of a point is the variance that those before it do not explain.
     """
-    left = np.array([float(kernel(point[None], point[None])[0, 0]) for point in where])
+    squares = [values_of(kernel, point[None], point[None], what="the kernel").reshape(-1)[:1] for point in where]
+    left = np.concatenate([np.empty(0), *squares])
+    if left.shape != (len(where),):
+        raise UsageError("A kernel gives a matrix of values, one row for each point of the one side.")
     if not (np.isfinite(left).all() and left.max() > 0):
         raise UsageError("Landmarks need a kernel with a positive finite value at some of them.")
     least = CUT * left.max()

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpfda import kernels
-from dpfda.arrays import Array, as_real
+from dpfda.arrays import Array, as_real, brief
 from dpfda.bases.base import Basis, check_size
 from dpfda.bases.closed_forms import closed_form, sides
 from dpfda.bases.decomposition import Decomposition
@@ -18,7 +18,7 @@ from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.bases.galerkin import box_spectrum, interval_spectrum
 from dpfda.bases.quadrature import NODES, waves
 from dpfda.bases.tensor import Tensor
-from dpfda.errors import UsageError
+from dpfda.errors import DpfdaError, UsageError
 from dpfda.kernels import Kernel
 
 
@@ -71,9 +71,16 @@ class Mercer(Basis):
 @lru_cache(maxsize=64)
 def decompose(kernel: Kernel, domain: Domain, size: int) -> Decomposition:
     """The leading eigenvalues and eigenfunctions: in closed form where it is known, else by polynomials."""
-    if domain.dimension > 1:
-        return box_spectrum(kernel, domain, size)
-    return closed_form(kernel, domain, size) or interval_spectrum(kernel, domain, size)
+    try:
+        if domain.dimension > 1:
+            return box_spectrum(kernel, domain, size)
+        return closed_form(kernel, domain, size) or interval_spectrum(kernel, domain, size)
+    except DpfdaError:
+        raise
+    except Exception as error:  # a kernel of the user's own, which is public code on public points
+        raise UsageError(
+            f"The kernel {brief(kernel)} could not be decomposed: {type(error).__name__}: {error}."
+        ) from error
 
 
 def mercer(kernel: Kernel, domain: DomainLike, size: int, *, power: float = 1.0) -> Mercer | Tensor:

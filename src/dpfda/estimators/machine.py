@@ -225,7 +225,10 @@ class KernelMachine(Spender):
         """Public points as rows of numbers."""
         if hasattr(X, "tocsr") or type(X).__module__.startswith("scipy.sparse"):
             raise UsageError("Sparse input is not supported: points are dense. Use X.toarray().")
-        array = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
+        try:
+            array = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
+        except Exception:  # uneven lists, objects of the user's own
+            raise UsageError(f"Points are a matrix, one row a point, got {brief(X)}.") from None
         if array.dtype.kind == "c":
             raise UsageError("Complex data not supported: points are real.")
         if array.ndim == 1 and self.n_features_in_ == 1 and array.dtype != object:

@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, as_real, brief, public_numbers
 from dpfda.bases import Basis, Domain
 from dpfda.errors import UsageError
 from dpfda.estimators.machine import KernelMachine

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, values_of
 from dpfda.errors import UsageError
 from dpfda.kernels.parameters import count, positive
 
@@ -86,7 +86,7 @@ class Sum(Kernel):
         as_kernel(self.right)
 
     def __call__(self, s: ArrayLike, t: ArrayLike) -> Array:
-        return self.left(s, t) + self.right(s, t)
+        return values_of(self.left, s, t, what="a kernel") + values_of(self.right, s, t, what="a kernel")
 
     @property
     def smoothness(self) -> float:
@@ -111,7 +111,7 @@ class Product(Kernel):
         as_kernel(self.right)
 
     def __call__(self, s: ArrayLike, t: ArrayLike) -> Array:
-        return self.left(s, t) * self.right(s, t)
+        return values_of(self.left, s, t, what="a kernel") * values_of(self.right, s, t, what="a kernel")
 
     @property
     def smoothness(self) -> float:
@@ -134,7 +134,7 @@ class Scaled(Kernel):
         object.__setattr__(self, "factor", positive(self.factor, "The factor of a kernel", "e.g. 2.0 * kernel"))
 
     def __call__(self, s: ArrayLike, t: ArrayLike) -> Array:
-        return self.factor * self.kernel(s, t)
+        return self.factor * values_of(self.kernel, s, t, what="a kernel")
 
     @property
     def smoothness(self) -> float:

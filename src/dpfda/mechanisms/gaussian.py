@@ -13,6 +13,7 @@ from dpfda.mechanisms.randomness import Randomness
 from dpfda.mechanisms.shape import check_shape, draw_shaped, inverse
 from dpfda.norms import L2, Norm, Sensitivity, WeightedL2, up
 from dpfda.privacy import GaussianProfile, Noise
+from dpfda.privacy.noise import check_blocks, check_scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,4 +57,6 @@ class Gaussian:
     def noise(self, scale: float, size: int) -> Noise:
         if self.shape is None:
             return Noise("gaussian", (size,), (scale,))
+        check_blocks(size)
+        check_scale(scale)
         return Noise("gaussian", (1,) * size, tuple((scale * np.array(self.shape)).tolist()))

@@ -16,6 +16,7 @@ from dpfda.mechanisms.decision import Booleans, decide, exponential, exponential
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.norms import BlockNorm, Sensitivity, up
 from dpfda.privacy import Noise, PureProfile
+from dpfda.privacy.noise import check_blocks, check_scale
 
 LARGEST_BLOCK = 20  # beyond it fewer than one proposal in two hundred is accepted
 
@@ -63,6 +64,8 @@ class KNorm:
         return noisy
 
     def noise(self, scale: float, size: int) -> Noise:
+        check_blocks(size)
+        check_scale(scale)
         self.norm.over_l2(size)  # refuses another number of coordinates
         return Noise("radial", self.sizes, tuple(scale / share for share in self.shares))
 

@@ -12,7 +12,7 @@ from dpfda.mechanisms.randomness import Randomness
 from dpfda.mechanisms.shape import check_shape, draw_shaped, inverse
 from dpfda.norms import L1, Norm, Sensitivity, WeightedL1, up
 from dpfda.privacy import Noise
-from dpfda.privacy.noise import check_blocks
+from dpfda.privacy.noise import check_blocks, check_scale
 from dpfda.privacy.profiles import LaplaceProfile
 
 
@@ -52,5 +52,6 @@ class Laplace:
 
     def noise(self, scale: float, size: int) -> Noise:
         check_blocks(size)
+        check_scale(scale)
         shape = (1.0,) * size if self.shape is None else self.shape
         return Noise("radial", (1,) * size, tuple(scale * factor for factor in shape))

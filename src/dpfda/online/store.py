@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from dpfda.arrays import brief
 from dpfda.errors import DataError, UsageError
 from dpfda.online.engine import Answer
 

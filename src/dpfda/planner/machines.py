@@ -21,9 +21,9 @@ from dpfda.mechanisms import Gaussian as GaussianNoise
 from dpfda.mechanisms import KNorm, Laplace, Mechanism
 from dpfda.norms import L2, Sensitivity
 from dpfda.planner.blocks import optimal_blocks
-from dpfda.planner.request import Requested
+from dpfda.planner.request import Requested, check_units
 from dpfda.privacy import REPLACE, Budget, Noise, calibrate
-from dpfda.records import MOST_UNITS, RADIUS
+from dpfda.records import RADIUS
 from dpfda.releases.wording import plain
 from dpfda.summaries.machine import Machine, moved_by
 
@@ -54,8 +54,7 @@ class MachineRequest:
     eta: float | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.n, bool) or not isinstance(self.n, int | np.integer) or not 1 <= self.n <= MOST_UNITS:
-            raise UsageError(f"n must be a whole number of units, at least 1, got {self.n!r}.")
+        check_units(self.n)
         if not (self.kernel is None or isinstance(self.kernel, Kernel)):
             raise UsageError(f"kernel must be a kernel such as dpfda.kernels.Gaussian(0.1), got {self.kernel!r}.")
         for name, value, least in (("penalty", self.penalty, 1e-100), ("eta", self.eta, 1.0)):

@@ -24,6 +24,12 @@ def check_blocks(*sizes: int) -> None:
         raise UsageError(f"Noise needs blocks of 1 to {MOST_COORDINATES} coordinates, got {brief(sizes)}.")
 
 
+def check_scale(*scales: float) -> None:
+    """Scales of noise are positive finite numbers."""
+    if not all(0 < as_real(scale) < math.inf for scale in scales):
+        raise UsageError(f"Noise needs positive finite scales, got {brief(scales)}.")
+
+
 @dataclass(frozen=True, slots=True)
 class Noise:
     """Independent noise in consecutive blocks of coordinates.
@@ -46,8 +52,7 @@ class Noise:
         if len(self.sizes) != len(self.scales) or not self.sizes:
             raise UsageError(f"Noise needs one scale for each block, got {len(self.sizes)} and {len(self.scales)}.")
         check_blocks(*self.sizes)
-        if not all(0 < as_real(scale) < math.inf for scale in self.scales):
-            raise UsageError(f"Noise needs positive finite scales, got {brief(self.scales)}.")
+        check_scale(*self.scales)
         if self.law == "wishart":
             if len(self.sizes) > 1:
                 raise UsageError(f"Wishart noise is that of one symmetric matrix, not of {len(self.sizes)} blocks.")

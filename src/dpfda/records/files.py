@@ -13,6 +13,8 @@ from dpfda.records.cells import check_types, check_unit_type, columns_of, ids_of
 from dpfda.records.csvfile import CsvSource
 from dpfda.records.curves import Curves, Ids, choose_columns, grid_of, name_columns
 
+MOST_ROWS = 2**40  # that a file may state
+
 
 def read_curves(
     path: str | Path, *, values: str | None = None, unit: str | None = None, grid: ArrayLike | str | None = None
@@ -95,6 +97,12 @@ def _parquet(file: Path) -> Any:
 
     try:
         # A small buffer for each column instead of whole row groups, so that memory does not grow with the file.
-        return pq.ParquetFile(file, pre_buffer=False, buffer_size=2**16)
-    except (pa.ArrowInvalid, OSError):
-        raise DataError(f"{file.name!r} is not a Parquet file that can be read.") from None
+        found = pq.ParquetFile(file, pre_buffer=False, buffer_size=2**16)
+        # Damaged bytes may state any schema: what Arrow cannot even describe fails here, not with records in hand.
+        found.schema_arrow  # noqa: B018
+        sane = 0 <= found.metadata.num_rows <= MOST_ROWS
+    except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, MemoryError):
+        sane = False
+    if not sane:
+        raise DataError(f"{file.name!r} is not a Parquet file that can be read.")
+    return found

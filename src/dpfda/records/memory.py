@@ -126,14 +126,16 @@ def from_frame(
     columns = [str(name) for name in frame.columns]
     column = unit if isinstance(unit, str) else None
     chosen = choose_columns(columns, values, column)
-    words = [name for name in chosen if frame.iloc[:, columns.index(name)].dtype.kind not in "fiubO"]
+    place_of = {name: place for place, name in enumerate(columns)}  # a search for each of many columns would not end
+    types = list(frame.dtypes)
+    words = [name for name in chosen if types[place_of[name]].kind not in "fiubO"]
     if words:
         raise DataError(
             f"{called(words[0], columns)} does not hold numbers. Name the value columns, e.g. "
             "dpfda.records.from_frame(frame, values='t*', unit='ID')."
         )
-    table = np.stack([as_numbers(frame.iloc[:, columns.index(name)].to_numpy()) for name in chosen], axis=1)
-    ids = frame.iloc[:, columns.index(column)] if column is not None else unit
+    table = np.stack([as_numbers(frame.iloc[:, place_of[name]].to_numpy()) for name in chosen], axis=1)
+    ids = frame.iloc[:, place_of[column]] if column is not None else unit
     curves = from_array(table, grid_of(grid, chosen), ids)
     return Curves(curves.source, curves.grid, column or curves.unit, name_columns(chosen, columns))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, public_numbers
+from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
 from dpfda.bases import Basis
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.privacy import Noise
@@ -138,8 +138,8 @@ class CovarianceRelease:
 
     def components(self, k: int) -> ComponentsRelease:
         """The first k principal components, for nothing: post-processing of what was paid for."""
-        if not 1 <= k <= self.basis.size:
-            raise UsageError(f"There can be 1 to {self.basis.size} components in this basis, got {k!r}.")
+        if not is_whole(k, 1, self.basis.size):
+            raise UsageError(f"There can be 1 to {self.basis.size} components in this basis, got {brief(k)}.")
         size = self.basis.size
         deviation = float(np.sqrt(pack(self.variances)[size:].mean())) if size > 1 else 0.0
         frame = principal(self.coordinates, self.basis.frequencies, deviation, k)

@@ -90,8 +90,8 @@ class Mesh:
         """
         if not is_whole(size, 0, MOST_RECORDS):
             raise UsageError(
-                f"The number of records to draw is a whole number, at least 0, got {brief(size)}. At a time it is at most "
-                f"{MOST_RECORDS}."
+                f"The number of records to draw is a whole number, at least 0, got {brief(size)}. The most at a "
+                f"time is {MOST_RECORDS}."
             )
         if seed is not None and not is_whole(seed, 0, 2**128):
             raise UsageError(f"A seed is None or a whole number from 0 to 2^128, got {brief(seed)}.")
@@ -248,13 +248,15 @@ def _within(nodes: Array, piece: Integers, left: Array, right: Array, mass: Arra
 def _blur(nodes: Array, width: float) -> Array:
     """What nodes get of each other's values under a Gaussian of this deviation that both ends reflect, (m, m)."""
     low, high = nodes[0], nodes[-1]
-    width = min(width, 4 * (high - low))  # the result is flat to all digits from there on
+    width = float(
+        np.clip(width, 1e-9 * (high - low), 4 * (high - low))
+    )  # the result is flat to all digits from there on
     turns = int(np.ceil(4 * width / (high - low))) + 1
     table = np.zeros((len(nodes), len(nodes)))
     for turn in range(-turns, turns + 1):
         for image in (nodes, 2 * low - nodes):
             gaps = nodes[:, None] - (image[None, :] + 2 * turn * (high - low))
-            table += np.exp(-0.5 * (gaps / width) ** 2)
+            table += np.exp(-0.5 * np.minimum(np.abs(gaps / width), 50.0) ** 2)  # less than any double from there on
     table *= _widths(nodes)
     # Each node hands on what it has, no more and no less: the integral stays as it was.
     handed = _widths(nodes) @ table

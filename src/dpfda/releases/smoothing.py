@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from dpfda.arrays import Array, Integers
+from dpfda.arrays import Array, Integers, brief
 from dpfda.errors import UsageError
 
 

@@ -53,8 +53,8 @@ class Frames:
     warning: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        if self.base not in ("bingham", "projected"):
-            raise UsageError(f"A base measure of frames is 'bingham' or 'projected', got {self.base!r}.")
+        if not isinstance(self.base, str) or self.base not in ("bingham", "projected"):
+            raise UsageError(f"A base measure of frames is 'bingham' or 'projected', got {brief(self.base)}.")
         _check(self.k, self.precision)
         if self.base == "projected":
             if self.precision is None:
