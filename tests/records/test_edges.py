@@ -16,7 +16,7 @@ from dpfda.records import csvfile
 from dpfda.records.curves import choose_columns, header_grid
 from dpfda.records.headers import in_few_words, listed, may_be_record
 
-MILLION = 1_000_000  # names; a search for each of them among all would take hours
+MANY = 100_000  # names; a search for each of them among all would take minutes, for a million of them hours
 
 
 def released(curves):
@@ -26,23 +26,23 @@ def released(curves):
     return made.fit(curves).release_
 
 
-def test_a_header_of_a_million_columns_is_read_in_linear_time():
-    names = [f"t{number}" for number in range(MILLION)]
+def test_a_header_of_very_many_columns_is_read_in_linear_time():
+    names = [f"t{number}" for number in range(MANY)]
     chosen = choose_columns(["id", *names], "t*", "id")
-    assert len(chosen) == MILLION
-    assert len(header_grid(chosen)) == MILLION
+    assert len(chosen) == MANY
+    assert len(header_grid(chosen)) == MANY
     assert not may_be_record(names)
-    assert in_few_words(names, ["id", *names]) == "1000000 columns, t0 to t999999"
-    assert listed(names).endswith("(1000000 in all)")
+    assert in_few_words(names, ["id", *names]) == "100000 columns, t0 to t99999"
+    assert listed(names).endswith("(100000 in all)")
 
 
 def test_columns_without_names_are_counted_in_linear_time():
-    numbers = [str(number) for number in range(MILLION)]
-    assert in_few_words(numbers, ["id", *numbers]) == "1000000 columns, from number 2 to number 1000001 of 1000001"
+    numbers = [str(number) for number in range(MANY)]
+    assert in_few_words(numbers, ["id", *numbers]) == "100000 columns, from number 2 to number 100001 of 100001"
 
 
 def test_a_csv_header_of_many_columns_is_read_once(tmp_path, monkeypatch):
-    width = 100_000
+    width = 5_000
     file = tmp_path / "wide.csv"
     file.write_text(",".join(f"t{number}" for number in range(width)) + "\n" + "0.5,x\n" * 40)
     read = []
@@ -55,8 +55,8 @@ def test_a_csv_header_of_many_columns_is_read_once(tmp_path, monkeypatch):
 
 
 def test_a_wide_frame_is_read_in_linear_time():
-    frame = pd.DataFrame(np.zeros((2, 20_000)), columns=[f"t{number}" for number in range(20_000)])
-    assert dpfda.records.from_frame(frame, values="t*").source.width == 20_000
+    frame = pd.DataFrame(np.zeros((2, 10_000)), columns=[f"t{number}" for number in range(10_000)])
+    assert dpfda.records.from_frame(frame, values="t*").source.width == 10_000
 
 
 def test_a_first_line_without_end_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):

@@ -100,6 +100,15 @@ class Spender(BaseEstimator):  # type: ignore[misc]
             raise UsageError(
                 f"kernel must be a kernel such as dpfda.kernels.Matern(1.5, 0.1), got {brief(params['kernel'])}."
             )
+        if not isinstance(params.get("smoothing", "auto"), str):
+            raise UsageError(
+                f"smoothing is chosen by its name, e.g. 'auto' or 'none', got {brief(params['smoothing'])}."
+            )
+        if not (params.get("basis") is None or isinstance(params["basis"], str | Basis)):
+            raise UsageError(
+                f"basis must be None, a name, e.g. 'cosine', or an object such as dpfda.bases.cosine((0, 1), 9), got "
+                f"{brief(params['basis'])}."
+            )
         mechanism = params.get("mechanism", "auto")
         if not isinstance(mechanism, str):
             if isinstance(mechanism, type) or not hasattr(mechanism, "profile"):
@@ -196,13 +205,6 @@ class CurveEstimator(Spender):
     def _public_arguments(self) -> Reading:
         self._check_parameters()
         reading = Reading(batch_rows=self.batch_rows, workers=self.workers, progress=self.progress)
-        if not isinstance(self.smoothing, str):
-            raise UsageError(f"smoothing is chosen by its name, e.g. 'auto' or 'none', got {self.smoothing!r}.")
-        if not (self.basis is None or isinstance(self.basis, str | Basis)):
-            raise UsageError(
-                f"basis must be None, a name, e.g. 'cosine', or an object such as dpfda.bases.cosine((0, 1), 9), got "
-                f"{self.basis!r}."
-            )
         Budget(self.epsilon, self.delta)  # refuses what is none, as the next line does
         as_domain(self.domain)
         return reading

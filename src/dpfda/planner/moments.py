@@ -157,7 +157,7 @@ def check_side(request: Request) -> None:
     """A stated number of functions whose products can be released and turned in seconds."""
     if request.size is not None and request.size > MOST_STATED:
         raise UsageError(
-            f"Second moments take at most {MOST_STATED} functions, got size={request.size!r}. Noise would hide the rest."
+            f"Second moments take at most {MOST_STATED} functions, got size={request.size!r}. Noise would hide more."
         )
 
 

@@ -248,9 +248,8 @@ def _within(nodes: Array, piece: Integers, left: Array, right: Array, mass: Arra
 def _blur(nodes: Array, width: float) -> Array:
     """What nodes get of each other's values under a Gaussian of this deviation that both ends reflect, (m, m)."""
     low, high = nodes[0], nodes[-1]
-    width = float(
-        np.clip(width, 1e-9 * (high - low), 4 * (high - low))
-    )  # the result is flat to all digits from there on
+    # Flat to all digits beyond the one end, and unchanged to all digits below the other.
+    width = float(np.clip(width, 1e-9 * (high - low), 4 * (high - low)))
     turns = int(np.ceil(4 * width / (high - low))) + 1
     table = np.zeros((len(nodes), len(nodes)))
     for turn in range(-turns, turns + 1):
