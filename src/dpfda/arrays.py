@@ -1,15 +1,97 @@
-"""Come here for the array types that signatures name, and for the one rule that turns input into points."""
+"""Come here for array types that signatures name, and for rules that turn public input into numbers and paths."""
 
 from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from numbers import Integral, Real
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from dpfda.errors import UsageError
+from dpfda.errors import DpfdaError, UsageError
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 ArrayLike = npt.ArrayLike
+
+NUMBERS = "biuf"  # kinds of numpy types that hold real numbers
+LONGEST = 80  # characters of a value that a message shows
+
+
+def as_real(value: object) -> float:
+    """A public number as a double; what is none, or too large for one, becomes NaN, which no rule accepts.
+
+    >>> as_real("1"), as_real(True), as_real(10**400), as_real(3)
+    (nan, nan, nan, 3.0)
+    """
+    if not isinstance(value, Real) or isinstance(value, bool | np.bool_ | np.timedelta64):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.nan
+
+
+def is_whole(value: object, least: int, most: int) -> bool:
+    """Whether a public value is a whole number between two others; a truth value is none.
+
+    >>> is_whole(3, 1, 5), is_whole(3.0, 1, 5), is_whole(True, 1, 5)
+    (True, False, False)
+    """
+    whole = isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)
+    return whole and least <= int(value) <= most  # type: ignore[call-overload]
+
+
+def brief(value: object) -> str:
+    """A public value for a message: short, and in one line."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # an object of the user's, or a whole number with thousands of digits
+        text = f"a value of type {type(value).__name__}"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def as_path(path: object) -> Path:
+    """A path from what people pass for one."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str) or "\0" in os.fspath(path):
+        raise UsageError(f"A file is named by text or a pathlib.Path, got {brief(path)}.")
+    return Path(path)
+
+
+def public_numbers(values: object, what: str) -> Array:
+    """Public numbers as doubles, in any shape; text, dates, complex numbers and uneven lists are refused.
+
+    >>> public_numbers([0, 0.5], "Points").tolist()
+    [0.0, 0.5]
+    """
+    try:
+        with np.errstate(all="ignore"):
+            given = values.filled(np.nan) if _masked(values) else np.asarray(values)  # type: ignore[attr-defined]
+            if given.dtype.kind == "O" and all(isinstance(cell, Real) for cell in given.ravel()):
+                given = np.array([float(cell) for cell in given.ravel()]).reshape(given.shape)
+            if given.dtype.kind in NUMBERS:
+                return np.asarray(given, dtype=np.float64)
+    except Exception:  # whatever an object of the user's raises when it is asked for numbers
+        pass
+    raise UsageError(f"{what} must be numbers, e.g. 0.5 or [0.0, 0.5, 1.0], got {brief(values)}.")
+
+
+def _masked(values: object) -> bool:
+    return isinstance(values, np.ma.MaskedArray) and values.dtype.kind == "f"
+
+
+def values_of(function: Callable[..., object], *arguments: object, what: str) -> Array:
+    """What a public function of the user's gives, as doubles; it may fail or give no numbers, and that is said."""
+    try:
+        given = function(*arguments)
+    except DpfdaError:
+        raise
+    except Exception as error:
+        raise UsageError(f"{what} failed with {type(error).__name__}: {error}. It must give numbers.") from error
+    return public_numbers(given, f"The values of {what}")
 
 
 def as_points(points: ArrayLike, dimension: int) -> Array:
@@ -18,7 +100,7 @@ def as_points(points: ArrayLike, dimension: int) -> Array:
     >>> as_points([0.0, 0.5], dimension=1).shape
     (2, 1)
     """
-    array = np.asarray(points, dtype=np.float64)
+    array = public_numbers(points, "Points")
     if array.ndim <= 1 and dimension == 1:
         return array.reshape(-1, 1)
     if array.ndim == 1 and array.size == dimension:

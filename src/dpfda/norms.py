@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, as_real, brief, is_whole
 from dpfda.errors import UsageError
 from dpfda.symmetric import multiplicities, side_of, unpack
 
@@ -142,12 +142,16 @@ class BlockNorm(Norm):
     weights: tuple[float, ...]
 
     def __post_init__(self) -> None:
+        if not all(isinstance(part, tuple | list) for part in (self.sizes, self.weights)):
+            raise UsageError(f"Blocks are tuples of sizes and weights, got {brief(self.sizes)}, {brief(self.weights)}.")
         if not self.sizes or len(self.sizes) != len(self.weights):
             raise UsageError(
                 f"A block norm needs one weight for each block, got {len(self.sizes)} block(s) and "
                 f"{len(self.weights)} weight(s)."
             )
-        if min(self.sizes) < 1 or not all(0 < w < math.inf for w in self.weights):
+        if not all(is_whole(s, 1, 2**31) for s in self.sizes) or not all(
+            0 < as_real(w) < math.inf for w in self.weights
+        ):
             raise UsageError(
                 f"Block sizes must be at least 1 and weights positive, got {self.sizes} and {self.weights}."
             )

@@ -31,7 +31,7 @@ class Client:
         self.thread = threading.Thread(target=self.loop.run_forever)
         self.thread.start()
         # Exceptions that leave the application are raised here, so that none can hide behind a status.
-        self.http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://service")
+        self.http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost")
 
     def wait(self, work: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(timeout=60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import os
 import re
@@ -135,7 +136,7 @@ class Load(asyncio.Protocol):
     """A connection that asks again as soon as it is answered, and remembers how it ended."""
 
     REQUEST = (
-        b"POST /releases/mean/evaluate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        b"POST /releases/mean/evaluate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         b'Content-Length: 17\r\n\r\n{"points": [0.5]}'
     )
 
@@ -237,7 +238,7 @@ def test_rude_clients_get_the_one_form_of_error_with_either_parser(inside, monke
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert body_of(answer)["error"]["code"] == "bad-request"
     # Headers that never end are given up, with or without a word before.
-    for sent in (b"", b"GET /health HTTP/1.1\r\nHost: x\r\nX-Odd: "):
+    for sent in (b"", b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-Odd: "):
         started = time.monotonic()
         assert exchange(port, sent) == b""
         assert 0.2 < time.monotonic() - started < 15
@@ -248,7 +249,7 @@ def test_headers_without_end_are_refused(inside):
     port = inside()
     got = b""
     with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
-        connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n")
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n")
         for number in range(33):  # the last one is one too many, and nothing is on its way when the answer comes
             connection.sendall(f"X-Odd-{number}: ".encode() + b"a" * 1984 + b"\r\n")
             time.sleep(0.02)
@@ -339,3 +340,47 @@ def test_the_options_of_the_command_have_the_defaults_of_the_service():
     defaults, limits = {option.name: option.default for option in serve.params}, Limits()
     names = ("deadline_ms", "max_points", "max_body", "rate", "overall_rate", "online_rate", "concurrency")
     assert {name: defaults[name] for name in names} == {name: getattr(limits, name) for name in names}
+
+
+OVER = 3_000_000  # bytes: more than a socket holds unread
+HEAD = "POST /releases/mean/evaluate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+def stated(connection: socket.socket) -> None:
+    connection.sendall(f"{HEAD}Content-Length: {OVER}\r\n\r\n".encode() + b" " * OVER)
+
+
+def in_chunks(connection: socket.socket) -> None:
+    connection.sendall(f"{HEAD}Transfer-Encoding: chunked\r\n\r\n".encode())
+    for _ in range(OVER // 10_000):
+        connection.sendall(b"2710\r\n" + b" " * 10_000 + b"\r\n")
+    connection.sendall(b"0\r\n\r\n")
+
+
+def announced(connection: socket.socket) -> None:
+    connection.sendall(f"{HEAD}Content-Length: {OVER}\r\n\r\n{{".encode())
+
+
+@pytest.mark.parametrize("send", [stated, in_chunks, announced])
+def test_whoever_sends_too_much_hears_it_even_if_all_is_sent_before_anything_is_read(running, send):
+    with socket.create_connection(("127.0.0.1", running().port), timeout=60) as connection:
+        send(connection)
+        with http.client.HTTPResponse(connection) as response:
+            response.begin()
+            assert response.status == 413
+            assert response.getheader("connection") == "close"
+            assert json.loads(response.read())["error"]["code"] == "too-large"
+
+
+def test_a_connection_stays_usable_after_refusals_of_small_requests(running):
+    with httpx.Client(base_url=running().url) as client:
+        for _ in range(3):
+            response = client.post("/releases/no-such/evaluate", json={"points": [0.5]})
+            assert response.status_code == 404
+        assert client.get("/health").status_code == 200
+
+
+def test_a_foreign_host_name_is_refused_unless_it_is_stated(running):
+    service = running("--host-name", "functions.example.org")
+    for name, status in (("evil.example", 421), ("functions.example.org", 200), (f"127.0.0.1:{service.port}", 200)):
+        assert httpx.get(f"{service.url}/health", headers={"Host": name}).status_code == status

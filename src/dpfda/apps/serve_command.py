@@ -21,6 +21,13 @@ TOKEN = "DPFDA_TOKEN"
     "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 takes one that is free."
 )
 @click.option(
+    "--host-name",
+    "host_names",
+    multiple=True,
+    metavar="NAME",
+    help="Host name under which readers reach it, beside localhost and numeric addresses; may be repeated.",
+)
+@click.option(
     "--token-file",
     type=click.Path(path_type=Path),
     help=f"File with the owner's token, else the environment variable {TOKEN}.  [default: owner's actions are refused]",
@@ -70,6 +77,7 @@ def serve(
     folder: Path,
     host: str,
     port: int,
+    host_names: tuple[str, ...],
     token_file: Path | None,
     deadline_ms: float,
     max_points: int,
@@ -106,7 +114,7 @@ def serve(
         online_rate=online_rate,
         concurrency=concurrency,
     )
-    app = make_app(folder=folder, token=read_token(token_file), limits=limits)
+    app = make_app(folder=folder, token=read_token(token_file), limits=limits, hosts=(*host_names, host))
     for name in app.endpoints.shelf.refused:
         click.echo(f"Note: {name} is not served: it is no private release, damaged, or its name is no id.", err=True)
     if not quiet:

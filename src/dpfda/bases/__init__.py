@@ -13,9 +13,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
-from dpfda.arrays import ArrayLike
+from dpfda.arrays import ArrayLike, brief, public_numbers
 from dpfda.bases.base import Basis, IntervalBasis, check_size
 from dpfda.bases.beam import beam
 from dpfda.bases.combined import Combined
@@ -71,7 +69,10 @@ def tensor_from_dict(factors: list[Mapping[str, Any]], size: int) -> Tensor:
 
 def combined(whole: Basis, columns: ArrayLike) -> Combined:
     """Orthonormal combinations of basis functions, one in each row of `columns`, as a basis of their own."""
-    return Combined(whole, tuple(tuple(row) for row in np.asarray(columns, dtype=np.float64).tolist()))
+    table = public_numbers(columns, "Combinations of functions")
+    if not isinstance(whole, Basis) or table.ndim != 2:
+        raise UsageError(f"Combinations need a basis and one row for each, got {brief(whole)} and shape {table.shape}.")
+    return Combined(whole, tuple(tuple(row) for row in table.tolist()))
 
 
 def combined_from_dict(whole: Mapping[str, Any], columns: list[list[float]]) -> Combined:
@@ -116,14 +117,14 @@ def from_dict(description: Mapping[str, Any]) -> Basis:
     >>> from_dict({"family": "legendre", "domain": [[0, 1]], "size": 5}).size
     5
     """
-    rest = dict(description)
+    rest = dict(description) if isinstance(description, Mapping) else {}
     family = rest.pop("family", None)
-    if family not in FAMILIES:
-        raise UsageError(f"A basis is one of the families {', '.join(sorted(FAMILIES))}, got {family!r}.")
+    if not isinstance(family, str) or family not in FAMILIES:
+        raise UsageError(f"A basis is one of the families {', '.join(sorted(FAMILIES))}, got {brief(family)}.")
     try:
         return FAMILIES[family](**rest)
     except TypeError as error:
-        raise UsageError(f"This is no description of a {family} basis: {dict(description)!r} ({error}).") from error
+        raise UsageError(f"This is no description of a {family} basis: {brief(description)} ({error}).") from error
 
 
 def by_name(name: str, domain: DomainLike, size: int) -> Basis:
@@ -132,8 +133,9 @@ def by_name(name: str, domain: DomainLike, size: int) -> Basis:
     >>> by_name("cosine", [(0, 1), (0, 1)], size=10).size
     10
     """
-    if name not in LEAST_SIZES:
-        raise UsageError(f"A basis is one of {', '.join(sorted(LEAST_SIZES))}, got {name!r}. Others are built by hand.")
+    if not isinstance(name, str) or name not in LEAST_SIZES:
+        known = ", ".join(sorted(LEAST_SIZES))
+        raise UsageError(f"A basis is one of {known}, got {brief(name)}. Others are built by hand.")
     box = as_domain(domain)
     if box.dimension == 1:
         return FAMILIES[name](box, size)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import operator
 from abc import ABC, abstractmethod
 from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
 from dpfda.bases.domain import Domain
 from dpfda.bases.projection import Method, project, projection
 from dpfda.bases.quadrature import composite, product, waves
 from dpfda.errors import UsageError
+
+MOST_FUNCTIONS = 4096  # of one basis: tables of all of them at a few thousand points still fit into memory
+MOST_FEATURES = 2**14  # of a feature map, which is not tabulated at all nodes
+HIGHEST_ORDER = 16  # of a derivative, along one side: beyond it rounding errors are all that is left
 
 
 class Basis(ABC):
@@ -58,23 +61,34 @@ class Basis(ABC):
 
     def matrix(self, points: ArrayLike, order: int | tuple[int, ...] = 0) -> Array:
         """Values of all functions at any points of the domain, derivatives by order, (m, size)."""
-        return self.functions(self.domain.points(points), self.order(order))
+        orders = self.order(order)
+        rows = self.domain.points(points)
+        if not any(orders):
+            return self.functions(rows, orders)
+        with np.errstate(all="ignore"):
+            table = self.functions(rows, orders)
+        if not np.isfinite(table).all():
+            raise UsageError(
+                f"The derivative of order {orders} on this domain is beyond double precision. Ask for a lower order, "
+                "or state the domain in other units."
+            )
+        return table
 
     def order(self, order: int | tuple[int, ...]) -> tuple[int, ...]:
         """A derivative order as one number for each side of the domain."""
         orders = tuple(order) if isinstance(order, tuple | list) else (order,)
-        if orders == (0,):
+        if len(orders) == 1 and is_whole(orders[0], 0, 0):
             orders = (0,) * self.domain.dimension
-        if len(orders) != self.domain.dimension or any(o < 0 or o != int(o) for o in orders):
+        if len(orders) != self.domain.dimension or not all(is_whole(o, 0, HIGHEST_ORDER) for o in orders):
             raise UsageError(
-                f"A derivative on a domain with {self.domain.dimension} side(s) needs one whole number, 0 or more, for "
-                f"each side, got {order!r}."
+                f"A derivative on a domain with {self.domain.dimension} side(s) needs one whole number, 0 to "
+                f"{HIGHEST_ORDER}, for each side, got {brief(order)}."
             )
         return tuple(int(o) for o in orders)
 
     def evaluate(self, coordinates: ArrayLike, points: ArrayLike, order: int | tuple[int, ...] = 0) -> Array:
         """Values at any points of the domain, (..., size) -> (..., m)."""
-        table = np.asarray(coordinates, dtype=np.float64)
+        table = public_numbers(coordinates, "Coordinates")
         if table.shape[-1:] != (self.size,):
             raise UsageError(f"This basis has {self.size} coordinates, got an array of shape {table.shape}.")
         return table @ self.matrix(points, order).T
@@ -94,7 +108,7 @@ class Basis(ABC):
 
     def coordinates(self, values: ArrayLike, grid: ArrayLike) -> Array:
         """Coordinates of curves known on a grid, regular or not, (..., q) -> (..., size)."""
-        table = np.asarray(values, dtype=np.float64)
+        table = public_numbers(values, "Values of curves")
         matrix = self.projection(grid)
         if table.shape[-1:] != (matrix.shape[1],):
             raise UsageError(
@@ -120,11 +134,9 @@ class Basis(ABC):
 
         Over the whole domain it is the mean of the function times the volume of the domain.
         """
-        corners = self.domain.points(np.stack([np.atleast_1d(low), np.atleast_1d(high)]))
+        corners = self.corners(low, high)
         rules = []
         for axis, (start, stop) in enumerate(corners.T):
-            if start > stop:
-                raise UsageError(f"An integral goes from a lower to an upper end, got {start:g} to {stop:g}.")
             left, right = self.domain.sides[axis]
             inner = left + (right - left) * self.breaks(axis)
             panels = np.concatenate([[start], inner[(inner > start) & (inner < stop)], [stop]])
@@ -132,6 +144,20 @@ class Basis(ABC):
             rules.append((nodes.ravel(), weights.ravel()))
         points, weights = product(rules)
         return weights @ self.matrix(points)
+
+    def corners(self, low: ArrayLike, high: ArrayLike) -> Array:
+        """The lowest and the highest point of a box within the domain, (2, p)."""
+        ends = [public_numbers(end, "The ends of an integral").reshape(-1) for end in (low, high)]
+        if any(len(end) != self.domain.dimension for end in ends):
+            raise UsageError(
+                f"The ends of an integral are points with {self.domain.dimension} coordinate(s), got {brief(low)} and "
+                f"{brief(high)}."
+            )
+        corners = self.domain.points(np.stack(ends))
+        for start, stop in corners.T:
+            if start > stop:
+                raise UsageError(f"An integral goes from a lower to an upper end, got {start:g} to {stop:g}.")
+        return corners
 
     def describe(self) -> dict[str, Any]:
         """Plain data from which `dpfda.bases.from_dict` builds the same basis."""
@@ -162,17 +188,15 @@ class IntervalBasis(Basis):
 
     def functions(self, points: Array, order: tuple[int, ...]) -> Array:
         unit = self.domain.to_unit(points)[:, 0]
-        return self.unit_functions(unit, order[0]) / self.domain.lengths[0] ** order[0]
+        return self.unit_functions(unit, order[0]) / np.float64(self.domain.lengths[0]) ** order[0]
 
 
-def check_size(name: str, size: int, *, least: int = 1) -> None:
-    """A size is a whole number, and large enough for its family."""
-    try:
-        enough = not isinstance(size, bool) and operator.index(size) >= least
-    except TypeError:
-        enough = False
-    if not enough:
-        raise UsageError(f"The size of a {name} basis must be a whole number, at least {least}, got {size!r}.")
+def check_size(name: str, size: int, *, least: int = 1, most: int = MOST_FUNCTIONS) -> None:
+    """A size is a whole number, large enough for its family, and not so large that memory ends."""
+    if is_whole(size, most + 1, 2**62):
+        raise UsageError(f"The size of a {name} basis must be at most {most}, got {size!r}. Take fewer functions.")
+    if not is_whole(size, least, most):
+        raise UsageError(f"The size of a {name} basis must be a whole number, at least {least}, got {brief(size)}.")
 
 
 @lru_cache(maxsize=16)

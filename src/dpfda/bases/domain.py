@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, as_points
+from dpfda.arrays import Array, ArrayLike, as_points, as_real, brief, is_whole, public_numbers
 from dpfda.errors import UsageError
+
+NARROWEST = 1e-12  # the length of a side over the size of its ends: some thousand doubles lie between them
+WIDEST, SHORTEST, LARGEST_VOLUME = 1e60, 1e-60, 1e120  # fourth powers of them are still doubles
+MOST_SIDES = 64
+MOST_POINTS = 2**24  # of one grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +28,27 @@ class Domain:
     sides: tuple[tuple[float, float], ...]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.sides, tuple) or not all(
+            isinstance(side, tuple) and len(side) == 2 for side in self.sides
+        ):
+            raise UsageError(f"The sides of a domain are pairs (low, high), got {brief(self.sides)}.")
         for low, high in self.sides:
-            if not (-1e100 <= low < high <= 1e100):
+            if not (-WIDEST <= as_real(low) < as_real(high) <= WIDEST):
                 raise UsageError(
-                    f"A domain needs finite ends with low < high on each side, got ({low!r}, {high!r}). "
+                    f"A domain needs finite ends with low < high on each side, got ({brief(low)}, {brief(high)}). "
                     "Write an interval as (0.0, 1.0), a box as [(0.0, 1.0), (0.0, 2.0)]."
                 )
-        if not self.sides:
-            raise UsageError("A domain needs at least one side, e.g. (0.0, 1.0).")
+            if high - low < max(SHORTEST, NARROWEST * max(abs(low), abs(high))):
+                raise UsageError(
+                    f"The domain from {low!r} to {high!r} is too short for points in it to be told apart in double "
+                    "precision. Move its start to zero, or state it in other units."
+                )
+        if not 1 / LARGEST_VOLUME <= math.prod(self.lengths) <= LARGEST_VOLUME:
+            raise UsageError("The volume of this domain is beyond double precision. State its sides in other units.")
+        if not 1 <= len(self.sides) <= MOST_SIDES:
+            raise UsageError(
+                f"A domain needs at least one side, e.g. (0.0, 1.0), and at most {MOST_SIDES}, got {len(self.sides)}."
+            )
 
     @property
     def dimension(self) -> int:
@@ -63,6 +82,13 @@ class Domain:
 
     def grid(self, size: int) -> Array:
         """Equally spaced points with both ends, (size^p, p)."""
+        if not is_whole(size, 1, int(MOST_POINTS ** (1 / self.dimension) + 1e-9)):
+            raise UsageError(
+                f"A grid has a whole number of points on each side, at least 1 and at most {MOST_POINTS} in all, got "
+                f"{brief(size)} on {self.dimension} side(s)."
+            )
+        if size == 1:
+            return np.array([[low for low, _ in self.sides]])
         axes = [np.linspace(low, high, size) for low, high in self.sides]
         return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
 
@@ -79,11 +105,11 @@ def as_domain(domain: DomainLike) -> Domain:
     if isinstance(domain, Domain):
         return domain
     try:
-        array = np.array(domain, dtype=np.float64)
-    except (TypeError, ValueError):
+        array = public_numbers(domain, "The ends of a domain")
+    except UsageError:
         array = np.empty(0)
     if array.shape == (2,):
         array = array.reshape(1, 2)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise UsageError(f"A domain is an interval (0.0, 1.0) or a list of intervals, got {domain!r}.")
+        raise UsageError(f"A domain is an interval (0.0, 1.0) or a list of intervals, got {brief(domain)}.")
     return Domain(tuple((float(low), float(high)) for low, high in array))

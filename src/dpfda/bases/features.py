@@ -12,7 +12,7 @@ import numpy as np
 
 from dpfda import kernels
 from dpfda.arrays import Array
-from dpfda.bases.base import Basis, check_size
+from dpfda.bases.base import MOST_FEATURES, Basis, check_size
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.bases.landmarks import NODES, Landmarks, spread
 from dpfda.bases.mercer import Mercer, mercer
@@ -91,7 +91,7 @@ class FourierFeatures(Basis):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", 2 * len(self.waves))
-        check_size("Fourier features", self.size)
+        check_size("Fourier features", self.size, most=MOST_FEATURES)
         table = np.array(self.waves, dtype=np.float64)
         if table.shape != (len(self.waves), self.domain.dimension) or not np.isfinite(table).all():
             raise UsageError(
@@ -160,7 +160,7 @@ def fourier_features(kernel: Kernel, domain: DomainLike, size: int) -> FourierFe
     100
     """
     box = as_domain(domain)
-    check_size("Fourier features", size, least=2)
+    check_size("Fourier features", size, least=2, most=MOST_FEATURES)
     waves, variance = _spectrum(kernel, box.dimension, size // 2)
     return FourierFeatures(box, tuple(tuple(wave) for wave in waves.tolist()), variance)
 

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpfda import kernels
-from dpfda.arrays import Array, ArrayLike
-from dpfda.bases.base import Basis, check_size
+from dpfda.arrays import Array, ArrayLike, values_of
+from dpfda.bases.base import MOST_FEATURES, Basis, check_size
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
@@ -42,7 +42,7 @@ class Landmarks(Basis):
         if not isinstance(self.kernel, Kernel):
             raise UsageError(f"Landmarks need a kernel of dpfda.kernels, got {self.kernel!r}.")
         object.__setattr__(self, "size", len(self.points))
-        check_size("landmarks", self.size)
+        check_size("landmarks", self.size, most=MOST_FEATURES)
         self.domain.points(np.array(self.points))  # refuses points elsewhere
         factor(self.kernel, self.points)  # refuses points that add nothing to those before them
 
@@ -107,7 +107,10 @@ def _pivots(kernel: Kernel, where: Array, size: int, *, ordered: bool) -> tuple[
 
     Pivoted Cholesky: what is left of a point is the variance that those before it do not explain.
     """
-    left = np.array([float(kernel(point[None], point[None])[0, 0]) for point in where])
+    squares = [values_of(kernel, point[None], point[None], what="the kernel").reshape(-1)[:1] for point in where]
+    left = np.concatenate([np.empty(0), *squares])
+    if left.shape != (len(where),):
+        raise UsageError("A kernel gives a matrix of values, one row for each point of the one side.")
     if not (np.isfinite(left).all() and left.max() > 0):
         raise UsageError("Landmarks need a kernel with a positive finite value at some of them.")
     least = CUT * left.max()
@@ -133,7 +136,7 @@ def spread(domain: DomainLike, size: int) -> Array:
     from scipy.stats.qmc import Sobol
 
     box = as_domain(domain)
-    check_size("landmarks", size)
+    check_size("landmarks", size, most=MOST_FEATURES)
     if box.dimension == 1:
         return box.grid(size) if size > 1 else np.array([[sum(box.sides[0]) / 2]])
     # Without scrambling it is the same everywhere; the first point, a corner, is left out.
@@ -161,7 +164,7 @@ def landmarks(
         raise UsageError("Landmarks need exactly one of points and size: where they stand, or how many to choose.")
     if points is None:
         assert size is not None
-        check_size("landmarks", size)
+        check_size("landmarks", size, most=MOST_FEATURES)
         where = spread(box, POOL * size)
     else:
         where = box.points(points)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpfda import kernels
-from dpfda.arrays import Array
+from dpfda.arrays import Array, as_real, brief
 from dpfda.bases.base import Basis, check_size
 from dpfda.bases.closed_forms import closed_form, sides
 from dpfda.bases.decomposition import Decomposition
@@ -18,7 +18,7 @@ from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.bases.galerkin import box_spectrum, interval_spectrum
 from dpfda.bases.quadrature import NODES, waves
 from dpfda.bases.tensor import Tensor
-from dpfda.errors import UsageError
+from dpfda.errors import DpfdaError, UsageError
 from dpfda.kernels import Kernel
 
 
@@ -40,7 +40,7 @@ class Mercer(Basis):
         check_size("Mercer", self.size)
         if not isinstance(self.kernel, Kernel):
             raise UsageError(f"A Mercer basis needs a kernel of dpfda.kernels, got {self.kernel!r}.")
-        if not 0 < self.power < math.inf:
+        if not 0 < as_real(self.power) < math.inf:
             raise UsageError(f"The power of the eigenvalues must be positive and finite, got {self.power!r}.")
         decompose(self.kernel, self.domain, self.size)  # what cannot be decomposed fails here, not in use
 
@@ -71,9 +71,16 @@ class Mercer(Basis):
 @lru_cache(maxsize=64)
 def decompose(kernel: Kernel, domain: Domain, size: int) -> Decomposition:
     """The leading eigenvalues and eigenfunctions: in closed form where it is known, else by polynomials."""
-    if domain.dimension > 1:
-        return box_spectrum(kernel, domain, size)
-    return closed_form(kernel, domain, size) or interval_spectrum(kernel, domain, size)
+    try:
+        if domain.dimension > 1:
+            return box_spectrum(kernel, domain, size)
+        return closed_form(kernel, domain, size) or interval_spectrum(kernel, domain, size)
+    except DpfdaError:
+        raise
+    except Exception as error:  # a kernel of the user's own, which is public code on public points
+        raise UsageError(
+            f"The kernel {brief(kernel)} could not be decomposed: {type(error).__name__}: {error}."
+        ) from error
 
 
 def mercer(kernel: Kernel, domain: DomainLike, size: int, *, power: float = 1.0) -> Mercer | Tensor:

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
-from dpfda.bases.base import IntervalBasis
+from dpfda.arrays import Array, ArrayLike, public_numbers
+from dpfda.bases.base import IntervalBasis, check_size
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.errors import UsageError
 
@@ -71,7 +71,7 @@ def steps(domain: DomainLike, edges: ArrayLike) -> Steps:
     >>> steps((0, 100), [0, 1, 5, 100]).size
     3
     """
-    return Steps(as_domain(domain), tuple(float(edge) for edge in np.atleast_1d(np.asarray(edges, dtype=np.float64))))
+    return Steps(as_domain(domain), tuple(float(edge) for edge in public_numbers(edges, "Edges").reshape(-1)))
 
 
 def equal_steps(domain: DomainLike, size: int) -> Steps:
@@ -81,7 +81,8 @@ def equal_steps(domain: DomainLike, size: int) -> Steps:
     (0.0, 0.25, 0.5, 0.75, 1.0)
     """
     box = as_domain(domain)
-    if box.dimension != 1 or size < 1:
+    check_size("steps", size)
+    if box.dimension != 1:
         raise UsageError(f"Equal steps need an interval and a size of at least 1, got {domain!r} and {size!r}.")
     low, high = box.sides[0]
     edges = np.linspace(low, high, size + 1).tolist()

@@ -10,12 +10,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, Integers
+from dpfda.arrays import Array, ArrayLike, Integers, brief
 from dpfda.bases.base import Basis
 from dpfda.bases.domain import Domain
 from dpfda.bases.projection import Method
 from dpfda.bases.quadrature import axes_of, product
 from dpfda.errors import UsageError
+
+MOST_PRODUCTS = 2**22  # among which the smoothest are looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +34,14 @@ class Tensor(Basis):
     family: ClassVar[str] = "tensor"
 
     def __post_init__(self) -> None:
-        if not self.factors:
-            raise UsageError("A tensor product needs at least one basis, got none.")
+        if not self.factors or not all(isinstance(factor, Basis) for factor in self.factors):
+            raise UsageError(
+                f"A tensor product needs at least one basis, and nothing but bases, got {brief(self.factors)}."
+            )
         Basis.__post_init__(self)
         full = math.prod(factor.size for factor in self.factors)
+        if full > MOST_PRODUCTS:
+            raise UsageError(f"These factors have {full} products, and at most {MOST_PRODUCTS} can be sorted.")
         if self.size > full:
             raise UsageError(f"These factors have {full} products, got size {self.size}. Enlarge the factors.")
         if self.size < full and not self.orthonormal:
@@ -100,7 +106,7 @@ class Tensor(Basis):
         return result
 
     def integrals(self, low: ArrayLike, high: ArrayLike) -> Array:
-        lows, highs = self.domain.points(np.stack([np.atleast_1d(low), np.atleast_1d(high)]))
+        lows, highs = self.corners(low, high)
         result = np.ones(self.size)
         for (factor, chosen), axes in zip(self._chosen(), self._axes(), strict=True):
             result *= factor.integrals(lows[axes], highs[axes])[chosen]
@@ -143,4 +149,4 @@ def tensor(*bases: Basis, size: int | None = None) -> Tensor:
     >>> tensor(cosine((0, 1), 3), cosine((0, 2), 3), size=4).index.tolist()
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
-    return Tensor(bases, math.prod(basis.size for basis in bases) if size is None else size)
+    return Tensor(bases, math.prod(getattr(basis, "size", 1) for basis in bases) if size is None else size)

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, brief, public_numbers, values_of
 from dpfda.bases import Basis, Domain, as_domain
 from dpfda.curator import Curator
 from dpfda.errors import DataError, UsageError
+from dpfda.kernels import Kernel
 from dpfda.mechanisms import Mechanism, Randomness
+from dpfda.mechanisms.base import check_mechanism, check_source
+from dpfda.planner.request import check_units
 from dpfda.planner.visibility import Plannable, refusal
 from dpfda.privacy import AnyLedger, Budget, Counting, OwnSpend, Unit
 from dpfda.privacy.ledger import as_ledger
@@ -33,6 +36,36 @@ ONE_POINT = (
     "curves of one point are meant, say where it lies: by `grid` with one number, or on the command line by --grid "
     "header and a column whose name ends in the place, as t0.5."
 )
+
+# Parameters that may be a list or an array; all others are single values.
+OF_MANY = frozenset(
+    {
+        "bandwidth",
+        "candidates",
+        "centre",
+        "classes",
+        "covariate_levels",
+        "covariate_limits",
+        "curvature",
+        "domain",
+        "edges",
+        "limits",
+        "utility",
+        "utility_range",
+    }
+)
+LONGEST_NUMBER = 2**12  # bits
+LONGEST_NAME = 200
+
+
+def is_single(value: object) -> bool:
+    """Whether a value can be compared with a word or a number, and the answer is yes or no."""
+    try:
+        if isinstance(value, np.timedelta64 | np.datetime64) or (hasattr(value, "__array__") and np.ndim(value) > 0):
+            return False
+        return bool(value == value) or value != value
+    except Exception:
+        return False
 
 
 COUNTED_ONLY = (
@@ -68,6 +101,7 @@ def size_of(
                 "Under add-or-remove-one the number of units is private, so n is unknown to the plan. "
                 "State a public guess, e.g. planned_n=5000."
             )
+        check_units(planned_n)
         return Size(planned_n, None, Counting.PRIVATE)
     counted = records.size_under(unit) if people is None else people()
     if counted == 0 or (people is None and records.rows == 0):
@@ -117,6 +151,45 @@ class Spender(BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def _again(self, plan: Any, n: int) -> Plannable:
         """The plan of the same release for another number of units."""
+
+    def _check_parameters(self) -> None:
+        """Refuse values that no parameter takes, so that later rules compare plain values only."""
+        for name, value in self.get_params(deep=False).items():
+            if not (name in OF_MANY or is_single(value)):
+                raise UsageError(f"{name} takes a single value, got {brief(value)}.")
+            if isinstance(value, int) and value.bit_length() > LONGEST_NUMBER:
+                raise UsageError(f"{name} is a whole number of more than {LONGEST_NUMBER} bits. State a smaller one.")
+        params = self.get_params(deep=False)
+        named = params.get("dataset", "unnamed")
+        if not (isinstance(named, str) and 1 <= len(named) <= LONGEST_NAME and named.isprintable()):
+            raise UsageError(
+                f"dataset is a name of 1 to {LONGEST_NAME} printable characters for the card, got {brief(named)}."
+            )
+        if params.get("randomness") is not None:
+            check_source(params["randomness"])
+        if not (params.get("kernel") is None or isinstance(params["kernel"], Kernel)):
+            raise UsageError(
+                f"kernel must be a kernel such as dpfda.kernels.Matern(1.5, 0.1), got {brief(params['kernel'])}."
+            )
+        if not isinstance(params.get("smoothing", "auto"), str):
+            raise UsageError(
+                f"smoothing is chosen by its name, e.g. 'auto' or 'none', got {brief(params['smoothing'])}."
+            )
+        if not (params.get("basis") is None or isinstance(params["basis"], str | Basis)):
+            raise UsageError(
+                f"basis must be None, a name, e.g. 'cosine', or an object such as dpfda.bases.cosine((0, 1), 9), got "
+                f"{brief(params['basis'])}."
+            )
+        mechanism = params.get("mechanism", "auto")
+        if not isinstance(mechanism, str):
+            if isinstance(mechanism, type) or not hasattr(mechanism, "profile"):
+                raise UsageError(
+                    f"mechanism must be a name, e.g. 'auto', or an object such as dpfda.mechanisms.Laplace(), got "
+                    f"{brief(mechanism)}."
+                )
+            check_mechanism(mechanism)
+        if not isinstance(params.get("progress"), bool | None):
+            raise UsageError(f"progress must be None, True or False, got {brief(params['progress'])}.")
 
     @property
     def spent_(self) -> Budget | None:
@@ -225,19 +298,8 @@ class CurveEstimator(Spender):
         return (("centre", f"the {card.what} of '{card.dataset}', {card.guarantee}, whose cost adds to this one"),)
 
     def _public_arguments(self) -> Reading:
+        self._check_parameters()
         reading = Reading(batch_rows=self.batch_rows, workers=self.workers, progress=self.progress)
-        if not isinstance(self.smoothing, str):
-            raise UsageError(f"smoothing is chosen by its name, e.g. 'auto' or 'none', got {self.smoothing!r}.")
-        if not isinstance(self.mechanism, str) and not hasattr(self.mechanism, "profile"):
-            raise UsageError(
-                f"mechanism must be a name, e.g. 'auto', or an object such as dpfda.mechanisms.Laplace(), got "
-                f"{self.mechanism!r}."
-            )
-        if not (self.basis is None or isinstance(self.basis, str | Basis)):
-            raise UsageError(
-                f"basis must be None, a name, e.g. 'cosine', or an object such as dpfda.bases.cosine((0, 1), 9), got "
-                f"{self.basis!r}."
-            )
         Budget(self.epsilon, self.delta)  # refuses what is none, as the next line does
         as_domain(self.domain)
         return reading
@@ -255,11 +317,13 @@ class CurveEstimator(Spender):
         if self.centre is not None:
             raise UsageError("limits imply their own centre, half-way: leave centre out, or use bound with it.")
         try:
-            low, high = (float(end) for end in self.limits)
+            low, high = public_numbers(self.limits, "Limits").tolist()
         except (TypeError, ValueError):
             low = high = float("nan")
-        if not (np.isfinite([low, high]).all() and low < high):
-            raise UsageError(f"limits must be two finite numbers (low, high) with low < high, got {self.limits!r}.")
+        if not (isinstance(low, float) and np.isfinite([low, high]).all() and low < high):
+            raise UsageError(
+                f"limits must be two finite numbers (low, high) with low < high, got {brief(self.limits)}."
+            )
         return Lattice((high - low) / 2), (low + high) / 2, True
 
     def _grid(self, curves: Curves, domain: Domain) -> Array:
@@ -284,11 +348,10 @@ class CurveEstimator(Spender):
         if self.centre is None:
             return np.full(len(points), middle)
         flat = points[:, 0] if points.shape[1] == 1 else points
-        given = self.centre(flat) if callable(self.centre) else self.centre
-        try:
-            values = np.asarray(given, dtype=np.float64)
-        except (TypeError, ValueError):
-            values = np.full(0, np.nan)
+        if callable(self.centre):
+            values = values_of(self.centre, flat, what="the centre")
+        else:
+            values = public_numbers(self.centre, "A centre")
         if values.ndim == 0:
             values = np.full(len(points), float(values))
         if values.shape != (len(points),) or not (np.abs(values) <= 1e100).all():

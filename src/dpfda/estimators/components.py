@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, as_real, brief, is_whole
 from dpfda.bases import Basis, Domain, as_domain, combined
 from dpfda.curator import Tape, described
 from dpfda.errors import UsageError
@@ -20,6 +20,7 @@ from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.norms import up
 from dpfda.planner.components import ComponentsPlan, FramesPlan, plan_components
 from dpfda.planner.moments import MomentsPlan, plan_moments
+from dpfda.planner.request import check_units
 from dpfda.privacy import AnyLedger, Budget, PureProfile, StatedProfile, Unit
 from dpfda.records import Curves, as_curves
 from dpfda.records.forgetting import forgets_records
@@ -150,6 +151,7 @@ class FPCA(MomentsEstimator):
 
     def plan(self, n: int, *, grid_size: int | None = None) -> ComponentsPlan:
         """What a fit on n units would do and what error to expect; reads no data and costs nothing."""
+        self._check_parameters()
         k = self._check_components(n)
         request = self._request(n, grid_size, self.mechanism)
         if grid_size is not None and k > grid_size:
@@ -250,7 +252,7 @@ class FPCA(MomentsEstimator):
         share = self.explained_variance
         if share is None:
             return 0.0
-        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
+        if not 0 < as_real(share) < 1:
             raise UsageError(
                 f"explained_variance is the share of epsilon to spend on it, between 0 and 1, e.g. 0.2, got {share!r}."
             )
@@ -260,8 +262,9 @@ class FPCA(MomentsEstimator):
 
     def _check_components(self, n: int) -> int:
         k = self.n_components
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise UsageError(f"n_components must be a whole number, at least 1, got {k!r}.")
+        if not is_whole(k, 1, 2**31):
+            raise UsageError(f"n_components must be a whole number, at least 1, got {brief(k)}.")
+        check_units(n)
         if k > n:
             raise UsageError(
                 f"n_components must not exceed the number of units: {n} curves span no more directions, got {k}."

@@ -197,6 +197,7 @@ class CovarianceFunction(MomentsEstimator):
 
     def plan(self, n: int, *, grid_size: int | None = None) -> MomentsPlan:
         """What a fit on n units would do and what error to expect; reads no data and costs nothing."""
+        self._check_parameters()
         if not self._joint and self.neighbours == "add-or-remove-one":
             raise UsageError(
                 "Under add-or-remove-one the number of units is private and released along with the mean: mean must be "

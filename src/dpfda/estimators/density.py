@@ -143,6 +143,7 @@ class DensityFunction(Spender):
 
     def plan(self, n: int) -> DensityPlan:
         """What a fit on n units would do and how large its noise would be; reads no data and costs nothing."""
+        self._check_parameters()
         return self._plan(n, self._bandwidth, counted_rows=False)
 
     def _plan(self, n: int, bandwidth: Bandwidth | None, *, counted_rows: bool) -> DensityPlan:
@@ -247,6 +248,7 @@ class DensityFunction(Spender):
         reasons: tuple[tuple[str, str], ...] = (),
     ) -> Ordered:
         """The plan for these points and what would be released of them; not charged yet."""
+        self._check_parameters()
         reading = Reading(batch_rows=self.batch_rows, workers=self.workers, progress=self.progress)
         domain = self._domain()
         records = as_points(X, domain.dimension, units=units, counts=counts)
@@ -311,6 +313,7 @@ class DensityFunction(Spender):
         have all their answers from the start. A store answers for one set of records: with others it would not notice,
         and whoever's record changed between two openings would be protected less.
         """
+        self._check_parameters()
         if X is None:
             if self._held is not None:
                 oracle = self._held.online(store)

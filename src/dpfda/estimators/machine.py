@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, brief, is_whole
 from dpfda.bases import Basis, Domain, as_domain
 from dpfda.curator import Curator, Payment
 from dpfda.errors import UsageError
@@ -89,6 +89,7 @@ class KernelMachine(Spender):
 
         `dimension` is the number of coordinates of a point, where the domain is one interval for all of them.
         """
+        self._check_parameters()
         request = MachineRequest(
             n=n,
             budget=Budget(self.epsilon, self.delta),
@@ -136,6 +137,7 @@ class KernelMachine(Spender):
 
     def _planned(self, X: Any, y: Any, units: object) -> tuple[MachinePlan | ExactPlan, Curves, Unit, Size]:
         """The plan for these records, which are only counted here, and that only where their number is public."""
+        self._check_parameters()
         Reading(batch_rows=self.batch_rows)
         self._loss()  # refuses what is wrong before records are looked at, as the next lines do
         self._facts()
@@ -227,6 +229,7 @@ class KernelMachine(Spender):
         store that was made for "gp" is opened again, free, and a new one is charged. A store answers for one set of
         records: with others it would not notice, and whoever's record changed would be protected less.
         """
+        self._check_parameters()
         from dpfda.estimators.held import reopened
         from dpfda.online import check_store, header_of, open_finite, open_online
 
@@ -249,7 +252,10 @@ class KernelMachine(Spender):
         """Public points as rows of numbers."""
         if hasattr(X, "tocsr") or type(X).__module__.startswith("scipy.sparse"):
             raise UsageError("Sparse input is not supported: points are dense. Use X.toarray().")
-        array = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
+        try:
+            array = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
+        except Exception:  # uneven lists, objects of the user's own
+            raise UsageError(f"Points are a matrix, one row a point, got {brief(X)}.") from None
         if array.dtype.kind == "c":
             raise UsageError("Complex data not supported: points are real.")
         if array.ndim == 1 and self.n_features_in_ == 1 and array.dtype != object:
@@ -269,6 +275,8 @@ class KernelMachine(Spender):
     def _domain(self, columns: int | None) -> Domain:
         """The box of all coordinates; one interval stands for each of them."""
         domain = as_domain(UNIT if self.domain is None else self.domain)
+        if not (columns is None or is_whole(columns, 1, 2**31)):
+            raise UsageError(f"dimension is the number of coordinates of a point, got {brief(columns)}.")
         if domain.dimension == 1 and columns is not None and columns > 1:
             return Domain(domain.sides * columns)
         return domain

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, as_real, brief, public_numbers
 from dpfda.bases import Basis, Domain
 from dpfda.errors import AssumptionWarning, UsageError, warn
 from dpfda.estimators.machine import KernelMachine
@@ -264,14 +263,13 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         self.batch_rows = batch_rows
 
     def _bound(self) -> float:
-        bound = self.response_bound
-        number = isinstance(bound, Real) and not isinstance(bound, bool)
-        if not number or not 1e-100 <= float(bound) <= 1e100:
+        bound = as_real(self.response_bound)
+        if not 1e-100 <= bound <= 1e100:
             raise UsageError(
-                f"response_bound must be a positive finite number, between 1e-100 and 1e100, got {bound!r}. It may not "
-                "be read from the data."
+                f"response_bound must be a positive finite number, between 1e-100 and 1e100, got "
+                f"{brief(self.response_bound)}. It may not be read from the data."
             )
-        return float(bound)
+        return bound
 
     def _loss(self) -> Loss:
         return loss_of(self.loss, bound=self._bound(), threshold=self.threshold)
@@ -285,6 +283,14 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
     def predict(self, X: ArrayLike) -> Array:
         """Responses at public points, within their bound, (m,): post-processing, free."""
         return np.clip(self._values(X), -self._bound(), self._bound())
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The coefficient of determination on public points and responses, as scikit-learn's regressors have it."""
+        given = (y,) if sample_weight is None else (y, sample_weight)
+        sizes = {np.shape(public_numbers(part, "Responses and their weights")) for part in given}
+        if sizes != {(len(self._values(X)),)}:
+            raise UsageError(f"There must be one response, and one weight, for each of the points, got shapes {sizes}.")
+        return float(super().score(X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import ArrayLike
+from dpfda.arrays import ArrayLike, as_real, brief, is_whole
 from dpfda.bases import Basis, Domain, as_domain
 from dpfda.errors import UsageError
 from dpfda.estimators.base import Centre, CurveEstimator
@@ -125,6 +125,7 @@ class Maximiser(CurveEstimator):
 
     def plan(self, n: int, *, grid_size: int | None = None) -> ObjectivePlan:
         """What a fit on n units would do and how large its error due to privacy would be; reads no data."""
+        self._check_parameters()
         lattice, _, _ = self._clipping()
         if not callable(self.utility):
             raise UsageError(f"utility must be a function of units and a point, got {self.utility!r}.")
@@ -190,15 +191,16 @@ class Maximiser(CurveEstimator):
                     "utility_range=(low, high), the public range of one unit's utility, must be stated: it is what a "
                     "unit can do to the objective."
                 )
-            radius = bound if self.radius is None else float(self.radius)
+            radius = bound if self.radius is None else as_real(self.radius)
+            if not 0 < radius < np.inf:
+                raise UsageError(f"radius must be a positive finite number, got {brief(self.radius)}.")
             own: tuple[float, float] = self.utility.range(bound + radius)
             return own
         return self.utility_range
 
     def _whole_candidates(self) -> int:
-        whole = isinstance(self.candidates, int | np.integer) and not isinstance(self.candidates, bool)
-        if not whole:
-            raise UsageError(f"candidates must be a whole number of points, got {self.candidates!r}.")
+        if not is_whole(self.candidates, -(2**31), 2**31):
+            raise UsageError(f"candidates must be a whole number of points, got {brief(self.candidates)}.")
         return int(self.candidates)
 
     def _conditions(self, plan: ObjectivePlan) -> tuple[tuple[str, str], ...]:

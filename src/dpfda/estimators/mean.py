@@ -120,6 +120,7 @@ class MeanFunction(CurveEstimator):
 
     def plan(self, n: int, *, grid_size: int | None = None) -> Plan:
         """What a fit on n units would do and how large its noise would be; reads no data and costs nothing."""
+        self._check_parameters()
         lattice, middle, _ = self._clipping()
         return make_plan(
             Request(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, brief, is_whole
 from dpfda.bases import Basis, Domain, as_domain
 from dpfda.errors import UsageError
 from dpfda.estimators.base import Centre, CurveEstimator
@@ -144,14 +144,20 @@ class FunctionOnScalarRegression(CurveEstimator):
 
         `covariates` are the names of the columns of Z, or their number, where covariate_limits do not say it.
         """
+        self._check_parameters()
         limits, levels = self._covariate_limits(), check_levels(self.covariate_levels)
         if covariates is None and limits is None:
             raise UsageError("With covariate_bound a plan has to be told the number of covariates: covariates=2.")
-        if covariates is None or isinstance(covariates, int | np.integer):
-            plain = len(limits) if limits is not None else int(covariates or 0) - len(levels)
+        if covariates is None or is_whole(covariates, 1, MOST_COVARIATES):
+            plain = len(limits) if limits is not None else int(covariates or 0) - len(levels)  # type: ignore[arg-type]
             columns = (*check_names(None, plain), *levels)
-        else:
+        elif isinstance(covariates, list | tuple):
             columns = tuple(map(str, covariates))
+        else:
+            raise UsageError(
+                f"covariates are the number of columns, 1 to {MOST_COVARIATES}, or a list of their names, got "
+                f"{brief(covariates)}."
+            )
         names = tuple(made for column in columns for made in columns_for(column, levels))
         return self._plan(n, self._covariates(names), grid_size)
 
@@ -192,6 +198,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         order. `units` says whose record each row is: a vector of identifiers, or the name of a column of Y. `grid` as
         for `MeanFunction`.
         """
+        self._check_parameters()
         reading = self._public_arguments()
         self._clipping()  # refuses, before anything is looked at, as the next lines do
         limits, ridge = self._covariate_limits(), check_ridge(self.ridge)

@@ -10,9 +10,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, values_of
 from dpfda.errors import UsageError
-from dpfda.kernels.parameters import positive
+from dpfda.kernels.parameters import count, positive
 
 
 class Kernel(ABC):
@@ -41,6 +41,7 @@ class Kernel(ABC):
 
     def decay(self, dimension: int = 1) -> float:
         """The exponent of the eigenvalues' decay on a box; a stationary kernel's `b` becomes `(b - 1 + p) / p`."""
+        count(dimension, "The dimension of a box", "e.g. 2")
         return (self.smoothness - 1 + dimension) / dimension
 
     # Sum, Product and Scaled stand below in this file: each needs the other, so neither file could come first.
@@ -85,7 +86,7 @@ class Sum(Kernel):
         as_kernel(self.right)
 
     def __call__(self, s: ArrayLike, t: ArrayLike) -> Array:
-        return self.left(s, t) + self.right(s, t)
+        return values_of(self.left, s, t, what="a kernel") + values_of(self.right, s, t, what="a kernel")
 
     @property
     def smoothness(self) -> float:
@@ -110,7 +111,7 @@ class Product(Kernel):
         as_kernel(self.right)
 
     def __call__(self, s: ArrayLike, t: ArrayLike) -> Array:
-        return self.left(s, t) * self.right(s, t)
+        return values_of(self.left, s, t, what="a kernel") * values_of(self.right, s, t, what="a kernel")
 
     @property
     def smoothness(self) -> float:
@@ -133,7 +134,7 @@ class Scaled(Kernel):
         object.__setattr__(self, "factor", positive(self.factor, "The factor of a kernel", "e.g. 2.0 * kernel"))
 
     def __call__(self, s: ArrayLike, t: ArrayLike) -> Array:
-        return self.factor * self.kernel(s, t)
+        return self.factor * values_of(self.kernel, s, t, what="a kernel")
 
     @property
     def smoothness(self) -> float:

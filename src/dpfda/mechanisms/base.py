@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import numpy as np
 
-from dpfda.arrays import Integers
+from dpfda.arrays import Integers, as_real, brief
 from dpfda.errors import UsageError
 from dpfda.mechanisms.randomness import Randomness
+from dpfda.norms import Sensitivity
 from dpfda.privacy import Noise
 from dpfda.privacy.calibration import Noisy
+
+DUTIES = ("profile", "draw", "noise")
 
 
 class Mechanism(Noisy, Protocol):
@@ -27,9 +31,32 @@ class Mechanism(Noisy, Protocol):
         """The public law of what `draw` adds, for smoothing, bands and the card."""
 
 
+def check_mechanism(mechanism: object) -> None:
+    """A mechanism has a privacy curve, a draw and a law."""
+    if isinstance(mechanism, type) or not all(callable(getattr(mechanism, name, None)) for name in DUTIES):
+        raise UsageError(f"A mechanism is an object such as dpfda.mechanisms.Laplace(), got {brief(mechanism)}.")
+
+
+def check_profile(sensitivity: object, scale: object) -> None:
+    """What a privacy curve is asked about: a sensitivity, and a positive scale."""
+    if not isinstance(sensitivity, Sensitivity):
+        raise UsageError(f"A sensitivity is a dpfda.norms.Sensitivity, got {brief(sensitivity)}.")
+    if not 0 < as_real(scale) < math.inf:
+        raise UsageError(f"A noise scale must be a positive finite number, got {brief(scale)}.")
+
+
+def check_source(randomness: object) -> None:
+    """Noise is drawn from a source of integer noise."""
+    if not all(callable(getattr(randomness, name, None)) for name in ("laplace", "gaussian")):
+        raise UsageError(
+            f"Noise is drawn from dpfda.mechanisms.SystemRandomness(), or from a seeded source in tests, got "
+            f"{brief(randomness)}."
+        )
+
+
 def check_coordinates(coordinates: Integers) -> Integers:
     """Integer coordinates as a vector of 64-bit integers; the rule looks at type and shape alone."""
-    array = np.asarray(coordinates)
+    array = coordinates if isinstance(coordinates, np.ndarray) else np.empty(0)
     if array.ndim != 1 or array.dtype != np.int64:
         raise UsageError(
             f"A mechanism takes a vector of 64-bit integers, got {array.dtype} of shape {array.shape}. "

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpfda.arrays import Integers
 from dpfda.errors import UsageError
-from dpfda.mechanisms.base import check_coordinates
+from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.decision import decide, exponential, exponential_exactly, wide
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.norms import L2, Norm, Sensitivity, up
@@ -106,7 +106,7 @@ class Dictionary:
     pure: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        table = np.array(self.candidates)
+        table = np.array(self.candidates) if isinstance(self.candidates, np.ndarray) else np.empty((0, 0))
         rests = np.zeros(len(table), dtype=np.int64) if self.remainders is None else np.array(self.remainders)
         if table.ndim != 2 or table.dtype != np.int64 or not 1 <= len(table) <= MOST_CANDIDATES or not table.shape[1]:
             raise UsageError(
@@ -126,9 +126,11 @@ class Dictionary:
         return f"Dictionary({self.candidates.shape[0]} candidates of size {self.candidates.shape[1]})"
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> RangeProfile:
+        check_profile(sensitivity, scale)
         return RangeProfile(up(2 * sensitivity.to(self.norm, size).value / scale))
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
+        check_source(randomness)
         vector = check_coordinates(coordinates)
         if len(vector) != self.candidates.shape[1]:
             raise UsageError(f"The candidates have {self.candidates.shape[1]} coordinates, not {len(vector)}.")

@@ -11,7 +11,7 @@ import numpy as np
 from dpfda.arrays import Array, Integers
 from dpfda.errors import UsageError
 from dpfda.mechanisms.ball import draw_in_ball
-from dpfda.mechanisms.base import check_coordinates
+from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.norms import L2, Norm, Sensitivity, up
 from dpfda.privacy import Noise, RangeProfile
@@ -55,6 +55,7 @@ class Exponential:
             )
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> RangeProfile:
+        check_profile(sensitivity, scale)
         moved = up(4 * self.radius * sensitivity.to(self.norm, size).value)
         return RangeProfile(up(moved / scale))
 
@@ -71,6 +72,7 @@ class Exponential:
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
         """One vector; the expected time depends on the sum, weakly: see `draw_in_ball`."""
+        check_source(randomness)
         vector = check_coordinates(coordinates)
         self._check_size(len(vector))
         rate, precisions = self._law(scale)

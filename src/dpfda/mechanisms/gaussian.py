@@ -8,11 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from dpfda.arrays import Integers
-from dpfda.mechanisms.base import check_coordinates
+from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.mechanisms.shape import check_shape, draw_shaped, inverse
 from dpfda.norms import L2, Norm, Sensitivity, WeightedL2, up
 from dpfda.privacy import GaussianProfile, Noise
+from dpfda.privacy.noise import check_blocks, check_scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +37,18 @@ class Gaussian:
         return L2() if self.shape is None else WeightedL2(inverse(self.shape))
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> GaussianProfile:
+        check_profile(sensitivity, scale)
         sensitivity = sensitivity.to(self.norm, size or len(self.shape or ()))
         smallest = scale if self.shape is None else scale * min(self.shape)
         # A coordinate of the integer sampler is within 0.0203/deviation^2 of the rounded continuous law in total
         # variation: the two weights differ by the factor 1 + (z^2 - 1)/(24 deviation^2), and E|z^2 - 1| = 0.968.
-        distance = up(up(0.0203 * size) / (smallest * smallest), 2) if size else 0.0
-        if size and smallest < 16:
-            # It is second order in 1/deviation, and checked from 16 steps on: below, nothing is claimed.
-            distance = 1.0
+        # It is second order in 1/deviation, and checked from 16 steps on: below, nothing is claimed.
+        far = up(up(0.0203 * size) / (smallest * smallest), 2) if smallest >= 16 else 1.0
+        distance = far if size else 0.0
         return GaussianProfile(up(sensitivity.value / scale), distance, size, smallest)
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
+        check_source(randomness)
         vector = check_coordinates(coordinates)
         if self.shape is None:
             return vector + randomness.gaussian(scale, len(vector))
@@ -55,4 +57,6 @@ class Gaussian:
     def noise(self, scale: float, size: int) -> Noise:
         if self.shape is None:
             return Noise("gaussian", (size,), (scale,))
+        check_blocks(size)
+        check_scale(scale)
         return Noise("gaussian", (1,) * size, tuple((scale * np.array(self.shape)).tolist()))

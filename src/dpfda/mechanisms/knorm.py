@@ -11,11 +11,12 @@ import numpy as np
 
 from dpfda.arrays import Array, Integers
 from dpfda.errors import UsageError
-from dpfda.mechanisms.base import check_coordinates
+from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.decision import Booleans, decide, exponential, exponential_exactly, wide
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.norms import BlockNorm, Sensitivity, up
 from dpfda.privacy import Noise, PureProfile
+from dpfda.privacy.noise import check_blocks, check_scale
 
 LARGEST_BLOCK = 20  # beyond it fewer than one proposal in two hundred is accepted
 
@@ -46,9 +47,11 @@ class KNorm:
         return BlockNorm(self.sizes, self.shares)
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> PureProfile:
+        check_profile(sensitivity, scale)
         return PureProfile(up(sensitivity.to(self.norm, size or sum(self.sizes)).value / scale))
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
+        check_source(randomness)
         vector = check_coordinates(coordinates)
         if len(vector) != sum(self.sizes):
             raise UsageError(f"The blocks {self.sizes} hold {sum(self.sizes)} coordinates, not {len(vector)}.")
@@ -61,6 +64,8 @@ class KNorm:
         return noisy
 
     def noise(self, scale: float, size: int) -> Noise:
+        check_blocks(size)
+        check_scale(scale)
         self.norm.over_l2(size)  # refuses another number of coordinates
         return Noise("radial", self.sizes, tuple(scale / share for share in self.shares))
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dpfda.arrays import Integers
-from dpfda.mechanisms.base import check_coordinates
+from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.mechanisms.shape import check_shape, draw_shaped, inverse
 from dpfda.norms import L1, Norm, Sensitivity, WeightedL1, up
 from dpfda.privacy import Noise
+from dpfda.privacy.noise import check_blocks, check_scale
 from dpfda.privacy.profiles import LaplaceProfile
 
 
@@ -36,17 +37,21 @@ class Laplace:
         return L1() if self.shape is None else WeightedL1(inverse(self.shape))
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> LaplaceProfile:
+        check_profile(sensitivity, scale)
         moved = sensitivity.to(self.norm, size or len(self.shape or ())).value
         # The scales of the integer sampler; size 0 states the continuous law.
         scales = (scale,) if self.shape is None else tuple(scale * factor for factor in self.shape)
         return LaplaceProfile(up(moved / scale), LaplaceProfile.steps_of(scales) if size else math.inf)
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
+        check_source(randomness)
         vector = check_coordinates(coordinates)
         if self.shape is None:
             return vector + randomness.laplace(scale, len(vector))
         return vector + draw_shaped(randomness.laplace, scale, self.shape, len(vector))
 
     def noise(self, scale: float, size: int) -> Noise:
+        check_blocks(size)
+        check_scale(scale)
         shape = (1.0,) * size if self.shape is None else self.shape
         return Noise("radial", (1,) * size, tuple(scale * factor for factor in shape))

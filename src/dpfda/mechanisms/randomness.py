@@ -8,11 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
-from dpfda.arrays import Array, Integers
+from dpfda.arrays import Array, Integers, as_real, brief, is_whole
 from dpfda.errors import UsageError
 
 # Noise of the largest scale leaves 64 bits, where the sampler stops, with a chance of e^-1024.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 2.0**53
+MOST_AT_ONCE = 2**26
 
 
 class Randomness(Protocol):
@@ -70,7 +71,9 @@ class SeededRandomness:
     private = False
 
     def __init__(self, seed: int) -> None:
-        self._generator = np.random.default_rng(seed)
+        if not is_whole(seed, 0, 2**128):
+            raise UsageError(f"A seed is a whole number from 0 to 2^128, got {brief(seed)}.")
+        self._generator = np.random.default_rng(int(seed))
 
     def laplace(self, scale: float, size: int) -> Integers:
         _check(scale, size)
@@ -110,13 +113,13 @@ class SeededRandomness:
 
 def _check(scale: float, size: int) -> None:
     # OpenDP releases exact values at scale 0 and says nothing about lengths: both are ruled out here.
-    if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
+    if not SMALLEST_SCALE <= as_real(scale) <= LARGEST_SCALE:
         raise UsageError(
             f"A noise scale must lie between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g} lattice steps, got {scale!r}. "
             "An epsilon nearer to 1 brings it there."
         )
-    if size < 1:
-        raise UsageError(f"Noise needs at least one coordinate, got size {size!r}.")
+    if not is_whole(size, 1, MOST_AT_ONCE):
+        raise UsageError(f"Noise needs at least one coordinate, at most {MOST_AT_ONCE}, got size {brief(size)}.")
 
 
 def _opendp(constructor: str, metric: str, scale: float, size: int) -> Integers:

@@ -7,15 +7,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpfda.arrays import Integers
+from dpfda.arrays import Integers, as_real, brief
 from dpfda.errors import UsageError
 from dpfda.norms import up
 
 
 def check_shape(shape: tuple[float, ...] | None) -> None:
     """A shape is None, the same everywhere, or one positive factor for each coordinate."""
-    if shape is not None and not (shape and all(0 < factor < math.inf for factor in shape)):
-        raise UsageError(f"A noise shape needs one positive finite factor for each coordinate, got {shape}.")
+    listed = shape if isinstance(shape, tuple | list) else ()
+    if shape is not None and not (listed and all(0 < as_real(factor) < math.inf for factor in listed)):
+        raise UsageError(f"A noise shape needs one positive finite factor for each coordinate, got {brief(shape)}.")
 
 
 def inverse(shape: tuple[float, ...]) -> tuple[float, ...]:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpfda.arrays import Integers
+from dpfda.arrays import Integers, brief, is_whole
 from dpfda.errors import UsageError
-from dpfda.mechanisms.base import Mechanism, check_coordinates
+from dpfda.mechanisms.base import Mechanism, check_coordinates, check_mechanism, check_profile, check_source
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.norms import Norm, Sensitivity
 from dpfda.privacy import Noise
@@ -27,8 +27,12 @@ class SoftThreshold:
     thresholds: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if not self.thresholds or not all(isinstance(t, int) and t >= 0 for t in self.thresholds):
-            raise UsageError(f"A threshold is a whole number of lattice steps, 0 or more, got {self.thresholds}.")
+        listed = self.thresholds if isinstance(self.thresholds, tuple | list) else ()
+        if not listed or not all(is_whole(t, 0, 2**62) for t in listed):
+            raise UsageError(
+                f"A threshold is a whole number of lattice steps, 0 or more, got {brief(self.thresholds)}."
+            )
+        check_mechanism(self.inner)
 
     @property
     def name(self) -> str:
@@ -48,9 +52,11 @@ class SoftThreshold:
         return self.inner.pure
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> Profile:
+        check_profile(sensitivity, scale)
         return self.inner.profile(sensitivity, scale, size=size)
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
+        check_source(randomness)
         vector = check_coordinates(coordinates)
         if len(vector) != len(self.thresholds):
             raise UsageError(f"There are {len(self.thresholds)} thresholds, not {len(vector)}.")

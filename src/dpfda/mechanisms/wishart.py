@@ -10,7 +10,7 @@ import numpy as np
 
 from dpfda.arrays import Integers
 from dpfda.errors import UsageError
-from dpfda.mechanisms.base import check_coordinates
+from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.decision import Booleans
 from dpfda.mechanisms.normals import WORD, Reals, draw_normals
 from dpfda.mechanisms.randomness import LARGEST_SCALE, SMALLEST_SCALE, Randomness
@@ -40,10 +40,12 @@ class Wishart:
     pure: ClassVar[bool] = True
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> PureProfile:
+        check_profile(sensitivity, scale)
         # The scale that is drawn with is this double itself: halves of doubles are exact, and so is all that follows.
         return PureProfile(up(sensitivity.to(self.norm, size).value / scale))
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
+        check_source(randomness)
         vector = check_coordinates(coordinates)
         # A sum beyond 64 bits wraps around: a function of the noisy sum, so private too.
         noisy: Integers = vector + draw_noise(side_of(len(vector)), scale, randomness)

@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from dpfda.arrays import brief
 from dpfda.errors import DataError, UsageError
 from dpfda.online.engine import Answer
 
@@ -207,7 +208,11 @@ def as_store(store: str | Path | Store | None) -> Store:
         if store.startswith(PREFIX) and len(store) > len(PREFIX):
             return SqliteStore(Path(store.removeprefix(PREFIX)))
         raise UsageError(f"A store is named 'sqlite:///oracle.db', a Path, or None for memory, got {store!r}.")
-    return SqliteStore(store) if isinstance(store, Path) else store
+    if isinstance(store, Path):
+        return SqliteStore(store)
+    if isinstance(store, type) or not callable(getattr(store, "header", None)):
+        raise UsageError(f"A store is named 'sqlite:///oracle.db', a Path, or None for memory, got {brief(store)}.")
+    return store
 
 
 def header_of(store: str | Path | Store | None) -> dict[str, Any] | None:

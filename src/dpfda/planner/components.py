@@ -14,7 +14,7 @@ from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms.frames import Frames, Gibbs
 from dpfda.mechanisms.frames.mechanism import LARGEST_PRECISION, MOST_PROJECTED
 from dpfda.norms import Nuclear, Sensitivity
-from dpfda.planner.moments import NAMES, MomentsPlan, plan_moments
+from dpfda.planner.moments import NAMES, MomentsPlan, check_side, plan_moments
 from dpfda.planner.own import DEFAULT_BASIS, basis_of
 from dpfda.planner.papers import eigenvalues_of, noise_basis
 from dpfda.planner.request import Request, Requested
@@ -128,7 +128,8 @@ def plan_components(request: Request, *, k: int, joint: bool, base: str, share: 
     `joint` says that the mean is released too: the exponential mechanism cannot do that, and is not considered then.
     `share` of epsilon is kept for variances where they cost something.
     """
-    if base not in BASES:
+    check_side(request)
+    if not isinstance(base, str) or base not in BASES:
         raise UsageError(f"base must be 'bingham' or 'projected', got {base!r}.")
     name = request.mechanism
     if name in ("exponential", "gibbs"):

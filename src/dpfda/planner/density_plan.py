@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dpfda.arrays import brief, is_whole
 from dpfda.bases import Basis, Domain
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.kernels import Kernel
@@ -19,10 +20,9 @@ from dpfda.planner.density import DensityDesign
 from dpfda.planner.density_error import REFERENCE, expected_error, shape_of
 from dpfda.planner.density_own import own_density
 from dpfda.planner.density_windows import Bandwidth
-from dpfda.planner.request import Requested
+from dpfda.planner.request import Requested, check_units
 from dpfda.planner.visibility import NOISY_FROM
 from dpfda.privacy import ADD_REMOVE, Budget, Noise, Unit, calibrate
-from dpfda.records import MOST_UNITS
 from dpfda.records.points import Cells, cells_between, fine_cells
 from dpfda.summaries.density import Density, integer_table, scaled_noise
 
@@ -36,6 +36,9 @@ PAPERS: dict[str, tuple[Callable[..., DensityDesign], tuple[str, ...]]] = {
     "bernstein": (papers.bernstein, ("kernel", "bandwidth", "degree")),
 }
 MECHANISMS = ("auto", *OWN, *PAPERS)
+
+
+MOST_STATED = 1024  # functions or cells that a user may ask for
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,19 +58,18 @@ class DensityRequest:
     calibration: str = "exact"
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.n, int | np.integer) and not isinstance(self.n, bool)
-        if not whole or not 1 <= self.n <= MOST_UNITS:
-            raise UsageError(f"n must be a whole number of units, at least 1, got {self.n!r}.")
-        if self.mechanism not in MECHANISMS:
+        check_units(self.n)
+        if not isinstance(self.mechanism, str) or self.mechanism not in MECHANISMS:
             raise UsageError(
                 f"Unknown mechanism {self.mechanism!r} for a density. Known are {', '.join(map(repr, MECHANISMS))}."
             )
         if not (self.kernel is None or isinstance(self.kernel, Kernel)):
             raise UsageError(f"kernel must be a kernel such as dpfda.kernels.Matern(1.5, 0.1), got {self.kernel!r}.")
-        if self.size is not None and (
-            isinstance(self.size, bool) or not isinstance(self.size, int | np.integer) or self.size < 1
-        ):
-            raise UsageError(f"size must be a whole number of functions, at least 1, got {self.size!r}.")
+        if not (self.size is None or is_whole(self.size, 1, MOST_STATED)):
+            raise UsageError(
+                f"size must be a whole number of functions, at least 1, got {brief(self.size)}. The most is "
+                f"{MOST_STATED}: noise hides what is finer."
+            )
         known = PAPERS[self.mechanism][1] if self.mechanism in PAPERS else ()
         for parameter in ("kernel", "bandwidth", "eta"):
             if getattr(self, parameter) is not None and parameter not in known:

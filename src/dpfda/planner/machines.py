@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, as_real, brief, is_whole
 from dpfda.bases import Basis, Domain
+from dpfda.bases.base import MOST_FEATURES
 from dpfda.bases.features import fourier_features, mercer_features, reach
 from dpfda.bases.landmarks import Landmarks, landmarks
 from dpfda.errors import DpfdaError, IncompatibleNoise, UsageError
@@ -20,10 +21,10 @@ from dpfda.mechanisms import Gaussian as GaussianNoise
 from dpfda.mechanisms import KNorm, Laplace, Mechanism
 from dpfda.norms import L2, Sensitivity
 from dpfda.planner.blocks import optimal_blocks
-from dpfda.planner.request import Requested
+from dpfda.planner.request import Requested, check_units
 from dpfda.planner.visibility import NOISY_FROM
 from dpfda.privacy import REPLACE, Budget, Noise, calibrate
-from dpfda.records import MOST_UNITS, RADIUS
+from dpfda.records import RADIUS
 from dpfda.releases.wording import plain
 from dpfda.summaries.machine import Machine, moved_by
 
@@ -54,23 +55,19 @@ class MachineRequest:
     eta: float | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.n, bool) or not isinstance(self.n, int | np.integer) or not 1 <= self.n <= MOST_UNITS:
-            raise UsageError(f"n must be a whole number of units, at least 1, got {self.n!r}.")
+        check_units(self.n)
         if not (self.kernel is None or isinstance(self.kernel, Kernel)):
             raise UsageError(f"kernel must be a kernel such as dpfda.kernels.Gaussian(0.1), got {self.kernel!r}.")
         for name, value, least in (("penalty", self.penalty, 1e-100), ("eta", self.eta, 1.0)):
-            number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-            if value is not None and not (number and least <= float(value) <= 1e100):
-                raise UsageError(f"{name} must be None or a number of at least {least:g}, got {value!r}.")
+            if value is not None and not least <= as_real(value) <= 1e100:
+                raise UsageError(f"{name} must be None or a number of at least {least:g}, got {brief(value)}.")
         if self.eta is not None and self.mechanism != "iclp-qr":
             raise UsageError(f"eta is for mechanism 'iclp-qr'; {self.mechanism!r} does not use it.")
-        whole = isinstance(self.features, int | np.integer) and not isinstance(self.features, bool)
-        if not (self.features in ("auto", None) if not isinstance(self.features, Basis) else True) and not (
-            whole and 1 <= int(self.features) <= 2**14  # type: ignore[arg-type]
-        ):
+        known = self.features is None or isinstance(self.features, Basis) or self.features == "auto"
+        if not known and not is_whole(self.features, 1, MOST_FEATURES):
             raise UsageError(
-                "features must be 'auto', a number of features between 1 and 16384, None for the exact minimiser, or a "
-                f"basis such as dpfda.bases.landmarks.landmarks(...), got {self.features!r}."
+                f"features must be 'auto', a number of features between 1 and {MOST_FEATURES}, None for the exact "
+                f"minimiser, or a basis such as dpfda.bases.landmarks.landmarks(...), got {self.features!r}."
             )
         if isinstance(self.features, Basis) and self.features.domain != self.domain:
             raise UsageError(

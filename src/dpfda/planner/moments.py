@@ -35,6 +35,7 @@ from dpfda.summaries.moments import ROUGH, check_orthonormal, moved_by
 from dpfda.symmetric import multiplicities, packed_size, unpack
 
 NAMES = ("gaussian", "wishart", "k-norm", "laplace", "iclp-qr")
+MOST_STATED = 256  # functions that a user may ask for
 LARGEST_SIDE = 48  # some thousand entries; noise in more would take longer than it tells
 LEAST_SIDE = 3
 
@@ -163,6 +164,14 @@ class MomentsPlan(Requested):
         return self.text()
 
 
+def check_side(request: Request) -> None:
+    """A stated number of functions whose products can be released and turned in seconds."""
+    if request.size is not None and request.size > MOST_STATED:
+        raise UsageError(
+            f"Second moments take at most {MOST_STATED} functions, got size={request.size!r}. Noise would hide more."
+        )
+
+
 def plan_moments(request: Request, *, lead: bool, k: int | None = None) -> MomentsPlan:
     """The design that was asked for, or the one with the least predicted error, by public facts alone.
 
@@ -170,6 +179,7 @@ def plan_moments(request: Request, *, lead: bool, k: int | None = None) -> Momen
     components' span, and there are more functions than components where possible.
     """
     least = 1 if k is None else k + 1
+    check_side(request)
     if request.calibration != "exact" or request.candidates is not None:
         raise UsageError("Second moments are always calibrated exactly and know no candidates: leave both out.")
     if request.mechanism != "auto":

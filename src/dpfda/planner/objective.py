@@ -229,6 +229,9 @@ class ObjectivePlan:
         return self.text()
 
 
+MOST_FUNCTIONS = 100  # the envelope of a draw is found in seconds up to here
+
+
 def plan_objective(
     request: Request,
     utility: Utility,
@@ -242,6 +245,8 @@ def plan_objective(
     """The base measure, its basis and the mechanism, by public facts alone."""
     if request.n > MOST_PLANNED:
         raise UsageError(f"An objective is summed over at most {MOST_PLANNED} units, got {request.n}.")
+    if request.size is not None and request.size > MOST_FUNCTIONS:
+        raise UsageError(f"A maximiser is drawn among at most {MOST_FUNCTIONS} functions, got size={request.size!r}.")
     radius = _positive("radius", request.bound if radius is None else radius)
     spread = _positive("spread", radius if spread is None else spread)
     kernel, why = noise_kernel(request)

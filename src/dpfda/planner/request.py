@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
-import numpy as np
-
+from dpfda.arrays import as_real, brief, is_whole
 from dpfda.bases import Basis, Domain
+from dpfda.bases.base import MOST_FUNCTIONS
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import Mechanism
@@ -17,6 +17,13 @@ from dpfda.privacy import ADD_REMOVE, Budget
 from dpfda.records import MOST_UNITS
 
 CALIBRATIONS = ("exact", "published", "simple")
+MOST_VALUES = 2**24  # of one curve
+
+
+def check_units(n: object) -> None:
+    """The number of units that a plan is for."""
+    if not is_whole(n, 1, MOST_UNITS):
+        raise UsageError(f"n must be a whole number of units, at least 1, got {brief(n)}. The most is {MOST_UNITS}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,21 +46,24 @@ class Request:
     candidates: tuple[Callable[[Any], Any], ...] | None = None  # of the dictionary
 
     def __post_init__(self) -> None:
-        if isinstance(self.n, bool) or not isinstance(self.n, int | np.integer) or not 1 <= self.n <= MOST_UNITS:
-            raise UsageError(f"n must be a whole number of units, at least 1, got {self.n!r}.")
-        if self.calibration not in CALIBRATIONS:
+        check_units(self.n)
+        if not isinstance(self.calibration, str) or self.calibration not in CALIBRATIONS:
             known = ", ".join(map(repr, CALIBRATIONS))
-            raise UsageError(f"calibration must be one of {known}, got {self.calibration!r}.")
+            raise UsageError(f"calibration must be one of {known}, got {brief(self.calibration)}.")
+        if not (self.grid_size is None or is_whole(self.grid_size, 1, MOST_VALUES)):
+            raise UsageError(
+                f"grid_size is the number of values of a curve, 1 to {MOST_VALUES}, got {brief(self.grid_size)}."
+            )
         if not (self.kernel is None or isinstance(self.kernel, Kernel)):
             raise UsageError(f"kernel must be a kernel such as dpfda.kernels.Matern(1.5, 0.1), got {self.kernel!r}.")
         for name, value, least in (("eta", self.eta, 0.0), ("penalty", self.penalty, 0.0)):
-            real = isinstance(value, Real) and not isinstance(value, bool)
-            if value is not None and not (real and least <= float(value) < np.inf):
-                raise UsageError(f"{name} must be a finite number, 0 or more, got {value!r}.")
-        if self.size is not None and (
-            isinstance(self.size, bool) or not isinstance(self.size, int | np.integer) or self.size < 1
-        ):
-            raise UsageError(f"size must be a whole number of functions, at least 1, got {self.size!r}.")
+            if value is not None and not least <= as_real(value) < math.inf:
+                raise UsageError(f"{name} must be a finite number, 0 or more, got {brief(value)}.")
+        if not (self.size is None or is_whole(self.size, 1, MOST_FUNCTIONS)):
+            raise UsageError(
+                f"size must be a whole number of functions, at least 1, got {brief(self.size)}. The most is "
+                f"{MOST_FUNCTIONS}."
+            )
         if self.size is not None and isinstance(self.basis, Basis) and self.basis.size != self.size:
             raise UsageError(f"The basis has {self.basis.size} functions, but size={self.size}. Leave size out.")
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 
+from dpfda.arrays import as_real, brief
 from dpfda.errors import UsageError
+
+LEAST_EPSILON, MOST_EPSILON = 1e-15, 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +24,19 @@ class Budget:
 
     def __post_init__(self) -> None:
         # numpy's numbers are welcome, and become plain ones for cards and ledgers.
-        epsilon, delta = _plain(self.epsilon), _plain(self.delta)
+        epsilon, delta = as_real(self.epsilon), as_real(self.delta)
         if not 0 < epsilon < math.inf:
             raise UsageError(
-                f"epsilon must be a positive finite number, got {self.epsilon!r}. Most people choose 0.1 to 10."
+                f"epsilon must be a positive finite number, got {brief(self.epsilon)}. Most people choose 0.1 to 10."
+            )
+        if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
+            raise UsageError(
+                f"epsilon must lie between {LEAST_EPSILON:g} and {MOST_EPSILON:g}, got {epsilon!r}: beyond, noise is "
+                "too large or too small for a double. Most people choose 0.1 to 10."
             )
         if not 0 <= delta < 1:
             raise UsageError(
-                f"delta must lie in [0, 1), got {self.delta!r}. Use 0 for pure privacy, or at most 1e-5, "
+                f"delta must lie in [0, 1), got {brief(self.delta)}. Use 0 for pure privacy, or at most 1e-5, "
                 "well below one over the number of people."
             )
         object.__setattr__(self, "epsilon", epsilon)
@@ -56,13 +63,3 @@ class Budget:
                 "exposed outright. Use at most 1e-5."
             )
         return tuple(found)
-
-
-def _plain(value: object) -> float:
-    """A number as a double; what is none, or too large, becomes NaN, which no rule accepts."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.nan

@@ -9,12 +9,25 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, as_real, brief, is_whole
 from dpfda.errors import UsageError
 from dpfda.symmetric import multiplicities, places, side_of
 
 LAWS = ("gaussian", "radial", "wishart", "choice", "frame")
 LARGEST_BATCH = 2**20  # entries of matrices at a time
+MOST_COORDINATES = 2**26
+
+
+def check_blocks(*sizes: int) -> None:
+    """Blocks of coordinates have whole numbers of them, at least 1."""
+    if not all(is_whole(size, 1, MOST_COORDINATES) for size in sizes):
+        raise UsageError(f"Noise needs blocks of 1 to {MOST_COORDINATES} coordinates, got {brief(sizes)}.")
+
+
+def check_scale(*scales: float) -> None:
+    """Scales of noise are positive finite numbers."""
+    if not all(0 < as_real(scale) < math.inf for scale in scales):
+        raise UsageError(f"Noise needs positive finite scales, got {brief(scales)}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +51,8 @@ class Noise:
             raise UsageError(f"A noise law is one of {', '.join(map(repr, LAWS))}, got {self.law!r}.")
         if len(self.sizes) != len(self.scales) or not self.sizes:
             raise UsageError(f"Noise needs one scale for each block, got {len(self.sizes)} and {len(self.scales)}.")
-        if min(self.sizes) < 1 or not all(0 < scale < math.inf for scale in self.scales):
-            raise UsageError(f"Noise needs blocks of at least 1 and positive scales, got {self.sizes}, {self.scales}.")
+        check_blocks(*self.sizes)
+        check_scale(*self.scales)
         if self.law == "wishart":
             if len(self.sizes) > 1:
                 raise UsageError(f"Wishart noise is that of one symmetric matrix, not of {len(self.sizes)} blocks.")

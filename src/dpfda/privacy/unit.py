@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from dpfda.arrays import brief
 from dpfda.errors import UsageError
 
 REPLACE = "replace-one"
@@ -38,8 +39,9 @@ class Unit:
     neighbours: str
 
     def __post_init__(self) -> None:
-        if self.neighbours not in RELATIONS:
-            raise UsageError(f"neighbours must be one of {', '.join(map(repr, RELATIONS))}, got {self.neighbours!r}.")
+        if not isinstance(self.neighbours, str) or self.neighbours not in RELATIONS:
+            known = ", ".join(map(repr, RELATIONS))
+            raise UsageError(f"neighbours must be one of {known}, got {brief(self.neighbours)}.")
 
     @property
     def size_is_public(self) -> bool:

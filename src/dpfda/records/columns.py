@@ -14,7 +14,7 @@ from glob import escape
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, brief, public_numbers
 from dpfda.errors import DataError, UsageError
 from dpfda.records.headers import MAY_BE_A_RECORD, called, listed, may_be_record
 
@@ -56,6 +56,8 @@ def choose_columns(columns: list[str], values: Values | None, unit: str | None) 
     if len(set(columns)) < len(columns):
         # Without the name: of a table that was read without a header it is somebody's value.
         raise DataError("Two columns of the table have one name. Rename one.")
+    if not (unit is None or isinstance(unit, str)):
+        raise UsageError(f"unit is the name of a column, got {brief(unit)}.")
     if unit is not None and unit not in columns:
         raise DataError(f"No column {unit!r} for the privacy unit. Columns are: {listed(columns)}.")
     rest = [name for name in columns if name != unit]
@@ -67,7 +69,14 @@ def choose_columns(columns: list[str], values: Values | None, unit: str | None) 
             )
         chosen = rest
     else:
-        chosen = list(dict.fromkeys(name for part in _parts(values, columns) for name in _found(part, rest, columns)))
+        names = set(rest)  # searching a list for each of a million names would not end
+        chosen = list(
+            dict.fromkeys(
+                name
+                for part in _parts(values, columns)
+                for name in ([part] if part in names else _found(part, rest, columns))
+            )
+        )
     if not chosen:
         raise DataError(f"No column matches the pattern {values or '*'!r}. Columns are: {listed(columns)}.")
     return chosen
@@ -77,7 +86,7 @@ def _parts(values: Values, columns: list[str]) -> list[str]:
     if not isinstance(values, str):
         parts = list(values) if isinstance(values, Iterable) else []
         if not parts or not all(isinstance(part, str) for part in parts):
-            raise UsageError(f"values is a pattern, e.g. 't*', or a list of names of columns, got {values!r}.")
+            raise UsageError(f"values is a pattern, e.g. 't*', or a list of names of columns, got {brief(values)}.")
         return parts
     if values in columns or "," not in values or any(fnmatchcase(name, values) for name in columns):
         return [values]
@@ -85,8 +94,6 @@ def _parts(values: Values, columns: list[str]) -> list[str]:
 
 
 def _found(part: str, rest: list[str], columns: list[str]) -> list[str]:
-    if part in rest:
-        return [part]
     found = [name for name in rest if fnmatchcase(name, part)]
     if not found:
         raise DataError(f"No column matches the pattern {part!r}. Columns are: {listed(columns)}.")
@@ -245,8 +252,8 @@ def as_grid(grid: ArrayLike | None) -> Array | None:
     if grid is None:
         return None
     try:
-        array = np.asarray(grid, dtype=np.float64)
-    except (TypeError, ValueError):
+        array = public_numbers(grid, "A grid")
+    except UsageError:
         array = np.empty(0)
     if array.ndim not in (1, 2) or array.size == 0 or not np.isfinite(array).all():
         raise UsageError(

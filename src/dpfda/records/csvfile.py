@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ MISSING = ["", "NA", "NaN", "nan", "null", "None", "."]
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")  # bytes that no line of a table holds
 BLOCK = 2**22  # bytes read at a time
+PIECE = 2**16  # bytes read at a time of the first line
+LONGEST_LINE = 2**27  # bytes: a header of a million columns has some ten million
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,17 +129,36 @@ class CsvSource:
 
     def _chosen(self, block: bytes, names: tuple[str, ...]) -> Iterator[list[str]]:
         columns, delimiter = self._layout()
-        places = [columns.index(name) for name in names]
+        place_of = {name: place for place, name in enumerate(columns)}
+        places = [place_of[name] for name in names]
         for line in _lines(block):
             row = _cells(line, delimiter)
             yield [row[place] if place < len(row) else "" for place in places]
 
     def _layout(self) -> tuple[list[str], str]:
-        return self.header(self.file), _delimiter(_first_line(self.file))
+        return _layout_of(self.file, self.file.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=8)
+def _layout_of(file: Path, changed: int) -> tuple[list[str], str]:
+    """The columns of a file and what separates them; read once, since a header may name a million of them."""
+    return CsvSource.header(file), _delimiter(_first_line(file))
 
 
 def _first_line(file: Path) -> bytes:
-    first = next(_pieces(file, 2**12), b"").splitlines()
+    parts: list[bytes] = []
+    with file.open("rb") as stream:
+        while len(parts) * PIECE < LONGEST_LINE and (chunk := stream.read(PIECE)):
+            parts.append(chunk)
+            if b"\n" in chunk or b"\r" in chunk:
+                break
+        else:
+            if len(parts) * PIECE >= LONGEST_LINE:
+                raise DataError(
+                    f"The first line of {file.name!r} has no end within {LONGEST_LINE} bytes: this is no table with a "
+                    "line of names."
+                )
+    first = b"".join(parts).splitlines()
     return first[0].removeprefix(BYTE_ORDER_MARK) if first else b""
 
 
@@ -153,17 +175,20 @@ def _blocks(file: Path) -> Iterator[bytes]:
 
 
 def _pieces(file: Path, size: int) -> Iterator[bytes]:
-    """The bytes of a file, whole lines at a time."""
-    rest = b""
+    """The bytes of a file, whole lines at a time; a line is cut where it becomes longer than any table has them."""
+    rest: list[bytes] = []  # of a line that has not ended yet; joined once, so that long lines take linear time
+    length = 0
     with file.open("rb") as stream:
         while chunk := stream.read(size):
-            rest += chunk
-            cut = max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1
+            cut = max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) + 1
             if cut:
-                yield rest[:cut]
-                rest = rest[cut:]
+                yield b"".join([*rest, chunk[:cut]])
+                rest, length = [], 0
+            if length < LONGEST_LINE and (part := chunk[cut : cut + LONGEST_LINE - length]):
+                rest.append(part)
+                length += len(part)
     if rest:
-        yield rest + b"\n"
+        yield b"".join([*rest, b"\n"])
 
 
 def _lines(block: bytes) -> list[bytes]:

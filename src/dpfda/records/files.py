@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, as_path
 from dpfda.errors import DataError
 from dpfda.records.cells import check_types, check_unit_type, columns_of
 from dpfda.records.columns import Values, check_curve, check_rows, choose_columns, grid_of, unused
@@ -15,6 +15,8 @@ from dpfda.records.csvfile import CsvSource
 from dpfda.records.curves import Curves, name_columns
 from dpfda.records.headers import listed
 from dpfda.records.identity import Identity
+
+MOST_ROWS = 2**40  # that a file may state
 
 
 def read_curves(
@@ -68,14 +70,22 @@ def read_header(path: str | Path) -> list[str]:
 
 
 def _source(path: str | Path) -> tuple[Path, type[ParquetSource] | type[CsvSource]]:
-    file = Path(path)
-    if not file.is_file():
+    file = as_path(path)
+    if not _is_file(file):
         raise DataError(f"No file {str(file)!r}. Check the path.")
     if file.suffix.lower() in (".parquet", ".pq"):
         return file, ParquetSource
     if file.suffix.lower() in (".csv", ".tsv", ".txt"):
         return file, CsvSource
     raise DataError(f"{file.name!r} is neither .csv, .tsv, .txt nor .parquet. Convert it, or pass a data frame.")
+
+
+def _is_file(file: Path) -> bool:
+    """Whether it can be read more than once, from its start to its end: no folder, device or pipe."""
+    try:
+        return file.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +129,12 @@ def _parquet(file: Path) -> Any:
 
     try:
         # A small buffer for each column instead of whole row groups, so that memory does not grow with the file.
-        return pq.ParquetFile(file, pre_buffer=False, buffer_size=2**16)
-    except (pa.ArrowInvalid, OSError):
-        raise DataError(f"{file.name!r} is not a Parquet file that can be read.") from None
+        found = pq.ParquetFile(file, pre_buffer=False, buffer_size=2**16)
+        # Damaged bytes may state any schema: what Arrow cannot even describe fails here, not with records in hand.
+        found.schema_arrow  # noqa: B018
+        sane = 0 <= found.metadata.num_rows <= MOST_ROWS
+    except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, MemoryError):
+        sane = False
+    if not sane:
+        raise DataError(f"{file.name!r} is not a Parquet file that can be read.")
+    return found

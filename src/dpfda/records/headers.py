@@ -62,7 +62,8 @@ def in_few_words(chosen: Sequence[str], among: Sequence[str], *, most: int = 1) 
     """Chosen columns of a table for the card: by names, or where those may be somebody's values, by their places."""
     if not may_be_record(chosen):
         return ", ".join(chosen) if len(chosen) <= most else f"{len(chosen)} columns, {chosen[0]} to {chosen[-1]}"
-    places = sorted(list(among).index(name) + 1 for name in chosen)
+    wanted = set(chosen)
+    places = [place for place, name in enumerate(among, 1) if name in wanted]
     if len(places) <= most:
         return f"column{'s' * (len(places) > 1)} {', '.join(map(str, places))} of {len(among)}"
     return f"{len(places)} columns, from number {places[0]} to number {places[-1]} of {len(among)}"

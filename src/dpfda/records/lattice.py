@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, as_real, brief
 from dpfda.errors import UsageError
 
 RADIUS = 2**24  # squares of norms stay below 2^53, so they are exact in doubles
@@ -22,15 +21,16 @@ class Lattice:
     bound: float
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.bound, Real) and not isinstance(self.bound, bool) and 0 < self.bound < math.inf):
+        bound = as_real(self.bound)
+        if not 0 < bound < math.inf:
             raise UsageError(
-                f"bound must be a positive finite number, in the units of the curves, got {self.bound!r}. "
+                f"bound must be a positive finite number, in the units of the curves, got {brief(self.bound)}. "
                 "It may not be read from the data."
             )
-        # So that variances, which are squares, neither overflow nor vanish.
-        if not 1e-100 <= self.bound <= 1e100:
-            raise UsageError(f"bound must lie between 1e-100 and 1e100, got {self.bound!r}. Change the units.")
-        object.__setattr__(self, "bound", float(self.bound))
+        # So that variances of covariances, which are fourth powers, neither overflow nor vanish.
+        if not 1e-60 <= bound <= 1e60:
+            raise UsageError(f"bound must lie between 1e-60 and 1e60, got {self.bound!r}. Change the units.")
+        object.__setattr__(self, "bound", bound)
 
     @property
     def step(self) -> float:

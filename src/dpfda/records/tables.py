@@ -50,7 +50,8 @@ def with_units(frame: Any, units: object) -> Any:
 def from_pandas(frame: Any, names: list[str]) -> Array:
     """The named columns of a pandas frame as a matrix, (n, q)."""
     listed = names_of(frame)
-    columns = {name: frame.iloc[:, listed.index(name)] for name in names}
+    place_of = {name: place for place, name in enumerate(listed)}  # a search for each of many columns would not end
+    columns = {name: frame.iloc[:, place_of[name]] for name in names}
     for name, column in columns.items():
         if not _cellwise(column.dtype):
             raise DataError(

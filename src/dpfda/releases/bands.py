@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, as_real, brief
 from dpfda.bases import Basis
 from dpfda.errors import UsageError
 from dpfda.privacy import Noise
@@ -17,8 +17,8 @@ HIGHEST_LEVEL = 0.998  # beyond it the sample has too few paths
 
 def check_level(level: float) -> None:
     """A level is a probability that the sample of paths can tell."""
-    if not 0 < level < 1:
-        raise UsageError(f"level must lie strictly between 0 and 1, got {level!r}. Common is 0.95.")
+    if not 0 < as_real(level) < 1:
+        raise UsageError(f"level must lie strictly between 0 and 1, got {brief(level)}. Common is 0.95.")
     if level > HIGHEST_LEVEL:
         raise UsageError(f"level = {level!r} is beyond what the noise law is tabulated for: at most {HIGHEST_LEVEL}.")
 

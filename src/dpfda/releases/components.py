@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
 from dpfda.bases import Basis
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.releases.calculus import Function
@@ -74,6 +74,8 @@ class ComponentsRelease:
 
     def explained(self, index: int) -> str:
         """What is known of the variance along one component, in words; nothing where it was not paid for."""
+        if not is_whole(index, 0, self.frame.shape[1] - 1):
+            raise UsageError(f"Components are numbered 0 to {self.frame.shape[1] - 1}, got {brief(index)}.")
         if self.variances is None:
             return ""
         if self.total is None:
@@ -100,14 +102,14 @@ class ComponentsRelease:
 
     def curves(self, scores: ArrayLike, points: ArrayLike) -> Array:
         """The curves that have these scores, (..., k) -> (..., m)."""
-        table = np.asarray(scores, dtype=np.float64)
+        table = public_numbers(scores, "Scores")
         if table.shape[-1:] != (self.frame.shape[1],):
             raise UsageError(f"There are {self.frame.shape[1]} components, got scores of shape {table.shape}.")
         return self.basis.evaluate(self.centre + table @ self.frame.T, points)
 
     def points(self, size: int | None = None) -> Array:
         """Equally spaced points of the domain, (size^p, p); by default 101 on an interval, 41 on each side of a box."""
-        return self.basis.domain.grid(size or (101 if self.basis.domain.dimension == 1 else 41))
+        return self.basis.domain.grid((101 if self.basis.domain.dimension == 1 else 41) if size is None else size)
 
     def to_frame(self, points: ArrayLike | None = None) -> Any:
         """A pandas DataFrame with points and the values of each component there."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
 from dpfda.bases import Basis
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.privacy import Noise
@@ -129,7 +129,7 @@ class CovarianceRelease:
         return _pairs(np.clip(first @ second.T, -1.0, 1.0), s, t)
 
     def _at(self, points: ArrayLike) -> Array:
-        return self.basis.matrix(np.atleast_1d(np.asarray(points, dtype=np.float64)))
+        return self.basis.matrix(np.atleast_1d(public_numbers(points, "Points")))
 
     @property
     def trace(self) -> float:
@@ -151,8 +151,8 @@ class CovarianceRelease:
 
     def components(self, k: int) -> ComponentsRelease:
         """The first k principal components, for nothing: post-processing of what was paid for."""
-        if not 1 <= k <= self.basis.size:
-            raise UsageError(f"There can be 1 to {self.basis.size} components in this basis, got {k!r}.")
+        if not is_whole(k, 1, self.basis.size):
+            raise UsageError(f"There can be 1 to {self.basis.size} components in this basis, got {brief(k)}.")
         size = self.basis.size
         deviation = float(np.sqrt(pack(self.variances)[size:].mean())) if size > 1 else 0.0
         frame = principal(self.coordinates, self.basis.frequencies, deviation, k)
@@ -284,7 +284,7 @@ class CovarianceRelease:
 
     def points(self, size: int | None = None) -> Array:
         """Equally spaced points of the domain, (size^p, p); by default 41 on an interval, 9 on each side of a box."""
-        return self.basis.domain.grid(size or (41 if self.basis.domain.dimension == 1 else 9))
+        return self.basis.domain.grid((41 if self.basis.domain.dimension == 1 else 9) if size is None else size)
 
     def to_frame(self, points: ArrayLike | None = None) -> Any:
         """A pandas DataFrame with all pairs of points, the covariance there, and the deviation of its noise."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, public_numbers
 from dpfda.errors import UsageError
 from dpfda.releases.wording import plain
 
@@ -56,7 +56,7 @@ class Covariates:
 
     def beyond(self, values: ArrayLike) -> tuple[str, ...]:
         """The covariates that some row of public values has beyond their limits: curves for it extrapolate."""
-        table = np.asarray(values, dtype=np.float64).reshape(-1, self.size)
+        table = public_numbers(values, "Covariates").reshape(-1, self.size)
         if self.limits is None:
             far = bool((np.linalg.norm(table, axis=1) > float(self.bound or 0.0)).any())
             return self.names if far else ()
@@ -97,10 +97,7 @@ class Covariates:
 
     def design(self, values: ArrayLike, lead: float) -> Array:
         """Rows of public covariates as they enter the regression, (m, p) -> (m, side)."""
-        try:
-            table = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            table = np.full((0, 0, 0), np.nan)
+        table = public_numbers(values, "Covariates to predict for")
         if table.ndim == 1 and self.size == 1:
             table = table[:, None]
         if table.ndim != 2 or table.shape[1] != self.size or not np.isfinite(table).all():
@@ -142,8 +139,8 @@ class Covariates:
 def check_limits(limits: object) -> tuple[tuple[float, float], ...]:
     """Limits as pairs of finite numbers, one for each covariate; a single pair will do for one."""
     try:
-        array = np.array(limits, dtype=np.float64)
-    except (TypeError, ValueError):
+        array = public_numbers(limits, "Limits")
+    except UsageError:
         array = np.empty(0)
     if array.shape == (2,):
         array = array[None, :]

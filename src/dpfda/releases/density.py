@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, public_numbers
 from dpfda.bases import Basis
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.privacy import Noise
@@ -74,9 +74,9 @@ class DensityRelease:
 
     def raw(self, points: ArrayLike) -> Array:
         """What was paid for, neither smoothed nor projected, (m,): it may be negative."""
-        rows = np.atleast_1d(np.asarray(points, dtype=np.float64))
-        values = self.basis.evaluate(self.noisy, rows) / self.volume
-        return values[0] if np.ndim(points) == 0 else values
+        given = public_numbers(points, "Points")
+        values = self.basis.evaluate(self.noisy, np.atleast_1d(given)) / self.volume
+        return values[0] if given.ndim == 0 else values
 
     def distribution(self, points: ArrayLike) -> Array:
         """The probability of lying below a point in every coordinate, (m,)."""
@@ -196,7 +196,7 @@ class DensityRelease:
     def points(self, size: int | None = None) -> Array:
         """Equally spaced points of the domain, (size^p, p); by default 201 on an interval, 41 on each side of a box."""
         dimension = self.basis.domain.dimension
-        return self.basis.domain.grid(size or {1: 201, 2: 41}.get(dimension, 9))
+        return self.basis.domain.grid({1: 201, 2: 41}.get(dimension, 9) if size is None else size)
 
     def to_frame(self, points: ArrayLike | None = None, *, level: float = 0.95) -> Any:
         """A pandas DataFrame with points, the density, on a line its distribution function, and the noise band."""

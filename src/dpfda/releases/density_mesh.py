@@ -7,11 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, Integers, as_points
+from dpfda.arrays import Array, ArrayLike, Integers, as_points, brief, is_whole, public_numbers
 from dpfda.bases import Domain
 from dpfda.errors import UsageError
 
 BATCH = 2**22  # numbers held at a time when records are drawn
+MOST_RECORDS = 10_000_000  # drawn at a time; more are drawn in several calls
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,16 +61,17 @@ class Mesh:
             raise UsageError(
                 f"Quantiles belong to a line; this density has {len(self.axes)} sides. Take marginal(axis).quantile()."
             )
-        wanted = np.atleast_1d(np.asarray(probabilities, dtype=np.float64))
-        if not ((wanted >= 0) & (wanted <= 1)).all():
-            raise UsageError(f"Quantiles are for probabilities from 0 to 1, got {probabilities!r}.")
+        given = public_numbers(probabilities, "Probabilities")
+        wanted = np.atleast_1d(given)
+        if wanted.ndim > 1 or not ((wanted >= 0) & (wanted <= 1)).all():
+            raise UsageError(f"Quantiles are for a row of probabilities from 0 to 1, got {brief(probabilities)}.")
         found = _inverse_shared(self.axes[0], self.values, wanted)
-        return found[0] if np.ndim(probabilities) == 0 else found
+        return found[0] if given.ndim == 0 else found
 
     def marginal(self, axis: int) -> Mesh:
         """The density of one coordinate."""
-        if not 0 <= axis < len(self.axes):
-            raise UsageError(f"This density has sides 0 to {len(self.axes) - 1}, got {axis!r}.")
+        if not is_whole(axis, 0, len(self.axes) - 1):
+            raise UsageError(f"This density has sides 0 to {len(self.axes) - 1}, got {brief(axis)}.")
         return Mesh((self.axes[axis],), _summed(self.axes, self.values, keep=axis))
 
     def mean(self) -> Array:
@@ -86,8 +88,13 @@ class Mesh:
 
         One coordinate after the other, each by inverting its distribution given those before it.
         """
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
-            raise UsageError(f"The number of records to draw is a whole number, at least 0, got {size!r}.")
+        if not is_whole(size, 0, MOST_RECORDS):
+            raise UsageError(
+                f"The number of records to draw is a whole number, at least 0, got {brief(size)}. The most at a "
+                f"time is {MOST_RECORDS}."
+            )
+        if seed is not None and not is_whole(seed, 0, 2**128):
+            raise UsageError(f"A seed is None or a whole number from 0 to 2^128, got {brief(seed)}.")
         # No noise of a mechanism: whoever has the release may draw, and need not hide how.
         uniforms = np.random.default_rng(seed).random((int(size), len(self.axes)))
         if len(self.axes) == 1:
@@ -103,9 +110,10 @@ class Mesh:
 
     def blurred(self, bandwidth: ArrayLike) -> Mesh:
         """The density after adding Gaussian noise of this deviation along each side, reflected at the ends."""
-        widths = np.broadcast_to(np.asarray(bandwidth, dtype=np.float64), (len(self.axes),))
-        if not (np.isfinite(widths) & (widths > 0)).all():
-            raise UsageError(f"A bandwidth is a positive number, or one for each side, got {bandwidth!r}.")
+        given = public_numbers(bandwidth, "Bandwidths")
+        widths = np.full(len(self.axes), float(given)) if given.ndim == 0 else given
+        if widths.shape != (len(self.axes),) or not (np.isfinite(widths) & (widths > 0)).all():
+            raise UsageError(f"A bandwidth is a positive number, or one for each side, got {brief(bandwidth)}.")
         values = self.values
         for axis, (nodes, width) in enumerate(zip(self.axes, widths, strict=True)):
             values = np.moveaxis(np.tensordot(_blur(nodes, float(width)), values, (1, axis)), 0, axis)
@@ -240,13 +248,14 @@ def _within(nodes: Array, piece: Integers, left: Array, right: Array, mass: Arra
 def _blur(nodes: Array, width: float) -> Array:
     """What nodes get of each other's values under a Gaussian of this deviation that both ends reflect, (m, m)."""
     low, high = nodes[0], nodes[-1]
-    width = min(width, 4 * (high - low))  # the result is flat to all digits from there on
+    # Flat to all digits beyond the one end, and unchanged to all digits below the other.
+    width = float(np.clip(width, 1e-9 * (high - low), 4 * (high - low)))
     turns = int(np.ceil(4 * width / (high - low))) + 1
     table = np.zeros((len(nodes), len(nodes)))
     for turn in range(-turns, turns + 1):
         for image in (nodes, 2 * low - nodes):
             gaps = nodes[:, None] - (image[None, :] + 2 * turn * (high - low))
-            table += np.exp(-0.5 * (gaps / width) ** 2)
+            table += np.exp(-0.5 * np.minimum(np.abs(gaps / width), 50.0) ** 2)  # less than any double from there on
     table *= _widths(nodes)
     # Each node hands on what it has, no more and no less: the integral stays as it was.
     handed = _widths(nodes) @ table

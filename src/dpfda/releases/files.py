@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dpfda.arrays import as_path
 from dpfda.bases import Basis
 from dpfda.bases import from_dict as basis_from_dict
 from dpfda.errors import DataError, UsageError
@@ -150,16 +151,17 @@ def exact_digest(release: Any) -> bytes:
 
 def save(release: Any, path: str | Path) -> Path:
     """Write a release of any kind as JSON, whole or not at all."""
-    target = Path(path)
+    target = as_path(path)
     text = text_of(release)
     draft = Path(f"{target}.part")
     try:
         draft.write_text(text, encoding="utf-8", newline="\n")
         draft.replace(target)
-    except OSError as error:
-        with suppress(OSError):
+    except (OSError, UnicodeError) as error:
+        with suppress(OSError, UnicodeError):
             draft.unlink(missing_ok=True)
-        raise DataError(f"Cannot write {str(target)!r}: {error.strerror}. Name another file.") from None
+        why = getattr(error, "strerror", None) or "its name is no text"
+        raise DataError(f"Cannot write {str(target)!r}: {why}. Name another file.") from None
     return target
 
 

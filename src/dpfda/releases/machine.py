@@ -92,7 +92,7 @@ class MachineRelease:
 
     def points(self, size: int | None = None) -> Array:
         """Equally spaced points of the domain, (size^p, p); by default 101 on an interval, 41 on each side of a box."""
-        return self.basis.domain.grid(size or (101 if self.basis.domain.dimension == 1 else 41))
+        return self.basis.domain.grid((101 if self.basis.domain.dimension == 1 else 41) if size is None else size)
 
     def to_frame(self, points: ArrayLike | None = None) -> Any:
         """A pandas DataFrame with points, values of the function, the noise in them, and predictions."""

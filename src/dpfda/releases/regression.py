@@ -272,7 +272,7 @@ class RegressionRelease:
 
     def points(self, size: int | None = None) -> Array:
         """Equally spaced points of the domain, (size^p, p); by default 101 on an interval, 41 on each side of a box."""
-        return self.basis.domain.grid(size or (101 if self.basis.domain.dimension == 1 else 41))
+        return self.basis.domain.grid((101 if self.basis.domain.dimension == 1 else 41) if size is None else size)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -133,7 +133,7 @@ class Release:
 
     def smooth(self, name: str = "auto") -> Release:
         """The same release with another smoothing: "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"."""
-        if name != "none":
+        if not isinstance(name, str) or name != "none":
             self._check_noise("smoothing")
         card = changed(self.certificate, "smoothing", self.smoothing.name, name)
         return replace(self, smoothing=smoothed(name, self.noisy, self.noise, self.basis), certificate=card)
@@ -172,7 +172,7 @@ class Release:
 
     def points(self, size: int | None = None) -> Array:
         """Equally spaced points of the domain, (size^p, p); by default 101 on an interval, 41 on each side of a box."""
-        return self.basis.domain.grid(size or (101 if self.basis.domain.dimension == 1 else 41))
+        return self.basis.domain.grid((101 if self.basis.domain.dimension == 1 else 41) if size is None else size)
 
     def to_frame(self, points: ArrayLike | None = None, *, level: float = 0.95) -> Any:
         """A pandas DataFrame with points, values and the noise band; a chosen function has none."""

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from dpfda.arrays import Array, Integers
+from dpfda.arrays import Array, Integers, brief
 from dpfda.errors import UsageError
 
 
@@ -109,8 +109,8 @@ def smooth(
     Each candidate weighs `exp(-risk / (t v))`, v the mean variance and t the temperature (Leung and Barron 2006):
     steadier than the single best when many are nearly as good.
     """
-    if name != "auto" and name not in FAMILIES:
-        raise UsageError(f"Unknown smoothing {name!r}. Known are 'auto', {', '.join(map(repr, FAMILIES))}.")
+    if not isinstance(name, str) or (name != "auto" and name not in FAMILIES):
+        raise UsageError(f"Unknown smoothing {brief(name)}. Known are 'auto', {', '.join(map(repr, FAMILIES))}.")
     if not variances.any():
         return Smoothing(name, np.ones(len(noisy)), 0.0)  # nothing was added, so there is nothing to smooth
     families = FAMILIES.values() if name == "auto" else [FAMILIES[name]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,15 +21,18 @@ def make_app(
     folder: str | Path | None = None,
     token: str | None = None,
     limits: Limits | None = None,
+    hosts: Iterable[str] = (),
 ) -> Gate:
     """The service over releases and oracles by id, and over the release files in a folder.
 
     Everybody may read what has been released. Publishing, withdrawing and reloading need the token, and are refused
     altogether without one. Nothing here can read a record: releases come as files, oracles as they were opened.
+    `hosts` are the names under which it is reached, beside localhost and numeric addresses: others are refused.
     """
     needs_extra()
     from dpfda.apps.service.endpoints import Endpoints
     from dpfda.apps.service.gate import Gate
+    from dpfda.apps.service.hosts import Hosts
     from dpfda.apps.service.shelf import Shelf
 
     if token is not None and (len(token) < TOKEN_LENGTH or not all("!" <= letter <= "~" for letter in token)):
@@ -39,7 +42,7 @@ def make_app(
         )
     shelf = Shelf(things or {}, None if folder is None else Path(folder))
     limits = limits or Limits()
-    return Gate(Endpoints(shelf, limits, token), limits)
+    return Gate(Endpoints(shelf, limits, token), limits, Hosts.of(hosts))
 
 
 def run(app: Gate, *, host: str = "127.0.0.1", port: int = 8000, trusted_proxy: str | None = None) -> None:

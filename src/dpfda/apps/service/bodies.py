@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpfda.apps.service.refusals import BAD_JSON, BAD_POINTS, NOT_JSON, TOO_LARGE, TOO_SLOW, Refused
@@ -12,7 +14,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 COORDINATES = 64  # of a point at most
-DRAINED = 1_048_576  # bytes beyond the limit that are read and dropped, so that who sends them hears why
 
 
 async def read_body(request: Request, *, most: int, seconds: float) -> bytes:
@@ -28,16 +29,29 @@ async def read_body(request: Request, *, most: int, seconds: float) -> bytes:
 
 
 async def _collect(request: Request, most: int) -> bytes:
+    stated = request.headers.get("content-length", "0")
+    if stated.isascii() and stated.isdigit() and (len(stated) > 18 or int(stated) > most):
+        raise Refused(TOO_LARGE)  # before any of it is read
     pieces, size = [], 0
     async for piece in request.stream():
         size += len(piece)
-        if size <= most:
-            pieces.append(piece)
-        elif size > most + DRAINED:
-            break
-    if size > most:
-        raise Refused(TOO_LARGE)
+        if size > most:
+            raise Refused(TOO_LARGE)
+        pieces.append(piece)
     return b"".join(pieces)
+
+
+async def drain(receive: Callable[[], Awaitable[Any]], seconds: float) -> None:
+    """Read and drop what is still sent, until it ends or for so long.
+
+    A connection that is closed with unread bytes in it is reset, and the answer to whoever sends them may be lost.
+    """
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            more = True
+            while more:
+                message = await receive()
+                more = message["type"] == "http.request" and message.get("more_body", False)
 
 
 def strict_json(body: bytes) -> Any:

@@ -12,9 +12,21 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
 
+from dpfda.apps.service.bodies import drain
 from dpfda.apps.service.endpoints import Endpoints, address
+from dpfda.apps.service.hosts import Hosts
 from dpfda.apps.service.limits import Buckets, Limits
-from dpfda.apps.service.refusals import BUSY, FAILED, NOT_FOUND, TOO_MANY, WRONG_METHOD, Reason, Refused
+from dpfda.apps.service.refusals import (
+    BUSY,
+    FAILED,
+    NOT_FOUND,
+    TOO_LARGE,
+    TOO_MANY,
+    WRONG_HOST,
+    WRONG_METHOD,
+    Reason,
+    Refused,
+)
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 log = logging.getLogger("dpfda.service")
@@ -58,8 +70,8 @@ async def _nowhere(scope: Any, receive: Any, send: Any) -> None:
 class Gate:
     """The application: it lets requests through to the endpoints, and says what went wrong in constant texts."""
 
-    def __init__(self, endpoints: Endpoints, limits: Limits) -> None:
-        self.endpoints, self.limits = endpoints, limits
+    def __init__(self, endpoints: Endpoints, limits: Limits, hosts: Hosts) -> None:
+        self.endpoints, self.limits, self.hosts = endpoints, limits, hosts
         self.stopping = False  # then connections are closed as they are answered
         self.inside = 0
         self.buckets = Buckets(limits.rate, limits.overall_rate)
@@ -104,7 +116,10 @@ class Gate:
         except ClientDisconnect:
             pass
         except Refused as refused:
-            await _say(refused.reason, refused.headers, scope, receive, leave)
+            if refused.reason is TOO_LARGE:
+                await self._say_while_it_comes(refused, receive, leave)
+            else:
+                await _say(refused.reason, refused.headers, scope, receive, leave)
         except Exception:
             # Whatever it was may hold numbers that nobody paid for: not even its kind is said.
             if not status:
@@ -114,9 +129,24 @@ class Gate:
             # The address as it is written in the documentation: ids, queries and points stay out of the log.
             log.info("%s %s %d", _method(scope["method"]), scope.get("dpfda.route", "-"), status)
 
+    async def _say_while_it_comes(self, refused: Refused, receive: Any, leave: Any) -> None:
+        """Answer at once, and close the connection only when the body has come or for long enough.
+
+        Whoever sends a large body may read the answer only afterwards.
+        """
+        body = refused.reason.body
+        headers = {"content-type": "application/json", "content-length": str(len(body)), **refused.headers}
+        pairs = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+        await leave({"type": "http.response.start", "status": refused.reason.status, "headers": pairs})
+        await leave({"type": "http.response.body", "body": body, "more_body": True})
+        await drain(receive, self.limits.body_seconds)
+        await leave({"type": "http.response.body", "body": b"", "more_body": False})
+
     def _admit(self, scope: Any) -> None:
         if self.inside > self.limits.concurrency:
             raise Refused(BUSY)
+        if not self.hosts.allow(scope["headers"]):
+            raise Refused(WRONG_HOST)
         wait = self.buckets.take(address(scope), 1.0, time.monotonic())
         if wait:
             raise Refused(TOO_MANY, **{"Retry-After": str(math.ceil(wait))})

@@ -11,7 +11,7 @@ from dpfda.apps.service.limits import Limits
 from dpfda.apps.service.refusals import Reason
 
 JSON, TEXT, HTML = "application/json", "text/plain", "text/html"
-ALWAYS = (refusals.TOO_MANY, refusals.FAILED, refusals.BUSY)
+ALWAYS = (refusals.WRONG_HOST, refusals.TOO_MANY, refusals.FAILED, refusals.BUSY)
 OWNER = (refusals.NO_TOKEN, refusals.NO_OWNER)
 BODY = (refusals.BAD_JSON, refusals.TOO_SLOW, refusals.TOO_LARGE, refusals.NOT_JSON)
 SECONDS = {"description": "Seconds to wait.", "required": True, "schema": {"type": "integer", "minimum": 1}}

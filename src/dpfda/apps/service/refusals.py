@@ -87,6 +87,12 @@ TOO_LARGE = Reason(
     "Ask for fewer points at a time.",
     {"Connection": "close"},
 )
+WRONG_HOST = Reason(
+    421,
+    "wrong-host",
+    "This service does not answer under this host name.",
+    "Use its address, or let its owner state the name with --host-name.",
+)
 NOT_JSON = Reason(
     415, "not-json", "The body must be JSON.", "Send the header Content-Type: application/json and no Content-Encoding."
 )

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike
+from dpfda.mechanisms.base import check_source
 from dpfda.mechanisms.frames.stiefel import check_count, check_matrix, orthonormal
 from dpfda.mechanisms.randomness import Randomness, SystemRandomness
 
@@ -18,6 +19,7 @@ def gibbs_frames(A: ArrayLike, k: int, steps: int, size: int = 1, *, randomness:
     steps there are, these draws are approximate: no claim of privacy rests on them.
     """
     source = SystemRandomness() if randomness is None else randomness
+    check_source(source)
     matrix = check_matrix(A)
     side = len(matrix)
     check_count(k, 1, side, "Frames have between 1 and {0} columns in {0} dimensions", "k")

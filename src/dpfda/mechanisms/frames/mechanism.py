@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from dpfda.arrays import Integers
+from dpfda.arrays import Integers, as_real, brief
 from dpfda.errors import UsageError
-from dpfda.mechanisms.base import check_coordinates
+from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.frames.exactly import LATTICE, draw_lattice_frame
 from dpfda.mechanisms.frames.exponent import Exponent
 from dpfda.mechanisms.frames.gibbs import gibbs_frames
@@ -53,8 +53,8 @@ class Frames:
     warning: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        if self.base not in ("bingham", "projected"):
-            raise UsageError(f"A base measure of frames is 'bingham' or 'projected', got {self.base!r}.")
+        if not isinstance(self.base, str) or self.base not in ("bingham", "projected"):
+            raise UsageError(f"A base measure of frames is 'bingham' or 'projected', got {brief(self.base)}.")
         _check(self.k, self.precision)
         if self.base == "projected":
             if self.precision is None:
@@ -66,10 +66,12 @@ class Frames:
                 )
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> RangeProfile:
+        check_profile(sensitivity, scale)
         return RangeProfile(up(sensitivity.to(self.norm, size).value / scale))
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
         """The frame in steps of 2^-20, row by row, (m k,): a uniform one of its span."""
+        check_source(randomness)
         sums = _unpacked(coordinates, self.k, self.precision, scale)
         side = len(sums)
         if self.k == side:
@@ -115,9 +117,11 @@ class Gibbs:
         check_count(self.steps, 1, None, "A Markov chain takes at least 1 step", "steps")
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> RangeProfile:
+        check_profile(sensitivity, scale)
         return RangeProfile(up(sensitivity.to(self.norm, size).value / scale))
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
+        check_source(randomness)
         sums = _unpacked(coordinates, self.k, self.precision, scale)
         matrix = sums / scale - np.diag(np.array(self.precision or (0.0,) * len(sums)) / 2)
         frame = gibbs_frames(matrix, self.k, self.steps, randomness=randomness)[0]
@@ -129,12 +133,14 @@ class Gibbs:
 
 
 def _check(k: int, precision: tuple[float, ...] | None) -> None:
+    if not (precision is None or isinstance(precision, tuple | list)):
+        raise UsageError(f"The precision of a base measure is a tuple of numbers, got {brief(precision)}.")
     most = None if precision is None else len(precision)
     check_count(k, 1, most, "Frames have at least 1 column" + ("" if most is None else " and at most {}"), "k")
-    if precision is not None and not all(0 < value <= LARGEST_PRECISION for value in precision):
+    if precision is not None and not all(0 < as_real(value) <= LARGEST_PRECISION for value in precision):
         raise UsageError(
-            f"The precision of a base measure is positive and at most {LARGEST_PRECISION:g}, got values from "
-            f"{min(precision)!r} to {max(precision)!r}. Leave out coordinates that have next to no variance."
+            f"The precision of a base measure is positive and at most {LARGEST_PRECISION:g}, got "
+            f"{brief(precision)}. Leave out coordinates that have next to no variance."
         )
 
 

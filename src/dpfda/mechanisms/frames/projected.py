@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, public_numbers
 from dpfda.errors import UsageError
+from dpfda.mechanisms.base import check_source
 from dpfda.mechanisms.frames.bingham import Pair, Single, accepted, fit_single
 from dpfda.mechanisms.frames.stiefel import LARGEST_ENTRY, check_count, check_matrix, draw_frames, haar
 from dpfda.mechanisms.randomness import Randomness, SystemRandomness
@@ -29,6 +30,7 @@ def draw_projected(
     no hindrance; where nothing is accepted in two million proposals, an error says so.
     """
     source = SystemRandomness() if randomness is None else randomness
+    check_source(source)
     matrix = check_matrix(A)
     side = len(matrix)
     check_count(k, 1, side, "Frames have between 1 and {0} columns in {0} dimensions", "k")
@@ -47,7 +49,7 @@ def draw_projected(
 
 def check_precision(precision: ArrayLike, side: int) -> tuple[Array, Array]:
     """Eigenvalues over the smallest, ascending with no meaning in their scale, and eigenvectors."""
-    array = np.array(precision, dtype=np.float64)
+    array = public_numbers(precision, "The precision of a base measure")
     if array.shape not in ((side,), (side, side)):
         raise UsageError(f"A precision is ({side}, {side}) or its diagonal, ({side},), got shape {array.shape}.")
     values, axes = (array, np.eye(side)) if array.ndim == 1 else np.linalg.eigh(check_matrix(array))

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, Integers
+from dpfda.arrays import Array, ArrayLike, Integers, brief, is_whole, public_numbers
 from dpfda.errors import UsageError
+from dpfda.mechanisms.base import check_source
 from dpfda.mechanisms.frames.bingham import Pair, Single, accepted, fit_single
 from dpfda.mechanisms.frames.envelopes import Central, Normal, fit
 from dpfda.mechanisms.randomness import Randomness, SystemRandomness
 
 LARGEST_ENTRY = 1e100
+MOST_DRAWS = 10_000_000
 MOST_NUMBERS = 2**21  # in the largest array of one batch
 MOST_WORK = 2**31  # normal numbers without one acceptance, a minute or two
 
@@ -27,6 +29,7 @@ def draw_frames(A: ArrayLike, k: int, size: int = 1, *, randomness: Randomness |
     accepted, for tens of columns too; where none is in a minute or two, an error says so.
     """
     source = SystemRandomness() if randomness is None else randomness
+    check_source(source)
     matrix = check_matrix(A)
     check_count(k, 1, len(matrix), "Frames have between 1 and {0} columns in {0} dimensions", "k")
     check_count(size, 1, None, "The number of draws is at least 1", "size")
@@ -161,7 +164,7 @@ def log_determinant(gram: Array) -> Array:
 
 def check_matrix(A: ArrayLike) -> Array:
     """A symmetric matrix of moderate finite numbers."""
-    matrix = np.array(A, dtype=np.float64)
+    matrix = public_numbers(A, "The entries of A")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise UsageError(f"Frames are drawn for a square matrix, got shape {matrix.shape}. Pass A as (m, m).")
     largest = float(np.abs(matrix).max())
@@ -178,7 +181,10 @@ def check_matrix(A: ArrayLike) -> Array:
 
 
 def check_count(value: int, least: int, most: int | None, rule: str, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise UsageError(f"{rule.format(most)}, a whole number, got {name}={value!r}.")
+    """A count is a whole number within its rule, and never so large that memory or patience ends."""
+    if not is_whole(value, -(2**62), 2**62):
+        raise UsageError(f"{rule.format(most)}, a whole number, got {name}={brief(value)}.")
     if value < least or (most is not None and value > most):
         raise UsageError(f"{rule.format(most)}, got {name}={value!r}.")
+    if value > MOST_DRAWS:
+        raise UsageError(f"{name} is at most {MOST_DRAWS} in one call, got {value!r}. Make several.")

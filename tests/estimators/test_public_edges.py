@@ -1,0 +1,198 @@
+"""Public arguments at their edges: every one gets one of our errors, and nothing hangs, breaks or warns."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpfda
+from dpfda import bases, kernels, mechanisms
+from dpfda.errors import DpfdaError, UsageError
+from dpfda.mechanisms import draw_frames
+
+T = np.linspace(0, 1, 7)
+CURVES = 0.5 * np.sin(np.pi * T) + np.linspace(-0.1, 0.1, 40)[:, None]
+POINTS = np.linspace(0.1, 0.9, 40)
+
+
+def made(form, **more):
+    stated = {"epsilon": 50.0, "delta": 1e-6, "bound": 1.0, "domain": (0.0, 1.0), "force": True} | more
+    taken = form(epsilon=1.0, delta=0.0).get_params()
+    return form(**{name: value for name, value in stated.items() if name in taken})
+
+
+@pytest.fixture(scope="module")
+def mean():
+    return made(dpfda.MeanFunction).fit(CURVES, grid=T).release_
+
+
+@pytest.fixture(scope="module")
+def density():
+    return made(dpfda.DensityFunction).fit(POINTS).release_
+
+
+@pytest.mark.parametrize("epsilon", [1e300, 1e-300, 5e-324, 1e18, 10**400, np.timedelta64(1, "D"), pd.NA])
+@pytest.mark.parametrize("form", [dpfda.MeanFunction, dpfda.CovarianceFunction, dpfda.DensityFunction])
+def test_an_epsilon_that_no_noise_can_meet_is_refused(form, epsilon):
+    with pytest.raises(DpfdaError):
+        made(form, epsilon=epsilon).fit(POINTS if form is dpfda.DensityFunction else CURVES)
+
+
+@pytest.mark.parametrize("delta", [1e-320, 1e-300, 1 - 1e-16])
+def test_an_extreme_delta_is_released_or_refused(delta):
+    try:
+        made(dpfda.MeanFunction, delta=delta).fit(CURVES)
+    except DpfdaError:
+        return
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        (0, 1e-300),
+        (-1e308, 1e308),
+        (0, 5e-324),
+        (1e15, 1e15 + 1e-3),
+        (0, 10**400),
+        (1j, 2),
+        ("0", "1"),
+        [(0, 1e-50)] * 5,
+    ],
+)
+def test_a_domain_beyond_doubles_is_refused(domain):
+    with pytest.raises(UsageError):
+        made(dpfda.MeanFunction, domain=domain).fit(CURVES)
+
+
+@pytest.mark.parametrize("size", [2**70, 10**9, 10**400, 1.5, "3", None, True])
+def test_a_size_of_a_basis_is_a_whole_number_within_reason(size):
+    for build in (bases.cosine, bases.legendre, bases.bspline, bases.fourier, bases.equal_steps, bases.reinsch):
+        with pytest.raises(UsageError):
+            build((0, 1), size)
+
+
+@pytest.mark.parametrize("order", [10**6, 10**18, 17, 2**70, 1.0, -1, "1", None, (1, 1), True])
+def test_a_derivative_has_a_highest_order(mean, order):
+    with pytest.raises(UsageError, match="needs one whole number, 0 to 16"):
+        mean.derivative(order)
+
+
+def test_derivatives_of_derivatives_count_together(mean):
+    with pytest.raises(UsageError, match="needs one whole number, 0 to 16"):
+        mean.derivative(10).derivative(10)
+
+
+@pytest.mark.parametrize("family", ["cosine", "fourier", "legendre", "bspline", "bernstein", "reinsch", "beam"])
+def test_every_basis_has_finite_derivatives_or_says_that_there_are_none(family):
+    for domain in ((0, 1), (0, 1e-40), (0, 1e40)):
+        basis = bases.by_name(family, domain, 12)
+        for order in range(17):
+            try:
+                table = basis.matrix([domain[1] / 3], order)
+            except UsageError:
+                continue
+            assert np.isfinite(table).all()
+
+
+@pytest.mark.parametrize(
+    "points",
+    ["0.5", ["a"], [1j], [[[0.5]]], [[1, 2], [3]], np.datetime64("2020"), np.array(["2020"], "M8[D]"), object(),
+     {}, {0.5},
+     np.array([1], "m8[s]"), [None], 10**400, pd.NaT, int, b"x", Decimal("0.5")],
+)  # fmt: skip
+def test_points_that_are_no_numbers_are_refused(mean, density, points):
+    kernel = kernels.Gaussian(0.1)
+    for ask in (
+        mean,
+        density,
+        mean.derivative(1),
+        density.raw,
+        density.distribution,
+        lambda given: kernel(given, [0.5]),
+    ):
+        with pytest.raises(UsageError):
+            ask(points)
+
+
+@pytest.mark.parametrize(
+    "points", [0.5, [0, 1], Fraction(1, 3), [Fraction(1, 3)], np.float32(0.5), pd.Series([0.5]), range(2)]
+)
+def test_points_of_any_kind_of_number_are_taken(mean, points):
+    assert np.isfinite(mean(points)).all()
+
+
+@pytest.mark.parametrize("size", [10**12, 2**70, 10**400, -1, 1.5, "3", None])
+def test_as_many_records_are_drawn_as_fit_into_memory(density, size):
+    with pytest.raises(UsageError, match="The number of records to draw"):
+        density.sample(size)
+
+
+@pytest.mark.parametrize("size", [10**12, 2**70, 0, -1, "x", np.array([1, 2])])
+def test_a_grid_of_points_is_of_moderate_size(mean, density, size):
+    for release in (mean, density):
+        with pytest.raises(UsageError, match="A grid has a whole number of points"):
+            release.points(size)
+
+
+def fails(*_):
+    raise KeyError("a mistake of the user's")
+
+
+@pytest.mark.parametrize("function", [fails, lambda t: "text", lambda t: None, lambda t: 1j, lambda t: [[1], [2, 3]]])
+def test_a_public_function_that_fails_is_told_so(mean, function):
+    with pytest.raises(UsageError):
+        mean.inner(function)
+    with pytest.raises(UsageError):
+        made(dpfda.MeanFunction, centre=function).fit(CURVES, grid=T)
+
+
+def test_the_error_of_a_public_function_is_its_cause(mean):
+    with pytest.raises(UsageError, match="failed with KeyError") as caught:
+        mean.inner(fails)
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize(
+    "value", [None, 3, [], {}, mechanisms.Laplace, np.array([1, 2]), pd.DataFrame(), object(), 1j, pd.NA]
+)
+@pytest.mark.parametrize("form", [dpfda.MeanFunction, dpfda.CovarianceFunction, dpfda.FPCA, dpfda.DensityFunction])
+def test_a_mechanism_is_a_name_or_an_object(form, value):
+    with pytest.raises(UsageError):
+        made(form, mechanism=value).plan(100)
+
+
+ODD = [
+    np.array([1.0, 2.0]),
+    pd.Series([1, 2]),
+    pd.NA,
+    np.datetime64("2020"),
+    np.timedelta64(1, "D"),
+    10**5000,
+    object(),
+    1j,
+    {},
+    "é",
+]
+FORMS = [dpfda.MeanFunction, dpfda.CovarianceFunction, dpfda.FPCA, dpfda.DensityFunction]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_parameter_of_an_odd_type_gets_one_of_our_errors_or_a_plan(form):
+    for name in made(form).get_params():
+        for value in ODD:
+            try:
+                made(form).set_params(**{name: value}).plan(100)
+            except DpfdaError:
+                continue
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"A": "x", "k": 1}, {"A": np.eye(3), "k": 10**30}, {"A": np.eye(3), "k": 1, "size": 10**12}]
+)
+def test_frames_are_drawn_for_matrices_in_moderate_numbers(arguments):
+    with pytest.raises(UsageError):
+        draw_frames(**arguments)
