@@ -149,20 +149,12 @@ class SqliteDatabase(Database):
             if mark.ledger == verified.ledger and (mark.number > size or verified.link(mark.number) != mark.digest):
                 verified.damaged(mark.number, f"is missing, and {str(self._head.path)!r} has it: a log was cut off")
         if new:
-            self._check_header()
             verified.check_outputs(row[0] for row in rows(OUTPUTS, ()))
             broken = [text for text in _problems(connection) if not text.startswith(CONTENT)]
             if broken:
                 raise LedgerDamaged(self._words(f"malformed, {broken[0]}"))
             self._held.verified = verified
         return Book(verified, size, rows)
-
-    def _check_header(self) -> None:
-        """The versions in the header: SQLite would open a file of one that it does not know, but only to read it."""
-        with open(self.path, "rb") as file:
-            header = file.read(20)
-        if not set(header[18:20]) <= {1, 2}:
-            raise LedgerDamaged(self._words("malformed, its header names a format that there is not"))
 
     def _check_kind(self, connection: sqlite3.Connection) -> None:
         if _patiently(connection, "PRAGMA application_id").fetchone()[0] == APPLICATION:
@@ -299,12 +291,19 @@ class SqliteDatabase(Database):
             if not self._named_inside():
                 return DataError(f"{self.name} is no ledger: the file is something else. Name another file.")
             return LedgerDamaged(self._words(f"malformed, {said}"))
+        if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY and not self._only_read():
+            # The file may be written, and SQLite does not: it does not know the format that the header names.
+            return LedgerDamaged(self._words("malformed, its header names a format that cannot be written"))
         if code in DAMAGE or "malformed" in said or "no such" in said:
             return LedgerDamaged(self._words(f"malformed, {said}"))
         return DataError(self._words(said))
 
     def _named_inside(self) -> bool:
-        """Whether a file that SQLite does not know has the tables of a ledger in it."""
+        """Whether a file that SQLite does not know has the tables of a ledger in it.
+
+        A file that SQLite does know is never opened beside it: closing it again would let go of all locks that this
+        process has on it, and others would take its log away.
+        """
         try:
             return b"CREATE TABLE dpfda_events" in self.path.read_bytes()
         except OSError:
