@@ -298,7 +298,8 @@ def test_a_release_can_be_smoothed_again_from_what_was_paid_for(make_covariance:
     np.testing.assert_array_equal(plain.smoothing.weights, np.ones(21))
     np.testing.assert_array_equal(plain.raw, release.raw)
     np.testing.assert_array_equal(plain.smooth().coordinates, release.coordinates)
-    assert plain.certificate is release.certificate
+    assert plain.certificate.afterwards == ({"what": "smoothing", "was": "auto", "now": "none"},)
+    assert plain.smooth().certificate == release.certificate
     for name in FAMILIES:
         assert release.smooth(name).smoothing.name == name
 

@@ -18,7 +18,7 @@ def changed(card: Certificate, what: str, was: Any, now: Any) -> Certificate:
     first = known[what]["was"] if what in known else was
     known[what] = {"what": what, "was": first, "now": now}
     kept = tuple(known[name] for name in sorted(known) if known[name]["was"] != known[name]["now"])
-    return replace(card, afterwards=kept)
+    return card if kept == card.afterwards else replace(card, afterwards=kept)
 
 
 def as_handed_out(release: Any) -> Any:
