@@ -374,3 +374,9 @@ def test_without_a_header_no_record_is_shown(run: Run, tmp_path: Path) -> None:
     assert done.code == 5
     assert "Columns are: not shown, since the first line may be a record: give the file a line of names." in done.err
     assert "0.123" not in done.err
+
+
+def test_bytes_that_are_no_text_are_refused(run):
+    outcome = run("sample", "density.json", "--size", "7", "--names", "\udcff")
+    assert outcome.code == 2
+    assert "is no text in UTF-8" in outcome.err

@@ -7,6 +7,8 @@ import io
 import logging
 import os
 import sys
+import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import numpy as np
 from fuzz_calls import LIMIT, Tally, TooLong, limited
 from fuzz_files import write_files
 
+import dpfda
 from dpfda.apps.cli import cli, main
 
 # Commands that do not end by themselves, or take minutes.
@@ -75,6 +78,18 @@ FIT: dict[str, list[str]] = {
 }  # fmt: skip
 
 
+# What makes most lines go through where nothing else was said.
+USUAL = {
+    "unit": "id",
+    "values": "t*",
+    "bound": "1",
+    "domain": "0,1",
+    "at": "0.5",
+    "force": "",
+    "overwrite": "",
+}
+
+
 class Typist:
     """One seeded series of command lines, run in this process in a folder of its own."""
 
@@ -84,7 +99,12 @@ class Typist:
         self.files = write_files(folder)
         self.tally = Tally()
         self.commands = list(leaves(cli, ()))
-        self.ledgers = 0
+        self.ledgers = self.made = 0
+        for number in range(8):  # what one line does to a ledger, an anchor or a freeze, stays with it
+            ledger = dpfda.Ledger(f"sqlite:///{folder}/l{number}.db")
+            ledger.create("scans", epsilon=1e4, delta=1e-3)
+            ledger.close()
+        self.words: Counter[str] = Counter()  # what refusals said, to see whether the lines are good ones
 
     def some(self, options: Any) -> Any:
         return options[self.rng.integers(len(options))]
@@ -100,7 +120,7 @@ class Typist:
                 words += self.argument(one, path, oddly)
             elif isinstance(one, click.Option) and (one.required or self.rng.random() < self.share(one)):
                 options += self.option(one, oddly)
-        if path[0] in ("release", "ask", "bounds") or path == ("card",):
+        if self.rng.random() < 0.92:
             options += self.usual(command, options)
         if self.rng.random() < 0.02:
             options.append(self.some(["--no-such-option", "-z", "--help", "extra"]))
@@ -113,10 +133,11 @@ class Typist:
         """What makes most releases go through: a unit, the values, and a bound."""
         known = {one.name: one for one in command.params if isinstance(one, click.Option)}
         found: list[str] = []
-        for name, text in (("unit", "id"), ("values", "t*"), ("bound", "1"), ("force", None), ("overwrite", None)):
+        for name, text in USUAL.items():
             one = known.get(name)
-            if one is not None and one.opts[-1] not in given and "--limits" not in given and self.rng.random() < 0.9:
-                found += [one.opts[-1]] if text is None or one.is_flag else [one.opts[-1], text]
+            rival = {"bound": "--limits", "domain": "--edges"}.get(name)
+            if one is not None and one.opts[-1] not in given and rival not in given and self.rng.random() < 0.95:
+                found += [one.opts[-1]] if one.is_flag else [one.opts[-1], text]
         if "covariates" in known and "--covariates" in given and "--covariate-limits" not in given:
             found += ["--covariate-limits", "-1:1,-1:1"]
         return found
@@ -139,8 +160,8 @@ class Typist:
 
     def ledger(self, path: tuple[str, ...]) -> str:
         if path[-1] == "create":
-            self.ledgers = (self.ledgers + 1) % 30
-            (self.folder / f"l{self.ledgers}.db").unlink(missing_ok=True)
+            self.made += 1
+            return f"sqlite:///new{self.made}.db"
         return f"sqlite:///l{self.ledgers}.db"
 
     def option(self, one: click.Option, oddly: float) -> list[str]:
@@ -175,15 +196,14 @@ class Typist:
         before = Path.cwd()
         os.chdir(self.folder)
         try:
-            for _ in range(cases):
+            for number in range(cases):
+                self.ledgers = number % 8
                 self.one(self.line())
         finally:
             os.chdir(before)
         return self.tally
 
     def one(self, words: tuple[str, ...]) -> None:
-        import time
-
         out, err = io.StringIO(), io.StringIO()
         code: object = None
         began, fault = time.process_time(), None
@@ -203,6 +223,7 @@ class Typist:
         said = err.getvalue()
         if fault is None and (code not in (0, 2, 3, 4, 5) or "Traceback" in said):
             fault = f"exit {code}: {said.strip().splitlines()[-1] if said.strip() else ''}"[:200]
+        self.words[f"{code} {said.strip()[:90]}"] += code != 0
         self.tally.reached += code == 0
         self.tally.refused += code in (2, 3, 4, 5)
         self.tally.add(

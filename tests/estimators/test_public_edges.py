@@ -100,9 +100,8 @@ def test_every_basis_has_finite_derivatives_or_says_that_there_are_none(family):
 
 @pytest.mark.parametrize(
     "points",
-    ["0.5", ["a"], [1j], [[[0.5]]], [[1, 2], [3]], np.datetime64("2020"), np.array(["2020"], "M8[D]"), object(),
-     {}, {0.5},
-     np.array([1], "m8[s]"), [None], 10**400, pd.NaT, int, b"x", Decimal("0.5")],
+    ["0.5", ["a"], [1j], [[[0.5]]], [[1, 2], [3]], np.datetime64("2020"), np.array(["2020"], "M8[D]"), object(), {},
+     {0.5}, np.array([1], "m8[s]"), [None], 10**400, pd.NaT, int, b"x", Decimal("0.5")],
 )  # fmt: skip
 def test_points_that_are_no_numbers_are_refused(mean, density, points):
     kernel = kernels.Gaussian(0.1)

@@ -126,6 +126,8 @@ for command in (card, verify):
 
 def main() -> None:
     """The command, with errors as one line and an exit code, never a traceback."""
+    if not all(map(_is_text, sys.argv[1:])):
+        _leave("A word of this command line is no text in UTF-8. Rename the file, or type it otherwise.", 2)
     try:
         code = cli.main(prog_name="dpfda", standalone_mode=False)
     except DpfdaError as error:
@@ -162,6 +164,15 @@ def run() -> None:
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(code)
+
+
+def _is_text(word: str) -> bool:
+    """Whether a word can be written to a file or a screen; bytes that are no text cannot."""
+    try:
+        word.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _leave_usage(error: click.ClickException) -> None:

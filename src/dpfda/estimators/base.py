@@ -351,7 +351,10 @@ class CurveEstimator(Spender):
         if callable(self.centre):
             values = values_of(self.centre, flat, what="the centre")
         else:
-            values = public_numbers(self.centre, "A centre")
+            try:
+                values = public_numbers(self.centre, "A centre")
+            except UsageError:
+                values = np.full(0, np.nan)
         if values.ndim == 0:
             values = np.full(len(points), float(values))
         if values.shape != (len(points),) or not (np.abs(values) <= 1e100).all():

@@ -31,10 +31,8 @@ def distances(s: ArrayLike, t: ArrayLike) -> Array:
     array([[5., 1.]])
     """
     # Whichever side has rows says the dimension: then one point may stand alone as a plain sequence.
-    dimension = max(
-        (side.shape[1] for side in (public_numbers(s, "Points"), public_numbers(t, "Points")) if side.ndim == 2),
-        default=1,
-    )
+    sides = (public_numbers(s, "Points"), public_numbers(t, "Points"))
+    dimension = max((side.shape[1] for side in sides if side.ndim == 2), default=1)
     one, other = as_points(s, dimension), as_points(t, dimension)
     # Differences first: |s|^2 + |t|^2 - 2 s't loses all digits for close points, and the kernel its definiteness.
     total = np.zeros((len(one), len(other)))

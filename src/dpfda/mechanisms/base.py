@@ -49,8 +49,8 @@ def check_source(randomness: object) -> None:
     """Noise is drawn from a source of integer noise."""
     if not all(callable(getattr(randomness, name, None)) for name in ("laplace", "gaussian")):
         raise UsageError(
-            f"Noise is drawn from dpfda.mechanisms.SystemRandomness(), or from a seeded source in tests, got "
-            f"{brief(randomness)}."
+            f"randomness must be None or a source such as dpfda.mechanisms.SeededRandomness(1), got "
+            f"{brief(randomness)}. Seeds make a release not private."
         )
 
 
