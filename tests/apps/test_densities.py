@@ -498,15 +498,18 @@ def test_files_that_are_not_there_or_no_tables_are_named(run: Run, tmp_path: Pat
     assert (done.code, done.err) == (DATA, "Error: 'broken.parquet' is not a Parquet file that can be read.\n")
 
 
-def test_a_parquet_column_of_texts_is_no_coordinate(run: Run, people: Path, tmp_path: Path) -> None:
+def test_a_parquet_column_of_dates_is_no_coordinate(run: Run, people: Path, tmp_path: Path) -> None:
+    import pyarrow as pa
     import pyarrow.csv as arrow_csv
     import pyarrow.parquet as pq
 
-    pq.write_table(arrow_csv.read_csv(people), tmp_path / "people.parquet")
+    table = arrow_csv.read_csv(people)
+    born = pa.array([0] * table.num_rows, pa.date32())
+    pq.write_table(table.append_column("born", born), tmp_path / "people.parquet")
     asked = ("--unit", "person", "--domain", "0,100;0,1", *SPENT)
-    done = run("release", "density", "people.parquet", "--points", "age,town", *asked)
+    done = run("release", "density", "people.parquet", "--points", "age,born", *asked)
     assert (done.code, done.out) == (DATA, "")
-    assert done.err == "Error: Column 'town' holds string, not numbers. Name columns of numbers.\n"
+    assert done.err == "Error: Column 'born' holds date32[day], not numbers. Name columns of numbers.\n"
 
 
 def test_a_column_called_row_must_be_renamed(run: Run, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def point_columns(header: list[str], asked: tuple[str, ...], taken: Mapping[str,
                 check_column(header, part, "a coordinate")
                 found = [part]
             else:
-                found = [name for name in _matching(header, part, taken) if name not in chosen]
+                found = [name for name in _matching(header, part) if name not in taken and name not in chosen]
             twice = [name for name in found if name in chosen]
             if twice:
                 raise UsageError(
@@ -40,14 +40,12 @@ def point_columns(header: list[str], asked: tuple[str, ...], taken: Mapping[str,
     return chosen
 
 
-def _matching(header: list[str], pattern: str, taken: Mapping[str, str]) -> list[str]:
+def _matching(header: list[str], pattern: str) -> list[str]:
+    """The columns that a pattern matches; they need not look alike, for every coordinate is another thing."""
     from dpfda.records.columns import choose_columns
 
-    if any(fnmatchcase(name, pattern) for name in header if name in taken):
-        header = [name for name in header if name not in taken]
-    if not any(fnmatchcase(name, pattern) for name in header) and taken:
-        return []
-    return choose_columns(header, pattern, None)  # refuses a pattern that nothing matches, or what is not alike
+    # A pattern that nothing matches is refused as that of curves is.
+    return [name for name in header if fnmatchcase(name, pattern)] or choose_columns(header, pattern, None)
 
 
 def check_column(header: list[str], name: str, what: str) -> None:

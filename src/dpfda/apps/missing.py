@@ -12,7 +12,6 @@ from dpfda.apps.layout import PLAIN, Group, Layout
 from dpfda.apps.wishes import numbers
 from dpfda.apps.wording import in_options
 from dpfda.errors import DataError, UsageError
-from dpfda.records.columns import check_count, check_curve, check_rows, choose_columns, header_grid, unused
 
 CURVES = ("mean", "covariance", "components", "regression")
 POINTS = ("density", "classifier", "regressor")
@@ -174,6 +173,8 @@ def wrong(kind: str, given: dict[str, object], layout: Layout, *, shown: bool) -
         found.append("--domain and --edges both say where points may lie. Leave one of them out.")
     if "unit" in given and "counts" in given:
         found.append("--unit and --counts both say who is protected. Leave one of them out.")
+    from dpfda.records.columns import check_count
+
     if "counts" in given and given["counts"] in layout.names:
         found += _refused(lambda: check_count(str(given["counts"])))
     if kind in CURVES:
@@ -185,6 +186,8 @@ def wrong(kind: str, given: dict[str, object], layout: Layout, *, shown: bool) -
 
 def _curve(given: dict[str, object], layout: Layout) -> list[str]:
     """What a release would refuse about the names of the columns, in its own words."""
+    from dpfda.records.columns import check_curve, check_rows, choose_columns, unused
+
     header, unit = list(layout.names), given.get("unit")
     column = str(unit) if unit in layout.names else None
     beside = names_of(str(given["covariates"])).columns if "covariates" in given else ()
@@ -233,6 +236,8 @@ def _grid(given: dict[str, object], values: list[str], shown: bool) -> list[str]
         return []
     if not shown:
         return ["--grid header takes numbers that increase, and those in the first line do not: it may be a record."]
+    from dpfda.records.columns import header_grid
+
     try:
         places = header_grid(values).tolist()
     except DataError:

@@ -12,7 +12,6 @@ from dpfda.apps.point_wishes import PointSource
 from dpfda.apps.releasing import NOTHING, check_row
 from dpfda.apps.wishes import Output
 from dpfda.errors import DataError, UsageError
-from dpfda.records.columns import check_count
 
 
 def protected_points(source: PointSource, beside: dict[str, str]) -> dpfda.Curves:
@@ -40,6 +39,8 @@ class Counts:
     column: str
 
     def __post_init__(self) -> None:
+        from dpfda.records.columns import check_count
+
         check_count(self.column)
         check_numbers(self.points, self.column)
 
