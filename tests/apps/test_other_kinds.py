@@ -420,8 +420,9 @@ def test_noise_larger_than_the_bound_is_refused_unless_forced(kind: str, n: int,
     done = release(kind, run, patients, *tiny)
     assert (done.code, done.out) == (2, "")
     assert re.fullmatch(
-        r"Error: With n = 2 and epsilon 0\.01 the error expected.* (half|of) the bound\. About n = \d+ would do, with any "
-        r"bound: the noise is in proportion to it\. Say --force to release it all the same\. Nothing was charged\.\n",
+        r"Error: With n = 2 and epsilon 0\.01 the error expected.* (half|of) the bound\. About n = \d+ would do, "
+        r"with any bound: the noise is in proportion to it\. Say --force to release it all the same\. Nothing was "
+        r"charged\.\n",
         done.err,
     )
     assert release(kind, run, patients, *tiny, "--force").code == 0
