@@ -45,7 +45,7 @@ def test_a_release_writes_its_file_and_prints_its_card(kind: str, run: Run, pati
     assert made.certificate.private
     shown = run("show", f"patients-{kind}.json").out
     assert shown.startswith(made.certificate.text() + "\n")
-    assert (shown == made.certificate.text() + "\n") is (kind != "components")
+    assert ("The noise before smoothing, " in shown) is (kind != "components")
 
 
 @pytest.mark.parametrize("kind", EXTRA)
@@ -420,8 +420,9 @@ def test_noise_larger_than_the_bound_is_refused_unless_forced(kind: str, n: int,
     done = release(kind, run, patients, *tiny)
     assert (done.code, done.out) == (2, "")
     assert re.fullmatch(
-        r"Error: With n = 2 and epsilon 0\.01 the error expected.* of the bound\. About n = \d+ would do, with any "
-        r"bound: the noise is in proportion to it\. Say --force to release it all the same\. Nothing was charged\.\n",
+        r"Error: With n = 2 and epsilon 0\.01 the error expected.* (half|of) the bound\. About n = \d+ would do, "
+        r"with any bound: the noise is in proportion to it\. Say --force to release it all the same\. Nothing was "
+        r"charged\.\n",
         done.err,
     )
     assert release(kind, run, patients, *tiny, "--force").code == 0

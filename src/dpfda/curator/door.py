@@ -91,7 +91,8 @@ class Curator:
         def finish(noisy: Integers, receipt: Receipt | None) -> Any:
             decoded = summary.decode(noisy, noise, public, basis)
             card = paper.of_release(terms, decoded, receipt)
-            return told(summary.publish(decoded, public, basis, card, smoothing=smoothing))
+            seen = summary.tested(decoded, public, basis)
+            return told(summary.publish(decoded, public, basis, card, smoothing=smoothing), seen)
 
         # The whole way once, on an empty curve and on noise alone: a wrong name, a missing library or a basis that
         # cannot be written on a card fails here, before the charge.
@@ -189,12 +190,12 @@ class Curator:
         )
 
 
-def told(release: Any) -> Any:
+def told(release: Any, seen: str) -> Any:
     """The release, with what stands out from the noise on its card: a function of the noisy numbers, free.
 
     Made before the charge too, on noise alone, so that what fails fails there.
     """
-    found = getattr(release, "tested", None)
+    found = seen or getattr(release, "tested", None)
     return replace(release, certificate=replace(release.certificate, detected=found)) if found else release
 
 

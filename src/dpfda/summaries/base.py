@@ -161,6 +161,10 @@ class Summary(ABC):
         """The root mean square of the noise over the domain, before any smoothing."""
         return float(np.sqrt(np.trace(basis.gram() * decoded.noise.variances)))
 
+    def tested(self, decoded: Decoded, public: Public, basis: Basis) -> str:
+        """Whether anything was seen above the noise, where that takes more than the release; else empty."""
+        return ""
+
     def publish(
         self, decoded: Decoded, public: Public, basis: Basis, certificate: Certificate, *, smoothing: str
     ) -> Any:

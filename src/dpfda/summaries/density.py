@@ -146,8 +146,6 @@ class Density(Summary):
         self, decoded: Decoded, public: Public, basis: Basis, certificate: Certificate, *, smoothing: str
     ) -> Any:
         units = float(public.n) if decoded.count is None else decoded.count.value  # type: ignore[arg-type]
-        if sides_of(basis) is None:
-            certificate = replace(certificate, detected=density_verdict(self._strays(decoded, public, basis, units)))
         return DensityRelease(
             basis=basis,
             noisy=decoded.noisy,
@@ -158,8 +156,14 @@ class Density(Summary):
             certificate=certificate,
         )
 
-    def _strays(self, decoded: Decoded, public: Public, basis: Basis, units: float) -> bool:
-        """Whether a kernel estimate is more than noise, and more than evenly spread points would give by chance."""
+    def tested(self, decoded: Decoded, public: Public, basis: Basis) -> str:
+        """Whether a kernel estimate is more than noise, and more than evenly spread points would give by chance.
+
+        A histogram is tested from its release alone.
+        """
+        if sides_of(basis) is not None:
+            return ""
+        units = float(public.n) if decoded.count is None else decoded.count.value  # type: ignore[arg-type]
         widths = np.ones(1)
         for along in self.cells.edges:
             widths = np.multiply.outer(widths, np.diff(along)).ravel()
@@ -167,7 +171,7 @@ class Density(Summary):
         features = (self.table if public.n is not None else self.table[:, 1:]) * self.decode_weights
         uniform = shares @ features
         centred = (features - uniform) * np.sqrt(shares / units)[:, None]
-        return strays(decoded.noisy, decoded.noise, basis.frequencies, uniform, centred.T @ centred)
+        return density_verdict(strays(decoded.noisy, decoded.noise, basis.frequencies, uniform, centred.T @ centred))
 
 
 def scaled_noise(noise: Noise, weights: Array) -> Noise:
