@@ -70,7 +70,7 @@ class Clerk(SessionLedger):
 
 def estimator(events, *, neighbours=REPLACE, **kwargs):
     known = {"epsilon": 1.0, "delta": 1e-6, "bound": 1.0, "planned_n": 5, "dataset": "scans", "ledger": Clerk(events)}
-    known |= {"mechanism": "gaussian", "neighbours": neighbours, "batch_rows": 1}
+    known |= {"mechanism": "gaussian", "neighbours": neighbours, "batch_rows": 1, "force": True}
     return dpfda.MeanFunction(**known | kwargs)
 
 

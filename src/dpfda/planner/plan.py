@@ -166,8 +166,10 @@ class Plan(Requested):
             off = self.noise.scales[0] * math.log(max(len(self.request.candidates or ()), 2)) / self.bound
             return f"the choice would be off by {off:.0%} of the bound" if off >= NOISY_FROM else ""
         prediction = self.predict() if self.design.smoothing else None
-        error = self.noise_rms / self.bound if prediction is None else math.sqrt(prediction.total)
-        if error >= NOISY_FROM:
+        noise = self.noise_rms / self.bound
+        error = noise if prediction is None else math.sqrt(prediction.of_noise)
+        # Noise that is small before smoothing hides nothing; what is left then is sampling, and the finite basis.
+        if min(noise, error) >= NOISY_FROM:
             after = "" if prediction is None else ", after the best smoothing,"
             return f"the error expected{after} would be {error:.0%} of the bound"
         left = float(np.max(self.weights)) * max((1 - t for t in self.design.thresholds), default=1.0)

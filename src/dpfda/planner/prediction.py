@@ -52,6 +52,11 @@ class Prediction:
     def total(self) -> float:
         return self.bias + self.sampling + self.privacy
 
+    @property
+    def of_noise(self) -> float:
+        """What noise does, and the smoothing against it; not the sampling of people."""
+        return self.bias + self.privacy
+
 
 def worst_bias(weights: Array, frequencies: Array, edge: float, within: SmoothnessClass) -> float:
     """The largest squared bias of fixed weights over the class, and of what was cut off from the frequency `edge` on.

@@ -128,7 +128,7 @@ class RegressionPlan(Requested):
 
         An error near that in predicted curves, or noise bands that are expected to be infinite.
         """
-        share = math.sqrt(self.predict().total / SIGNAL)
+        share = math.sqrt(self.predict().of_noise / SIGNAL)
         if share >= NOISY_FROM:
             return (
                 f"the error expected in predicted curves, after the best smoothing, would be {share:.0%} of what "

@@ -46,6 +46,8 @@ def refusal(plan: Plannable, again: Callable[[int, float], Plannable], *, bounde
     def price(times: float) -> float:
         return math.ceil(100 * epsilon * times) / 100
 
+    if _holds(lambda times: bool(again(units(times), max(epsilon, LARGEST_EPSILON)).hidden), MOST_TIMES):
+        return ""  # without any noise to speak of the error is the same: it is that of few grid points, or of the basis
     more = _least(lambda times: not again(units(times), epsilon).hidden, MOST_TIMES)
     dearer = _least(lambda times: not again(n, price(times)).hidden, LARGEST_EPSILON / epsilon)
     ways = [f"n = {units(more)}"] if more is not None else []
@@ -57,23 +59,23 @@ def refusal(plan: Plannable, again: Callable[[int, float], Plannable], *, bounde
 
 def _least(enough: Callable[[float], bool], most: float) -> float | None:
     """By how much to multiply, to eight percent, so that it is enough; None where nothing up to `most` is."""
-
-    def holds(times: float) -> bool:
-        try:
-            return enough(times)
-        except DpfdaError:  # so many units, or so much epsilon, can not be planned
-            return False
-
     # In large steps: a plan of some kinds takes a second.
     low, high = 1.0, min(4.0, most)
-    while not holds(high):
+    while not _holds(enough, high):
         if high >= most:
             return None
         low, high = high, min(8 * high, most)
     while high > 1.08 * low:
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if holds(middle) else (middle, high)
+        low, high = (low, middle) if _holds(enough, middle) else (middle, high)
     return high
+
+
+def _holds(enough: Callable[[float], bool], times: float) -> bool:
+    try:
+        return enough(times)
+    except DpfdaError:  # so many units, or so much epsilon, can not be planned
+        return False
 
 
 def _two_digits(number: float) -> float:
