@@ -376,7 +376,7 @@ def test_a_source_that_calls_itself_private_is_stamped_all_the_same():
     class Mine(SeededRandomness):
         private = True
 
-    est = dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=1.0, randomness=Mine(1))
+    est = dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=1.0, randomness=Mine(1), force=True)
     assert not est.fit(np.zeros((5, 4))).release_.certificate.private
 
 

@@ -244,7 +244,7 @@ def test_a_release_that_cannot_be_written_is_handed_out_and_has_no_digest(monkey
 @pytest.mark.parametrize("make", [dpfda.private_bound, dpfda.private_choice], ids=["bound", "choice"])
 def test_the_same_key_gives_the_same_choice_again(make):
     book = Book()
-    wishes = {"epsilon": 0.01, "ledger": book}
+    wishes = {"epsilon": 0.01, "ledger": book, "force": True}
     if make is dpfda.private_bound:
         wishes |= {"quantile": 0.9, "candidates": (0.01, 100.0)}
     else:
@@ -267,7 +267,7 @@ def test_a_bought_bandwidth_of_a_process_is_shown_once():
 
 
 def test_without_a_ledger_an_estimator_counts_its_own_spend_and_the_card_says_so():
-    est = dpfda.MeanFunction(epsilon=0.1, delta=0.0, bound=1.0)
+    est = dpfda.MeanFunction(epsilon=0.1, delta=0.0, bound=1.0, force=True)
     assert est.spent_ is None
     for _ in range(10):
         est.fit(CURVES)

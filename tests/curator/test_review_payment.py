@@ -292,8 +292,8 @@ def test_columns_between_the_first_and_the_last_are_part_of_the_request(tmp_path
     file.write_text("t1,t2,t3,t4\n" + "0.1,0.2,0.3,0.4\n" * 5)
 
     def mean(pattern):
-        curves = dpfda.read_curves(file, values=pattern)
-        return lambda ledger: dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=1.0, ledger=ledger).fit(curves)
+        curves = dpfda.read_curves(file, values=pattern, grid="even")
+        return lambda ledger: dpfda.MeanFunction(epsilon=9.0, delta=0.0, bound=1.0, ledger=ledger).fit(curves)
 
     assert request_of(mean("t[124]")) != request_of(mean("t[134]"))
 

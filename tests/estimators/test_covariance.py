@@ -140,7 +140,7 @@ def test_curves_of_a_single_value_have_a_variance():
     values = np.random.default_rng(3).uniform(-1, 1, size=(5000, 1))
     release = (
         dpfda.CovarianceFunction(epsilon=1.0, delta=0.0, bound=1.0, randomness=SeededRandomness(1), force=True)
-        .fit(values)
+        .fit(values, grid=[0.5])
         .release_
     )
     assert release.basis.size == 1

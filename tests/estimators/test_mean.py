@@ -145,7 +145,8 @@ def test_a_centre_sees_points_of_a_box_as_rows():
 @pytest.mark.parametrize("n", [1, 2])
 @pytest.mark.parametrize("delta", [0.0, 1e-9])
 def test_one_curve_and_one_grid_point_are_enough(n, width, delta):
-    release = dpfda.MeanFunction(**{**GOOD, "delta": delta}).fit(np.zeros((n, width))).release_
+    grid = [0.5] if width == 1 else None  # one point has to say where it lies
+    release = dpfda.MeanFunction(**{**GOOD, "delta": delta}).fit(np.zeros((n, width)), grid=grid).release_
     assert release.basis.size <= width
     assert np.isfinite(release([0.0, 0.5, 1.0])).all()
 

@@ -9,7 +9,8 @@ import stat
 from pathlib import Path
 from typing import Any, NoReturn
 
-from dpfda.errors import DataError, UsageError
+from dpfda.arrays import as_path
+from dpfda.errors import DataError
 
 # A covariance of a thousand functions has 12 MB. What is larger is none of ours, and would only fill the memory.
 MOST_BYTES = 256 * 2**20
@@ -29,21 +30,18 @@ def read_document(path: str | Path, *, called: str = "file") -> tuple[bytes, Any
 
 def read_content(path: str | Path, *, called: str = "file") -> bytes:
     """All bytes of a regular file, within the limit: a pipe or a device may never end. `called` is for its error."""
-    if not isinstance(path, str | os.PathLike):
-        raise UsageError(f"A file is named by its path, e.g. 'mean.json', got a {type(path).__name__}.")
+    file = as_path(path)
     try:
         # Looked at before it is opened: to open a pipe is to wait for whoever writes to it.
-        mode = os.stat(path).st_mode
+        mode = os.stat(file).st_mode
         content = None
         if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
-            with Path(path).open("rb") as stream:
+            with file.open("rb") as stream:
                 content = stream.read(MOST_BYTES + 1)
     except FileNotFoundError:
         raise DataError(f"No {called} {str(path)!r}. Check the path.") from None
     except OSError as error:
         raise DataError(f"Cannot read {str(path)!r}: {error.strerror}. Name the JSON file of a release.") from None
-    except ValueError:  # a zero byte in it
-        raise DataError(f"No file can have the name {str(path)!r}. Check the path.") from None
     if content is None:
         raise DataError(f"{str(path)!r} is a pipe or a device, which may never end. Name a file.")
     if len(content) > MOST_BYTES:
