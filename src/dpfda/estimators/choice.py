@@ -16,7 +16,8 @@ from dpfda.errors import UsageError
 from dpfda.estimators.mean import MeanFunction
 from dpfda.mechanisms import Randomness
 from dpfda.planner import Plan
-from dpfda.privacy import REPLACE, AnyLedger, Budget
+from dpfda.privacy import REPLACE, AnyLedger
+from dpfda.privacy.budget import stated_budget
 from dpfda.privacy.ledger import as_ledger
 from dpfda.records import Curves, as_curves
 from dpfda.records.reading import Reading
@@ -64,7 +65,7 @@ def private_choice(
     proportional to `exp(-epsilon n (left out + noise) / (sqrt(8) bound))`. This costs pure epsilon, on top of that of
     the release that follows. Settings that are smoothed after the noise adapt by themselves and need no choice.
     """
-    budget = Budget(epsilon, 0.0)
+    budget = stated_budget(epsilon, 0.0)
     reading = Reading(batch_rows=batch_rows, workers=workers, progress=progress)
     listed = list(candidates) if isinstance(candidates, Sequence) else []
     if not listed or not all(isinstance(candidate, MeanFunction) for candidate in listed):
