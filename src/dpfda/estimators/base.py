@@ -20,6 +20,7 @@ from dpfda.mechanisms.base import check_mechanism, check_source
 from dpfda.planner.request import check_units
 from dpfda.planner.visibility import Plannable, refusal
 from dpfda.privacy import AnyLedger, Budget, Counting, OwnSpend, Unit
+from dpfda.privacy.budget import stated_budget
 from dpfda.privacy.ledger import as_ledger
 from dpfda.records import MOST_UNITS, Curves, Lattice, smallest_cap
 from dpfda.records.reading import Reading
@@ -180,6 +181,7 @@ class Spender(BaseEstimator):  # type: ignore[misc]
                 f"basis must be None, a name, e.g. 'cosine', or an object such as dpfda.bases.cosine((0, 1), 9), got "
                 f"{brief(params['basis'])}."
             )
+        stated_budget(params["epsilon"], params.get("delta", 0.0))
         mechanism = params.get("mechanism", "auto")
         if not isinstance(mechanism, str):
             if isinstance(mechanism, type) or not hasattr(mechanism, "profile"):

@@ -17,7 +17,8 @@ from dpfda.estimators.base import Centre
 from dpfda.estimators.mean import MeanFunction
 from dpfda.mechanisms import Randomness
 from dpfda.mechanisms.choice import MOST_CANDIDATES
-from dpfda.privacy import AnyLedger, Budget
+from dpfda.privacy import AnyLedger
+from dpfda.privacy.budget import stated_budget
 from dpfda.privacy.ledger import as_ledger
 from dpfda.records import as_curves
 from dpfda.records.forgetting import forgets_records
@@ -85,7 +86,7 @@ def private_bound(
     >>> 1.4 < float(choice) < 2.2
     True
     """
-    budget = Budget(epsilon, 0.0)
+    budget = stated_budget(epsilon, 0.0)
     listed = candidates_of(candidates)
     if not (isinstance(quantile, int | float | np.number) and 0 < quantile <= 1):
         raise UsageError(f"quantile must lie in (0, 1], e.g. 0.95, got {quantile!r}.")

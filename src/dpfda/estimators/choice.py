@@ -17,7 +17,8 @@ from dpfda.estimators.mean import MeanFunction
 from dpfda.mechanisms import Randomness
 from dpfda.planner import Plan
 from dpfda.planner.visibility import NOISY_FROM
-from dpfda.privacy import REPLACE, AnyLedger, Budget
+from dpfda.privacy import REPLACE, AnyLedger
+from dpfda.privacy.budget import stated_budget
 from dpfda.privacy.ledger import as_ledger
 from dpfda.records import Curves, as_curves
 from dpfda.records.forgetting import forgets_records
@@ -69,7 +70,7 @@ def private_choice(
     the release that follows. A choice whose error would be about as large as the bound is refused before anything is
     charged, unless `force` is set. Settings that are smoothed after the noise adapt by themselves and need no choice.
     """
-    budget = Budget(epsilon, 0.0)
+    budget = stated_budget(epsilon, 0.0)
     reading = Reading(batch_rows=batch_rows, workers=workers, progress=progress)
     listed = list(candidates) if isinstance(candidates, Sequence) else []
     if not listed or not all(isinstance(candidate, MeanFunction) for candidate in listed):

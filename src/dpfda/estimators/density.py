@@ -23,6 +23,7 @@ from dpfda.planner.bandwidth import BandwidthChoice, private_bandwidth
 from dpfda.planner.density_plan import DensityPlan, DensityRequest, plan_density
 from dpfda.planner.density_windows import Bandwidth
 from dpfda.privacy import REPLACE, AnyLedger, Budget, Unit
+from dpfda.privacy.budget import stated_budget
 from dpfda.records import Curves
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.given_points import as_points
@@ -236,7 +237,7 @@ class DensityFunction(Spender):
                 f"bandwidth_epsilon=... of its own and 'replace-one'; got {self.bandwidth!r} with bandwidth_epsilon="
                 f"{self.bandwidth_epsilon!r} and {self.neighbours!r}."
             )
-        Budget(self.bandwidth_epsilon, 0.0)  # refuses what is none
+        stated_budget(self.bandwidth_epsilon, 0.0)  # refuses what is none
         return tuple(length / 10 for length in self._domain().lengths)
 
     def _order(

@@ -56,7 +56,10 @@ def check_source(randomness: object) -> None:
 
 def check_coordinates(coordinates: Integers) -> Integers:
     """Integer coordinates as a vector of 64-bit integers; the rule looks at type and shape alone."""
-    array = coordinates if isinstance(coordinates, np.ndarray) else np.empty(0)
+    try:
+        array = np.asarray(coordinates)
+    except Exception:  # uneven lists, objects of the user's own
+        array = np.empty(0)
     if array.ndim != 1 or array.dtype != np.int64:
         raise UsageError(
             f"A mechanism takes a vector of 64-bit integers, got {array.dtype} of shape {array.shape}. "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -106,8 +106,8 @@ class Dictionary:
     pure: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        table = np.array(self.candidates) if isinstance(self.candidates, np.ndarray) else np.empty((0, 0))
-        rests = np.zeros(len(table), dtype=np.int64) if self.remainders is None else np.array(self.remainders)
+        table: Any = _array(self.candidates)
+        rests = np.zeros(len(table), dtype=np.int64) if self.remainders is None else _array(self.remainders)
         if table.ndim != 2 or table.dtype != np.int64 or not 1 <= len(table) <= MOST_CANDIDATES or not table.shape[1]:
             raise UsageError(
                 f"A dictionary is a table of 64-bit integers, 1 to {MOST_CANDIDATES} candidates in rows, got "
@@ -154,3 +154,11 @@ class Dictionary:
     def noise(self, scale: float, size: int) -> Noise:
         """A choice adds nothing, and the law says so."""
         return Noise("choice", (size,), (scale,))
+
+
+def _array(given: object) -> Any:
+    """An array of what was given; an empty one of what is none, which no rule accepts."""
+    try:
+        return np.atleast_1d(np.array(given))
+    except Exception:  # uneven lists, objects of the user's own
+        return np.empty(0)

@@ -119,7 +119,7 @@ def _check(scale: float, size: int) -> None:
             "An epsilon nearer to 1 brings it there."
         )
     if not is_whole(size, 1, MOST_AT_ONCE):
-        raise UsageError(f"Noise needs at least one coordinate, at most {MOST_AT_ONCE}, got size {brief(size)}.")
+        raise UsageError(f"Noise needs at least one coordinate, got size {brief(size)}.")
 
 
 def _opendp(constructor: str, metric: str, scale: float, size: int) -> Integers:

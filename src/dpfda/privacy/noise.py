@@ -21,13 +21,13 @@ MOST_COORDINATES = 2**26
 def check_blocks(*sizes: int) -> None:
     """Blocks of coordinates have whole numbers of them, at least 1."""
     if not all(is_whole(size, 1, MOST_COORDINATES) for size in sizes):
-        raise UsageError(f"Noise needs blocks of 1 to {MOST_COORDINATES} coordinates, got {brief(sizes)}.")
+        raise UsageError(f"Noise needs blocks of at least 1 and positive scales, got {brief(sizes)} coordinates.")
 
 
 def check_scale(*scales: float) -> None:
     """Scales of noise are positive finite numbers."""
     if not all(0 < as_real(scale) < math.inf for scale in scales):
-        raise UsageError(f"Noise needs positive finite scales, got {brief(scales)}.")
+        raise UsageError(f"Noise needs blocks of at least 1 and positive scales, got {brief(scales)} for scales.")
 
 
 @dataclass(frozen=True, slots=True)
