@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -56,6 +56,7 @@ def check_source(randomness: object) -> None:
 
 def check_coordinates(coordinates: Integers) -> Integers:
     """Integer coordinates as a vector of 64-bit integers; the rule looks at type and shape alone."""
+    array: np.ndarray[Any, Any]
     try:
         array = np.asarray(coordinates)
     except Exception:  # uneven lists, objects of the user's own
@@ -65,4 +66,5 @@ def check_coordinates(coordinates: Integers) -> Integers:
             f"A mechanism takes a vector of 64-bit integers, got {array.dtype} of shape {array.shape}. "
             "Put coordinates on a lattice first."
         )
-    return array
+    vector: Integers = array
+    return vector
