@@ -207,5 +207,5 @@ def test_a_weight_function_must_give_one_value_for_each_point() -> None:
 
 
 def test_a_derivative_of_a_surface_needs_an_order_for_each_side() -> None:
-    with pytest.raises(UsageError, match=r"needs one whole number, 0 or more, for each side, got 1\.$"):
+    with pytest.raises(UsageError, match=r"needs one whole number, 0 to 16, for each side, got 1\.$"):
         function(BOX).derivative(1)

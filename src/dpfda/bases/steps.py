@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, public_numbers
-from dpfda.bases.base import IntervalBasis, check_size
+from dpfda.arrays import Array, ArrayLike, is_whole, public_numbers
+from dpfda.bases.base import MOST_FUNCTIONS, IntervalBasis
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.errors import UsageError
 
@@ -81,8 +81,7 @@ def equal_steps(domain: DomainLike, size: int) -> Steps:
     (0.0, 0.25, 0.5, 0.75, 1.0)
     """
     box = as_domain(domain)
-    check_size("steps", size)
-    if box.dimension != 1:
+    if box.dimension != 1 or not is_whole(size, 1, MOST_FUNCTIONS):
         raise UsageError(f"Equal steps need an interval and a size of at least 1, got {domain!r} and {size!r}.")
     low, high = box.sides[0]
     edges = np.linspace(low, high, size + 1).tolist()

@@ -193,7 +193,9 @@ class Maximiser(CurveEstimator):
                 )
             radius = bound if self.radius is None else as_real(self.radius)
             if not 0 < radius < np.inf:
-                raise UsageError(f"radius must be a positive finite number, got {brief(self.radius)}.")
+                raise UsageError(
+                    f"radius must be a positive finite number, in the units of the curves, got {brief(self.radius)}."
+                )
             own: tuple[float, float] = self.utility.range(bound + radius)
             return own
         return self.utility_range

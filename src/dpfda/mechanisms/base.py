@@ -60,7 +60,7 @@ def check_coordinates(coordinates: Integers) -> Integers:
     try:
         array = np.asarray(coordinates)
     except Exception:  # uneven lists, objects of the user's own
-        array = np.empty(0)
+        array = np.empty((0, 0), dtype=np.int64)
     if array.ndim != 1 or array.dtype != np.int64:
         raise UsageError(
             f"A mechanism takes a vector of 64-bit integers, got {array.dtype} of shape {array.shape}. "

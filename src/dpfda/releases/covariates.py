@@ -97,7 +97,10 @@ class Covariates:
 
     def design(self, values: ArrayLike, lead: float) -> Array:
         """Rows of public covariates as they enter the regression, (m, p) -> (m, side)."""
-        table = public_numbers(values, "Covariates to predict for")
+        try:
+            table = public_numbers(values, "Covariates to predict for")
+        except UsageError:
+            table = np.full((0, 0, 0), np.nan)
         if table.ndim == 1 and self.size == 1:
             table = table[:, None]
         if table.ndim != 2 or table.shape[1] != self.size or not np.isfinite(table).all():

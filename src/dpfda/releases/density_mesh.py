@@ -64,7 +64,7 @@ class Mesh:
         given = public_numbers(probabilities, "Probabilities")
         wanted = np.atleast_1d(given)
         if wanted.ndim > 1 or not ((wanted >= 0) & (wanted <= 1)).all():
-            raise UsageError(f"Quantiles are for a row of probabilities from 0 to 1, got {brief(probabilities)}.")
+            raise UsageError(f"Quantiles are for probabilities from 0 to 1, got {brief(probabilities)}.")
         found = _inverse_shared(self.axes[0], self.values, wanted)
         return found[0] if given.ndim == 0 else found
 
