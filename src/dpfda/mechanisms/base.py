@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -66,5 +66,4 @@ def check_coordinates(coordinates: Integers) -> Integers:
             f"A mechanism takes a vector of 64-bit integers, got {array.dtype} of shape {array.shape}. "
             "Put coordinates on a lattice first."
         )
-    vector: Integers = array
-    return vector
+    return cast("Integers", array)
