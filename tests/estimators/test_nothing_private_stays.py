@@ -26,7 +26,8 @@ from dpfda.kernels import Gaussian, Matern
 from dpfda.records.forgetting import forgets_records
 
 ROWS = 61
-BOTH = {"epsilon": 1.0, "delta": 1e-6}
+FORCED = {"epsilon": 1.0, "force": True}
+BOTH = {**FORCED, "delta": 1e-6}
 SMALL = {"bound": 1.0, "size": 3}
 LINE = {"domain": [(0.0, 1.0)]}
 
@@ -66,13 +67,13 @@ def labels():
 
 MEMBERS = {
     "MeanFunction": lambda: dpfda.MeanFunction(**BOTH, **SMALL),
-    "MeanFunction pure": lambda: dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=1.0),
+    "MeanFunction pure": lambda: dpfda.MeanFunction(**FORCED, delta=0.0, bound=1.0),
     "MeanFunction papers": lambda: dpfda.MeanFunction(**BOTH, bound=1.0, mechanism="gp", kernel=Matern(1.5, 0.3)),
     "CovarianceFunction": lambda: dpfda.CovarianceFunction(**BOTH, **SMALL),
     "FPCA": lambda: dpfda.FPCA(**BOTH, **SMALL, n_components=1),
-    "FPCA frames": lambda: dpfda.FPCA(epsilon=1.0, delta=0.0, **SMALL, n_components=1, mechanism="exponential"),
+    "FPCA frames": lambda: dpfda.FPCA(**FORCED, delta=0.0, **SMALL, n_components=1, mechanism="exponential"),
     "Maximiser": lambda: dpfda.Maximiser(
-        utility=SquaredDistance(), epsilon=0.5, bound=1.0, kernel=Matern(1.5, 0.3), size=2
+        utility=SquaredDistance(), epsilon=0.5, bound=1.0, kernel=Matern(1.5, 0.3), size=2, force=True
     ),
     "FunctionOnScalarRegression": lambda: dpfda.FunctionOnScalarRegression(**BOTH, **SMALL, covariate_limits=[(0, 1)]),
     "DensityFunction": lambda: dpfda.DensityFunction(**BOTH, **LINE),

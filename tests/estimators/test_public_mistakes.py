@@ -15,7 +15,7 @@ from dpfda.records import Curves
 
 WIDTH = 6
 NAN, INF = float("nan"), float("inf")
-GOOD = {"epsilon": 1.0, "delta": 1e-6, "bound": 1.0, "domain": (0.0, 1.0)}
+GOOD = {"epsilon": 1.0, "delta": 1e-6, "bound": 1.0, "domain": (0.0, 1.0), "force": True}
 ADD = {"neighbours": "add-or-remove-one", "planned_n": 100}
 
 

@@ -24,7 +24,7 @@ from dpfda.privacy import Budget, Charge, OwnSpend, SessionLedger
 X = np.linspace(0, 1, 40)[:, None]
 LABELS = (X[:, 0] > 0.5).astype(int)
 CURVES = np.sin(X + np.linspace(0, 1, 5))
-KNOWN = {"epsilon": 1.0, "delta": 0.0}
+KNOWN = {"epsilon": 1.0, "delta": 0.0, "force": True}
 
 
 def classifier(**wishes):
