@@ -150,8 +150,14 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
     def score(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """The share of public records that are classified as their label says, labels read as in `fit`."""
-        right = (self.decision_function(X) > 0) == (self._targets(y) > 0)
-        return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)))
+        said, true = self.decision_function(X) > 0, self._targets(y) > 0
+        if said.shape != true.shape:
+            raise UsageError("There must be one label for each of the points.")
+        right = said == true
+        weights = None if sample_weight is None else public_numbers(sample_weight, "Weights of records")
+        if weights is not None and (weights.shape != right.shape or not weights.sum() > 0):
+            raise UsageError(f"Weights of records are positive numbers, one for each, got shape {weights.shape}.")
+        return float(np.average(right, weights=weights))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
