@@ -214,7 +214,7 @@ def test_the_result_is_frozen_and_says_what_it_cost():
         "Card of a choice: bound for 'scans'",
         "pure epsilon = 0.75; for composition 0.07032-zCDP",
         "protects       one unit (neighbours: replace-one)",
-        "units          50",
+        "units          51",
         "exponential mechanism on 7 candidates, drawn exactly",
         f"bound          {choice.value:g}",
         "7 bounds from 0.1 to 10",

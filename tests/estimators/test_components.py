@@ -238,10 +238,10 @@ def test_as_many_components_as_functions_span_everything():
 @pytest.mark.parametrize("mechanism", ["auto", "exponential"])
 def test_curves_of_one_value_have_one_component(mechanism):
     values = RNG.uniform(-1, 1, size=(200, 1))
-    est = estimator(mechanism=mechanism, n_components=1).fit(values)
+    est = estimator(mechanism=mechanism, n_components=1).fit(values, grid=[0.5])
     assert est.components_[0](0.5) == pytest.approx(1.0)
     with pytest.raises(UsageError, match=r"Curves with 1 values have at most 1 components, got 2\."):
-        estimator(mechanism=mechanism).fit(values)
+        estimator(mechanism=mechanism).fit(values, grid=[0.5])
 
 
 def test_add_or_remove_one_needs_no_count_for_the_exponential_mechanism_and_is_sharper():

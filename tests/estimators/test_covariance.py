@@ -87,7 +87,7 @@ def test_the_card_says_when_noise_will_hide_everything():
 
 def test_a_person_with_many_curves_counts_once():
     ids = np.repeat(np.arange(500), 8)
-    release = estimator(epsilon=4.0).fit(CURVES, grid=T, units=ids).release_
+    release = estimator(epsilon=4.0, n=500).fit(CURVES, grid=T, units=ids).release_
     averaged = CURVES.reshape(500, 8, 41).mean(axis=1)
     direct = estimator(epsilon=4.0).fit(averaged, grid=T).release_
     assert release.certificate.n == 500

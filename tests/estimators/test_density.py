@@ -81,7 +81,7 @@ def test_counts_and_expanded_rows_have_the_same_law_and_the_same_seed_the_same_r
 
 def test_a_person_with_several_points_counts_once():
     points, who = [0.1, 0.2, 0.9, 0.9], ["a", "a", "b", "c"]
-    release = seeded(edges=[0, 0.5, 1], domain=None, epsilon=1e6).fit(points, units=who).release_
+    release = seeded(edges=[0, 0.5, 1], domain=None, epsilon=1e6, n=3).fit(points, units=who).release_
     assert release.certificate.n == 3
     assert release.raw([0.25, 0.75]) == pytest.approx([2 / 3, 4 / 3], abs=1e-3)
 

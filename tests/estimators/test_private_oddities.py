@@ -163,13 +163,27 @@ def test_a_row_of_another_length_in_a_list_cannot_be_told_from_outside(row, rela
 @RELATIONS
 @pytest.mark.parametrize("name", ["a", None, NAN, 7, 1e300, b"\xff", "\ud800", (1, 2), pd.NA, INF], ids=repr)
 def test_an_odd_identifier_cannot_be_told_from_outside(name, relation):
+    """Under replace-one for a stated n: neighbours have the same identifiers where n is counted from them."""
+    stated = {"n": 4} if relation is REPLACE else {}
+    ids = np.array(["p", "p", "q", "r", "s"], dtype=object)
+    expected = seen(ORDINARY, relation, units=ids, **stated)
+    assert expected["error"] is None
+    ids[-1] = name
+    assert seen(ORDINARY, relation, units=ids, **stated) == expected
+    frame = pd.DataFrame(ORDINARY).assign(who=pd.Series(ids, dtype=object))
+    assert seen(frame, relation, grid=None, units="who")["error"] is None
+
+
+@RELATIONS
+@pytest.mark.parametrize("name", [None, NAN, "", " NA ", "null", pd.NA, INF], ids=repr)
+def test_a_row_that_loses_its_identifier_cannot_be_told_from_outside(name, relation):
+    """The person has other rows; rows of nobody are one unit that counts, present or not."""
     ids = np.array(["p", "p", "q", "r", "s"], dtype=object)
     expected = seen(ORDINARY, relation, units=ids)
     assert expected["error"] is None
-    ids[-1] = name
+    assert relation is not REPLACE or expected["card"].n == 5
+    ids[1] = name
     assert seen(ORDINARY, relation, units=ids) == expected
-    frame = pd.DataFrame(ORDINARY).assign(who=pd.Series(ids, dtype=object))
-    assert seen(frame, relation, grid=None, units="who")["error"] is None
 
 
 @RELATIONS

@@ -102,7 +102,7 @@ def test_a_person_is_one_observation_with_the_averages_of_covariates_and_curves(
     z, values = data(60)
     people = np.repeat(np.arange(20), 3)
     order = np.random.default_rng(1).permutation(60)
-    est = FunctionOnScalarRegression(**{**GOOD, **EXACT}, force=True).fit(
+    est = FunctionOnScalarRegression(**{**GOOD, **EXACT}, n=20, force=True).fit(
         z[order], values[order], grid=GRID, units=people[order]
     )
     averages = z.reshape(20, 3, 2).mean(axis=1), values.reshape(20, 3, -1).mean(axis=1)

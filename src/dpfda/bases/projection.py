@@ -18,6 +18,7 @@ Method = Literal["auto", "least-squares", "quadrature"]
 
 # Least squares reproduces every function in the span, but amplifies noise by up to the root of this number.
 LARGEST_CONDITION = 4.0
+LARGEST_SOLVED = 1e12  # beyond it a solution has no digits left
 # Beyond this ratio of neighbouring steps a spline can swing far outside the values, and straight lines are safer.
 LARGEST_STEP_RATIO = 8.0
 CHUNK = 128  # panels at a time, so that memory does not grow with the grid
@@ -54,7 +55,7 @@ def project(basis: Basis, points: Array, method: Method) -> Array:
         moments = table.T * weights
         normal = moments @ table
         allowed = LARGEST_CONDITION if basis.orthonormal else LARGEST_CONDITION * np.linalg.cond(basis.gram())
-        if np.linalg.cond(normal) <= allowed:
+        if np.linalg.cond(normal) <= min(allowed, LARGEST_SOLVED):
             return np.asarray(np.linalg.solve(normal, moments), dtype=np.float64)
     moments = interval_moments(basis, points) if points.shape[1] == 1 else basis.matrix(points).T * weights
     return moments if basis.orthonormal else np.linalg.pinv(basis.gram(), hermitian=True) @ moments

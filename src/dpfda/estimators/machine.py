@@ -275,7 +275,7 @@ class KernelMachine(Spender):
     def _domain(self, columns: int | None) -> Domain:
         """The box of all coordinates; one interval stands for each of them."""
         domain = as_domain(UNIT if self.domain is None else self.domain)
-        if not (columns is None or is_whole(columns, 1, 2**31)):
+        if not (columns is None or is_whole(columns, 0, 2**31)):
             raise UsageError(f"dimension is the number of coordinates of a point, got {brief(columns)}.")
         if domain.dimension == 1 and columns is not None and columns > 1:
             return Domain(domain.sides * columns)

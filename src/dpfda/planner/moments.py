@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpfda import bases
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief, is_whole
 from dpfda.bases import Basis
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism
@@ -85,6 +85,8 @@ class MomentsPlan(Requested):
 
     def subspace_error(self, k: int) -> float:
         """The expected squared distance of the first k components' span, at most k, for the reference population."""
+        if not is_whole(k, 1, 2**31):
+            raise UsageError(f"The number of components is a whole number, at least 1, got {brief(k)}.")
         turned = turned_by_noise(self.variances, self.basis.frequencies)
         return subspace_error(turned, k, self.request.domain.dimension)
 

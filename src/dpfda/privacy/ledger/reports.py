@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from dpfda.arrays import brief, is_whole
 from dpfda.errors import LedgerDamaged, UsageError
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.composition import Statement, compose
@@ -97,6 +98,7 @@ class Reports:
 
     def entry(self, number: int) -> Entry:
         """One entry by its number."""
+        _check_number(number)
         with self._reading() as book:
             event = book.event(number)
             created = None if event is None or event.dataset is None else book.event(event.dataset)
@@ -109,6 +111,7 @@ class Reports:
 
     def output(self, number: int) -> bytes | None:
         """What was drawn on a charge, as it was stored; None if nothing was."""
+        _check_number(number)
         with self._reading() as book:
             event = book.event(number)
             fate = None if event is None or event.kind != CHARGE else book.fate_of(event)
@@ -257,3 +260,9 @@ def _plain(event: Event) -> dict[str, Any]:
             with readable(event):
                 found[name] = json.loads(value)
     return found
+
+
+def _check_number(number: object) -> None:
+    """Entries are numbered by whole numbers that a database holds."""
+    if not is_whole(number, -(2**63), 2**63 - 1):
+        raise UsageError(f"Entries of a ledger are numbered by whole numbers, got {brief(number)}.")
