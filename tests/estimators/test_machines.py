@@ -496,6 +496,7 @@ OTHERWISE = {
     "check_regressor_data_not_an_array": "two fits have two noises",
     "check_regressors_int": "two fits have two noises",
     "check_fit_idempotent": "two fits have two noises",
+    "check_complex_data": "one complex number makes an array complex: an error would be about one person",
 }
 
 

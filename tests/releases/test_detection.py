@@ -222,18 +222,18 @@ def test_what_was_drawn_as_a_whole_says_that_it_was_not_tested():
 
 
 def test_verdicts_are_computed_anew_from_a_file_and_a_forged_one_is_found(tmp_path):
-    from dpfda.releases.cards import verify
+    from dpfda.releases.cards.verification import recompute, verify
     from dpfda.releases.files import save
 
     release = dpfda.MeanFunction(epsilon=1.0, delta=1e-6, bound=1.0).fit(np.zeros((800, 20))).release_
     assert release.tested == release.certificate.detected
-    assert verify(save(release, tmp_path / "true.json")).ok
+    assert recompute(save(release, tmp_path / "true.json")).ok
     forged = replace(release, certificate=replace(release.certificate, detected=f"shape detected {detection.SURE}"))
     report = verify(save(forged, tmp_path / "forged.json"))
     assert not report.ok
     assert any("what was seen above the noise" in finding.rule for finding in report.findings)
     old = replace(release, certificate=replace(release.certificate, detected=""))
-    assert verify(save(old, tmp_path / "old.json")).ok
+    assert recompute(save(old, tmp_path / "old.json")).ok
 
 
 def test_bases_of_one_function_have_no_shape():

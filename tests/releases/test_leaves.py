@@ -30,11 +30,13 @@ def _mean(**wishes: Any) -> Callable[[Any], Any]:
 
 
 def _covariance(**wishes: Any) -> Callable[[Any], Any]:
-    return lambda book: dpfda.CovarianceFunction(bound=1.0, size=2, **book, **wishes).fit(CURVES, grid=GRID).release_
+    return lambda book: (
+        dpfda.CovarianceFunction(bound=1.0, size=2, force=True, **book, **wishes).fit(CURVES, grid=GRID).release_
+    )
 
 
 def _components(**wishes: Any) -> Callable[[Any], Any]:
-    return lambda book: dpfda.FPCA(1, bound=1.0, size=2, **book, **wishes).fit(CURVES, grid=GRID).release_
+    return lambda book: dpfda.FPCA(1, bound=1.0, size=2, force=True, **book, **wishes).fit(CURVES, grid=GRID).release_
 
 
 def _density(**wishes: Any) -> Callable[[Any], Any]:

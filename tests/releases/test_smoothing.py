@@ -218,7 +218,7 @@ def test_a_release_can_be_smoothed_again_from_what_was_paid_for(make_release: Ca
     np.testing.assert_array_equal(again.coordinates, release.coordinates)
     assert again.certificate == release.certificate
     assert plain.certificate.afterwards == ({"what": "smoothing", "was": "auto", "now": "none"},)
-    assert " changed since   smoothing: 'none' instead of 'auto', from the noisy numbers" in plain.certificate.text()
+    assert " changed since  smoothing: 'none' instead of 'auto', from the noisy numbers" in plain.certificate.text()
 
 
 def test_the_estimated_error_is_the_root_of_the_estimated_risk(make_release: Callable[..., Release]) -> None:

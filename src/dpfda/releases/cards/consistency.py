@@ -110,7 +110,7 @@ def check_words(data: dict[str, Any], card: Card, checks: Checks) -> None:
     off += [
         one.get("question", "")
         for one, other in zip(data.get("nist", []), made["nist"], strict=True)
-        if one != other and other["question"] not in free
+        if json.dumps(one) != json.dumps(other) and other["question"] not in free
     ]
     checks.rule(not off, EDITED, "facts and answers follow from the card", ", ".join(off), "otherwise worded")
 

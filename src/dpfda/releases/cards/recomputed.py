@@ -16,7 +16,7 @@ from dpfda.privacy import REPLACE, Budget, Noise
 from dpfda.releases.afterwards import as_handed_out
 from dpfda.releases.cards.facts import Card
 from dpfda.releases.cards.guarantee import CLOSE
-from dpfda.releases.cards.report import GUARANTEE, Checks
+from dpfda.releases.cards.report import EDITED, GUARANTEE, Checks
 from dpfda.releases.certificate import NOT_PRIVATE, Certificate
 from dpfda.releases.wording import plain, up
 from dpfda.symmetric import multiplicities, places
@@ -191,7 +191,14 @@ def _check_number(card: Certificate, release: Any, kind: str, checks: Checks) ->
 
 
 def _check_detected(card: Certificate, release: Any, checks: Checks) -> bool:
-    """What stands out from the noise is computed anew from the noisy numbers; a file from before it says nothing."""
+    """What stands out from the noise is computed anew from the noisy numbers; cards from before say neither word."""
+    checks.rule(
+        bool(card.detected) == bool(card.counting),
+        EDITED,
+        "a card says what was seen if it says how n is known",
+        card.detected or "nothing",
+        "both, or neither on cards from before they were kept",
+    )
     due = getattr(release, "tested", None)
     if due is None or not card.detected:
         return not card.detected
