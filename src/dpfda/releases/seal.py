@@ -59,8 +59,8 @@ def card_digest(card: Card) -> bytes:
 
 
 def content_digest(data: Mapping[str, Any]) -> bytes:
-    """SHA-256 of plain data, each leaf as it is: 1 and 1.0 are two things, and so are a text and the same number."""
-    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    """SHA-256 of plain data, each leaf as it is and where it is: 1 and 1.0 are two things, and so are two orders."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(text.encode("ascii")).digest()
 
 

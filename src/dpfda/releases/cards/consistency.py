@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 from dpfda.privacy import REPLACE
@@ -88,11 +89,14 @@ def _differing(stated: dict[str, Any], due: dict[str, Any]) -> list[str]:
 def check_words(data: dict[str, Any], card: Card, checks: Checks) -> None:
     """A card as a document says in words what its fields say; in full where the same version wrote it."""
     made = document(card)
-    checks.rule(isinstance(data["release"], str), EDITED, "release of the card", data["release"], "a text")
+    belongs = data["release"]
+    whole = isinstance(belongs, str) and re.fullmatch("([0-9a-f]{64})?", belongs) is not None
+    checks.rule(whole, EDITED, "release of the card", belongs, "the digest of a file, or none")
     for name in ("warnings", *(("bound",) if "bound" in {*data, *made} else ())):
         stated, due = data.get(name), made.get(name)
         checks.rule(stated == due, EDITED, f"{name} of the card", stated, due)
     strange = [name for name in data if name not in made and name not in ("digest", "bound")]
+    strange += [f"card.{name}" for name in _differing(data["card"], json.loads(json.dumps(made["card"])))]
     checks.rule(not strange, EDITED, "every part of the file is one of a card", ", ".join(strange), "not of this card")
     from importlib.metadata import version
 
@@ -103,8 +107,12 @@ def check_words(data: dict[str, Any], card: Card, checks: Checks) -> None:
         data["sentence"] == made["sentence"], EDITED, "sentence of the card", data["sentence"], made["sentence"]
     )
     free = _need_release(card)
-    if free:
-        checks.missing.append(f"words that need the release, not its card alone: {', '.join(sorted(free))}")
+    if not free:
+        # Nothing is left to a release: the document is what the card makes of it, to the order of its parts.
+        stated = json.dumps({name: part for name, part in data.items() if name != "digest"})
+        checks.rule(stated == json.dumps(made), EDITED, "the document is that of its card", "this file", "another one")
+        return
+    checks.missing.append(f"words that need the release, not its card alone: {', '.join(sorted(free))}")
     said, due = data.get("facts", {}), made["facts"]
     off = [name for name in {*said, *due} - free if said.get(name) != due.get(name)]
     off += [
