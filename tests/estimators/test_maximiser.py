@@ -357,7 +357,6 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "range of one": ({"utility_range": 4.0}, r"^utility_range, the public range of one unit's utility"),
     "range too wide": ({"utility_range": (-1.7e308, 1.7e308)}, r"^utility_range, the public range of one unit's"),
     "range too narrow": ({"utility_range": (0.0, 1e-300)}, r"^utility_range, the public range of one unit's utility"),
-    "range too wide": ({"utility_range": (-1e201, 0.0)}, r"^utility_range, the public range of one unit's"),
     "hardly ever ends": (
         {"utility": minus_distance, "utility_range": (-2.0, 0.0), "curvature": 0.0, "size": 8, "epsilon": 2e4},
         r"^For made-up units about one in \d+e\+\d+ proposals would be accepted: the draw would hardly ever end\. Take",
