@@ -44,7 +44,7 @@ def test_the_same_point_has_the_same_answer_and_the_card_comes_with_the_store(ru
         card, kept = oracle.certificate, oracle([20.0, 40.0])
     told = f"{card.text()}\n\n\n{unrecorded('people')}\n"
     assert sorted(first.err.split("\n")) == sorted(told.split("\n"))  # a store keeps no order
-    assert (card.dataset, card.unit, card.n) == ("people", "person", 1000.0)
+    assert (card.dataset, card.unit, card.n) == ("people", "person", 1001.0)
     np.testing.assert_allclose([float(value) for value in values(first.out).values()], kept, rtol=1e-9)
     again = run("ask", *ASKED, "--at", "40,60,20")
     assert (again.code, again.err) == (0, "")
@@ -71,9 +71,9 @@ def test_rows_can_stand_for_many_people_and_points_have_sides(run: Run, tmp_path
 def test_a_dry_run_makes_no_store(run: Run, tmp_path: Path) -> None:
     done = run("ask", *ASKED, "--at", "20", "--new", "--dry-run")
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("Plan for a density of 1000 units")
+    assert done.out.startswith("Plan for a density of 1001 units")
     assert done.out.endswith("\n  protects    one person, replace-one\n  points      age\n")
-    assert json.loads(run("ask", *ASKED, "--at", "20", "--new", "--dry-run", "--json").out)["n"] == 1000
+    assert json.loads(run("ask", *ASKED, "--at", "20", "--new", "--dry-run", "--json").out)["n"] == 1001
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
 
 

@@ -40,7 +40,7 @@ def test_a_bound_near_the_quantile_is_chosen_and_leads_to_a_release(run: Run, fl
     facts = json.loads((tmp_path / "bound.json").read_text())
     assert 1.4 < facts["bound"] < 2.0
     card = facts["card"]
-    assert (card["epsilon"], card["unit"], card["dataset"], card["n"]) == (2.0, "ID", "flat", 2000)
+    assert (card["epsilon"], card["unit"], card["dataset"], card["n"]) == (2.0, "ID", "flat", 2001)
     assert run("verify", "bound.json", "--file-only").code == 0
     lines = done.out.splitlines()
     assert lines[0] == "Card of a choice: bound for 'flat'"
@@ -73,13 +73,13 @@ def test_a_dry_run_says_cost_and_accuracy_and_reads_no_values(
         "Plan for the choice of a bound; no values read, nothing charged price pure epsilon 1, on top"
     )
     assert "candidates 64 bounds from 0.01 to 100" in said
-    assert "chooses a bound that holds 0.95 of 300 units" in said
+    assert "chooses a bound that holds 0.95 of 301 units" in said
     assert (
-        "accuracy of 300 units 285 should lie within it; with probability 0.95 the number that does is off by at most "
-        "15 units (5.0%) more than for the best candidate, and by 1.11 more for each candidate below that one"
+        "accuracy of 301 units 285.95 should lie within it; with probability 0.95 the number that does is off by at "
+        "most 15 units (5.0%) more than for the best candidate, and by 1.11 more for each candidate below that one"
     ) in said
     facts = json.loads(run("bounds", *ASKED, "--dry-run", "--json").out)
-    assert (facts["n"], facts["epsilon"], facts["quantile"], len(facts["candidates"])) == (300, 1.0, 0.95, 64)
+    assert (facts["n"], facts["epsilon"], facts["quantile"], len(facts["candidates"])) == (301, 1.0, 0.95, 64)
     assert "ledger" not in facts
     assert [path.name for path in tmp_path.iterdir()] == ["scans.csv"]
 
@@ -93,7 +93,7 @@ def test_a_bound_that_would_be_drawn_blindly_is_refused_unless_forced(run: Run, 
     done = run("bounds", *ASKED, "--epsilon", "0.04")
     assert done.code == 2
     assert done.err == (
-        "Error: With n = 300 and epsilon 0.04 the bound would be drawn almost blindly: it may miss the quantile by 358 "
+        "Error: With n = 301 and epsilon 0.04 the bound would be drawn almost blindly: it may miss the quantile by 358 "
         "units. About n = 754 or epsilon 0.1 would do, or candidates that are fewer. Say --force to choose all the "
         "same. Nothing was charged.\n"
     )

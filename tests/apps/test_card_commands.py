@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 import dpfda
 from dpfda.apps.report.card import card_page
+from dpfda.errors import UsageError
 from dpfda.mechanisms import SeededRandomness
 from dpfda.releases.seal import sealed, stated_digest
 
@@ -159,8 +161,17 @@ def test_the_page_can_be_heard_as_well_as_seen() -> None:
 @pytest.mark.parametrize(
     "name", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "a' & b", "\u202eevil"]
 )
-def test_a_name_from_a_file_is_text_and_nothing_else(name: str) -> None:
-    release = released(dataset=name)
+def test_a_name_from_a_file_is_text_and_nothing_else(name: str, tmp_path: Path) -> None:
+    """Names that are not printable are refused by an estimator, and stand in a file that was changed all the same."""
+    if name.isprintable():
+        release = released(dataset=name)
+    else:
+        with pytest.raises(UsageError, match="is a name of 1 to 200 printable characters"):
+            released(dataset=name)
+        made = released()
+        changed = replace(made, certificate=replace(made.certificate, dataset=name))
+        release = dpfda.load(changed.save(tmp_path / "changed.json"))
+    assert release.certificate.dataset == name
     page = card_page(release.certificate, release)
     assert "<script" not in page
     assert "<img" not in page

@@ -75,7 +75,7 @@ def test_a_release_writes_its_file_and_prints_its_card(run: Run, people: Path, t
     made = dpfda.load(tmp_path / "people-density.json")
     assert type(made) is DensityRelease
     assert done.out == f"{made.certificate.text()}\n\nWritten: people-density.json\n{unrecorded('people')}\n"
-    assert (made.certificate.unit, made.certificate.n, made.certificate.dataset) == ("person", 1000.0, "people")
+    assert (made.certificate.unit, made.certificate.n, made.certificate.dataset) == ("person", 1001.0, "people")
     assert made.certificate.private
     assert dict(made.certificate.chosen)["points"] == "age"
 
@@ -105,7 +105,7 @@ def test_a_dry_run_reads_no_values_and_writes_nothing(
     assert (done.code, done.err) == (0, "")
     assert "no values read, nothing charged" in done.out
     assert "\n  protects    one person, replace-one\n  points      age\n" in done.out
-    assert json.loads(release(run, people, "--dry-run", "--json").out)["n"] == 1000
+    assert json.loads(release(run, people, "--dry-run", "--json").out)["n"] == 1001
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
 
 
@@ -135,8 +135,12 @@ def test_a_person_counts_once_whatever_the_number_of_points(run: Run, tmp_path: 
     asked = (*asked, "--smoothing", "none")
     assert run("release", "density", file, *asked).code == 0
     made = dpfda.load(tmp_path / "people-density.json")
-    assert made.certificate.n == 500
-    assert made.integral(50, 100) == pytest.approx(1 / 500, abs=1e-3)
+    assert made.certificate.n == 501
+    assert made.integral(50, 100) == pytest.approx(2 / 501, abs=1e-3)  # rows of nobody are one unit, in the middle
+    assert run("release", "density", file, *asked, "--n", 500, "--out", "stated.json").code == 0
+    stated = dpfda.load(tmp_path / "stated.json")
+    assert stated.certificate.n == 500
+    assert stated.integral(50, 100) == pytest.approx(1 / 500, abs=1e-3)
 
 
 def test_rows_can_stand_for_many_people(run: Run, deaths: Path, tmp_path: Path) -> None:
@@ -466,7 +470,6 @@ def test_a_picture_of_three_coordinates_is_refused_before_the_charge(run: Run, t
 @pytest.mark.parametrize(
     ("content", "code", "message"),
     [
-        ("person,age\n", DATA, "There are no points: a density needs at least one. Nothing was charged."),
         ("", DATA, "'broken.csv' is empty: its first line must name the columns."),
         (
             "age,age,person\n1,2,3\n",
@@ -481,13 +484,26 @@ def test_a_picture_of_three_coordinates_is_refused_before_the_charge(run: Run, t
             "since the first line may be a record: give the file a line of names.",
         ),
     ],
-    ids=["no rows", "nothing", "a column twice", "no header"],
+    ids=["nothing", "a column twice", "no header"],
 )
 def test_a_broken_file_gives_one_line(content: str, code: int, message: str, run: Run, tmp_path: Path) -> None:
     file = tmp_path / "broken.csv"
     file.write_text(content)
     done = release(run, file)
     assert (done.code, done.out, done.err) == (code, "", f"Error: {message}\n")
+
+
+def test_a_file_without_rows_has_no_density(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "broken.csv"
+    file.write_text("person,age\n")
+    refused = release(run, file)
+    assert (refused.code, refused.out) == (USAGE, "")
+    assert refused.err.startswith("Error: With n = 1 and epsilon 1 the error expected would be ")
+    assert refused.err.endswith(" Say --force to release it all the same. Nothing was charged.\n")
+    done = release(run, file, "--force")
+    text = "There are no points: a density needs at least one. Nothing was charged."
+    assert (done.code, done.out, done.err) == (DATA, "", f"Error: {text}\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["broken.csv"]
 
 
 def test_files_that_are_not_there_or_no_tables_are_named(run: Run, tmp_path: Path) -> None:
@@ -605,7 +621,8 @@ def test_show_adds_mean_quartiles_and_error_to_the_card(run: Run, density: Densi
     quartiles = ", ".join(f"{each:.4g}" for each in density.quantile([0.25, 0.5, 0.75]))
     said = " ".join(done.out.split())
     assert f"quartiles {quartiles}. It is off by about {density.estimated_error:.2g} root mean square" in said
-    assert said.endswith("where a uniform density is 0.01.")
+    assert " where a uniform density is 0.01. The noise before smoothing, " in said
+    assert re.search(r" times as large as the released density around a uniform one, \S+\.$", said)
     data = json.loads(run("show", "density.json", "--json").out)
     assert data["mean"] == [float(density.mean())]
     assert data["quartiles"] == density.quantile([0.25, 0.5, 0.75]).tolist()

@@ -71,7 +71,7 @@ def test_a_release_writes_its_file_and_prints_its_card(kind: str, run: Run, peop
     made = dpfda.load(tmp_path / f"people-{kind}.json")
     assert (type(made), made.task) == (MachineRelease, kind)
     assert done.out == f"{made.certificate.text()}\n\nWritten: people-{kind}.json\n{unrecorded('people')}\n"
-    assert (made.certificate.unit, made.certificate.n, made.certificate.dataset) == ("person", 2000.0, "people")
+    assert (made.certificate.unit, made.certificate.n, made.certificate.dataset) == ("person", 2001.0, "people")
     assert made.certificate.private
     shown = run("show", f"people-{kind}.json").out
     assert shown.startswith(made.certificate.text() + "\n\n  The noise before smoothing, ")
@@ -94,22 +94,22 @@ def test_a_dry_run_reads_no_values_and_writes_nothing(
 ) -> None:
     from dpfda.records.csvfile import CsvSource
 
-    texts = CsvSource._texts
+    column = CsvSource._text_column
 
     def read(*arguments: object, **options: object) -> None:
         raise AssertionError("values were read")
 
-    def ids_alone(self: CsvSource, block: bytes, name: str) -> list[str]:
+    def ids_alone(self: CsvSource, name: str) -> Any:
         assert name == "person"
-        return texts(self, block, name)
+        return column(self, name)
 
     monkeypatch.setattr(CsvSource, "batches", read)
-    monkeypatch.setattr(CsvSource, "_texts", ids_alone)
+    monkeypatch.setattr(CsvSource, "_text_column", ids_alone)
     done = release(kind, run, people, "--dry-run")
     assert (done.code, done.err) == (0, "")
-    assert f"Plan for a kernel {kind} of 2000 units" in done.out
+    assert f"Plan for a kernel {kind} of 2001 units" in done.out
     assert done.out.endswith("\n  protects    one person, replace-one\n  points      x1, x2\n")
-    assert json.loads(release(kind, run, people, "--dry-run", "--json").out)["n"] == 2000
+    assert json.loads(release(kind, run, people, "--dry-run", "--json").out)["n"] == 2001
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
 
 
@@ -370,7 +370,7 @@ def test_noise_that_hides_everything_must_be_asked_for(kind: str, run: Run, peop
     what = "margin" if kind == "classifier" else "bound on responses"
     assert (done.code, done.out) == (USAGE, "")
     assert re.fullmatch(
-        rf"Error: With n = 2000 and epsilon 0\.001 the noise in the function would be \d+% of the {what}\. "
+        rf"Error: With n = 2001 and epsilon 0\.001 the noise in the function would be \d+% of the {what}\. "
         r"(About|Neither) .* would do\. Say --force to release it all the same\. Nothing was charged\.\n",
         done.err,
     )
@@ -388,7 +388,11 @@ def test_a_picture_of_three_coordinates_is_refused_before_the_charge(run: Run, p
 def test_a_file_without_rows_has_no_machine(kind: str, run: Run, tmp_path: Path) -> None:
     file = tmp_path / "empty.csv"
     file.write_text("person,x1,x2,group,y\n")
-    done = release(kind, run, file)
+    refused = release(kind, run, file)
+    assert (refused.code, refused.out) == (USAGE, "")
+    assert refused.err.startswith("Error: With n = 1 and epsilon 1 the noise in the function would be ")
+    assert refused.err.endswith(" Say --force to release it all the same. Nothing was charged.\n")
+    done = release(kind, run, file, "--force")
     text = "There are no records: a machine needs at least one. Nothing was charged."
     assert (done.code, done.out, done.err) == (DATA, "", f"Error: {text}\n")
 
@@ -426,7 +430,7 @@ def test_a_mistake_in_a_row_cannot_be_told_from_outside(mistake: str, kind: str,
 
 @pytest.mark.parametrize(
     ("kind", "what", "broken"),
-    [("classifier", "labels", "_texts"), ("regressor", "responses", "batches")],
+    [("classifier", "labels", "_text_column"), ("regressor", "responses", "batches")],
     ids=["labels", "responses"],
 )
 def test_a_column_that_cannot_be_read_says_nothing_about_it(
@@ -434,11 +438,11 @@ def test_a_column_that_cannot_be_read_says_nothing_about_it(
 ) -> None:
     from dpfda.records.csvfile import CsvSource
 
-    texts = CsvSource._texts
+    column = CsvSource._text_column
 
     def fail(self: CsvSource, *arguments: Any) -> Any:
         if arguments[-1] == "person":
-            return texts(self, *arguments)  # whose rows they are can be read
+            return column(self, *arguments)  # whose rows they are can be read
         raise ZeroDivisionError("p7 is in")
 
     monkeypatch.setattr(CsvSource, broken, fail)

@@ -41,7 +41,7 @@ def test_a_release_writes_its_file_and_prints_its_card(kind: str, run: Run, pati
     made = dpfda.load(tmp_path / f"patients-{kind}.json")
     assert type(made) is MADE[kind]
     assert done.out == f"{made.certificate.text()}\n\nWritten: patients-{kind}.json\n{unrecorded('patients')}\n"
-    assert (made.certificate.unit, made.certificate.n, made.certificate.dataset) == ("person", 2000.0, "patients")
+    assert (made.certificate.unit, made.certificate.n, made.certificate.dataset) == ("person", 2001.0, "patients")
     assert made.certificate.private
     shown = run("show", f"patients-{kind}.json").out
     assert shown.startswith(made.certificate.text() + "\n")
@@ -75,7 +75,7 @@ def test_a_dry_run_reads_no_values_and_writes_nothing(
     assert (done.code, done.err) == (0, "")
     assert "no values read, nothing charged" in done.out.replace("\n", " ")
     assert "one person, replace-one" in done.out
-    assert json.loads(release(kind, run, patients, "--dry-run", "--json").out)["n"] == 2000
+    assert json.loads(release(kind, run, patients, "--dry-run", "--json").out)["n"] == 2001
     assert [path.name for path in tmp_path.iterdir()] == ["patients.csv"]
 
 
@@ -359,7 +359,14 @@ def regress(**changes: object) -> tuple[object, ...]:
         ),
         ({"covariates": "age,treated=0|1", "covariate_limits": None}, 2, RANGES),
         ({"covariates": "age,person"}, 2, BOTH.format("person")),
-        ({"values": "t*"}, 2, BOTH.format("treated")),
+        ({"values": "t0,treated"}, 2, BOTH.format("treated")),
+        ({"values": "*"}, 2, BOTH.format("age")),
+        (
+            {"values": "t*"},
+            5,
+            "The pattern 't*' matches columns that are not alike; beside the others stand: treated. Take 't[0-9]*', or "
+            "list the names, separated by commas; '*' takes all columns.",
+        ),
         ({"bound": None}, 2, f"A regression of curves {NEEDS} from the data. {BUY}"),
     ],
     ids=lambda value: str(value)[:30] if isinstance(value, dict) else "",
@@ -420,9 +427,9 @@ def test_noise_larger_than_the_bound_is_refused_unless_forced(kind: str, n: int,
     done = release(kind, run, patients, *tiny)
     assert (done.code, done.out) == (2, "")
     assert re.fullmatch(
-        r"Error: With n = 2 and epsilon 0\.01 the error expected.* (half|of) the bound\. About n = \d+ would do, "
-        r"with any bound: the noise is in proportion to it\. Say --force to release it all the same\. Nothing was "
-        r"charged\.\n",
+        rf"Error: With n = {n + 1} and epsilon 0\.01 the error expected.* (half|a quarter of) the bound\. "
+        r"About n = \d+ would do, with any bound: the noise is in proportion to it\. Say --force to release it all "
+        r"the same\. Nothing was charged\.\n",
         done.err,
     )
     assert release(kind, run, patients, *tiny, "--force").code == 0

@@ -44,8 +44,8 @@ def test_a_release_from_a_file_is_near_the_exact_mean(
     assert names(tmp_path) == sorted([file.name, "scans-mean.json"])
     release = dpfda.load(tmp_path / "scans-mean.json")
     card = release.certificate
-    chosen = dpfda.MeanFunction(epsilon=1.0, delta=1e-6, bound=1.0).plan(300, grid_size=20).mechanism.name
-    assert (card.n, card.unit, card.unit_was_assumed, card.mechanism) == (300.0, "ID", False, chosen)
+    chosen = dpfda.MeanFunction(epsilon=1.0, delta=1e-6, bound=1.0).plan(301, grid_size=20).mechanism.name
+    assert (card.n, card.unit, card.unit_was_assumed, card.mechanism) == (301.0, "ID", False, chosen)
     assert card.text() + "\n" == done.out[: done.out.index("\nWritten")]
     check_near(release, mean, np.linspace(0, 1, 20))
 
@@ -62,7 +62,7 @@ def test_repeated_units_are_counted_once(run: Run, csv_lines: list[str], tmp_pat
     rows = [line.replace(f"p{i},", f"p{i // 2},", 1) for i, line in enumerate(csv_lines[1:])]
     (tmp_path / "days.csv").write_text("\n".join([csv_lines[0], *rows]) + "\n")
     assert run("release", "mean", "days.csv", "--unit", "ID", *ASK).code == 0
-    assert dpfda.load(tmp_path / "days-mean.json").certificate.n == 150.0
+    assert dpfda.load(tmp_path / "days-mean.json").certificate.n == 151.0
 
 
 def test_the_grid_can_stand_in_the_header(run: Run, csv: Path, mean: np.ndarray, tmp_path: Path) -> None:
@@ -157,7 +157,10 @@ def test_a_dry_run_writes_nothing_and_says_what_would_happen(
     guess = ("--neighbours", relation, *(("--planned-n", 300) if relation == "add-or-remove-one" else ()))
     done = run("release", "mean", csv, "--unit", "ID", *ASK, *guess, *extra, "--dry-run")
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("Plan for 300 units at (epsilon = 1, delta = 1e-06); no values read, nothing charged\n")
+    units = 300 if relation == "add-or-remove-one" else 301
+    assert done.out.startswith(
+        f"Plan for {units} units at (epsilon = 1, delta = 1e-06); no values read, nothing charged\n"
+    )
     assert names(tmp_path) == ["scans.csv"]
 
 
@@ -183,7 +186,7 @@ def test_json_of_a_dry_run_is_the_plan_and_nothing_else(run: Run, csv: Path) -> 
     done = run("release", "mean", csv, "--unit", "ID", *ASK, "--dry-run", "--json")
     assert (done.code, done.err) == (0, "")
     plan = json.loads(done.out)
-    expected = dpfda.MeanFunction(epsilon=1.0, delta=1e-6, bound=1.0).plan(300, grid_size=20).to_dict()
+    expected = dpfda.MeanFunction(epsilon=1.0, delta=1e-6, bound=1.0).plan(301, grid_size=20).to_dict()
     assert plan == json.loads(json.dumps(expected))
 
 
@@ -206,7 +209,7 @@ def test_too_much_noise_is_refused_unless_forced(run: Run, csv: Path, tmp_path: 
     refused = run("release", "mean", csv, "--unit", "ID", *little)
     assert refused.code == 2
     assert refused.err.startswith(
-        "Error: With n = 300 and epsilon 0.001 the error expected, after the best smoothing, would be "
+        "Error: With n = 301 and epsilon 0.001 the error expected, after the best smoothing, would be "
     )
     assert refused.err.endswith(
         " would do, with any bound: the noise is in proportion to it. Say --force to release it all the same. Nothing "
@@ -218,4 +221,4 @@ def test_too_much_noise_is_refused_unless_forced(run: Run, csv: Path, tmp_path: 
 
 def test_workers_change_nothing_that_can_be_seen(run: Run, csv: Path, tmp_path: Path) -> None:
     assert run("release", "mean", csv, "--unit", "ID", *ASK, "--workers", 3).code == 0
-    assert dpfda.load(tmp_path / "scans-mean.json").certificate.n == 300.0
+    assert dpfda.load(tmp_path / "scans-mean.json").certificate.n == 301.0

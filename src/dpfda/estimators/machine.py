@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpfda.arrays import Array, ArrayLike, brief, is_whole
 from dpfda.bases import Basis, Domain, as_domain
+from dpfda.bases.domain import MOST_SIDES
 from dpfda.curator import Curator, Payment
 from dpfda.errors import UsageError
 from dpfda.estimators.base import COUNTED_ONLY, Size, Spender, size_of
@@ -275,8 +276,8 @@ class KernelMachine(Spender):
     def _domain(self, columns: int | None) -> Domain:
         """The box of all coordinates; one interval stands for each of them."""
         domain = as_domain(UNIT if self.domain is None else self.domain)
-        if not (columns is None or is_whole(columns, 0, 2**31)):
-            raise UsageError(f"dimension is the number of coordinates of a point, got {brief(columns)}.")
+        if not (columns is None or is_whole(columns, 0, MOST_SIDES)):
+            raise UsageError(f"A point has at most {MOST_SIDES} coordinates, got dimension {brief(columns)}.")
         if domain.dimension == 1 and columns is not None and columns > 1:
             return Domain(domain.sides * columns)
         return domain

@@ -196,7 +196,10 @@ class Maximiser(CurveEstimator):
                 raise UsageError(
                     f"radius must be a positive finite number, in the units of the curves, got {brief(self.radius)}."
                 )
-            own: tuple[float, float] = self.utility.range(bound + radius)
+            try:
+                own: tuple[float, float] = self.utility.range(bound + radius)
+            except Exception as error:
+                raise UsageError(f"The range of the utility failed with {type(error).__name__}: {error}.") from error
             return own
         return self.utility_range
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, as_points
+from dpfda.arrays import Array, ArrayLike, as_points, brief, is_whole, public_numbers
 from dpfda.errors import UsageError
 from dpfda.kernels.base import Kernel, as_kernel
 
@@ -47,9 +47,9 @@ class Anisotropic(Kernel):
 
     def decay(self, dimension: int = 1) -> float:
         """That of the kernel: a linear change of variables moves the eigenvalues' constant alone."""
-        if dimension != self.dimension:
+        if not is_whole(dimension, self.dimension, self.dimension):
             raise UsageError(
-                f"This length matrix has {self.dimension} axes, got dimension {dimension}. "
+                f"This length matrix has {self.dimension} axes, got dimension {brief(dimension)}. "
                 f"Ask for decay({self.dimension})."
             )
         return self.kernel.decay(dimension)
@@ -64,8 +64,8 @@ class Anisotropic(Kernel):
 
 def _rows(matrix: ArrayLike) -> tuple[tuple[float, ...], ...]:
     try:
-        lengths = np.array(matrix, dtype=np.float64)
-    except (TypeError, ValueError):
+        lengths = public_numbers(matrix, "Lengths")
+    except UsageError:
         lengths = np.empty(0)
     if lengths.ndim == 1 and lengths.size and (lengths > 0).all():
         lengths = np.diag(lengths)

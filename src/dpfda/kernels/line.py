@@ -7,7 +7,7 @@ from abc import abstractmethod
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, as_points
+from dpfda.arrays import Array, ArrayLike, as_points, brief, is_whole
 from dpfda.errors import UsageError
 from dpfda.kernels.base import Kernel
 
@@ -31,9 +31,9 @@ class OnLine(Kernel):
 
     def decay(self, dimension: int = 1) -> float:
         """The smoothness; a kernel on a line has no other dimension."""
-        if dimension != 1:
+        if not is_whole(dimension, 1, 1):
             raise UsageError(
-                f"{type(self).__name__} lives on a line, got dimension {dimension}. "
+                f"{type(self).__name__} lives on a line, got dimension {brief(dimension)}. "
                 "Use Tensor() with one kernel for each axis."
             )
         return self.smoothness

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, as_points
+from dpfda.arrays import Array, ArrayLike, as_points, brief, is_whole
 from dpfda.errors import UsageError
 from dpfda.kernels.base import Kernel, as_kernel, slowest
 
@@ -39,9 +39,9 @@ class Tensor(Kernel):
 
     def decay(self, dimension: int = 1) -> float:
         """That of the roughest axis, up to logarithms: eigenvalues are products of the axes' own."""
-        if dimension != len(self.factors):
+        if not is_whole(dimension, len(self.factors), len(self.factors)):
             raise UsageError(
-                f"This tensor product has {len(self.factors)} axes, got dimension {dimension}. "
+                f"This tensor product has {len(self.factors)} axes, got dimension {brief(dimension)}. "
                 f"Ask for decay({len(self.factors)})."
             )
         return slowest(*(factor.decay(1) for factor in self.factors))

@@ -52,6 +52,7 @@ class KNorm:
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
         check_source(randomness)
+        check_scale(scale)
         vector = check_coordinates(coordinates)
         if len(vector) != sum(self.sizes):
             raise UsageError(f"The blocks {self.sizes} hold {sum(self.sizes)} coordinates, not {len(vector)}.")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, public_numbers
 from dpfda.bases import Basis
 from dpfda.errors import UsageError
 from dpfda.mechanisms.declared import planned_acceptances
@@ -107,7 +107,7 @@ class ObjectivePlan:
                 "No curvature was stated, so no error can be predicted. Pass one: minus the second derivative of one "
                 "unit's utility, on average, as a number or a matrix."
             )
-        given = np.asarray(stated[0] if curvature is None and stated is not None else curvature, dtype=np.float64)
+        given = public_numbers(stated[0] if curvature is None and stated is not None else curvature, "A curvature")
         matrix = given * np.eye(self.basis.size) if given.ndim == 0 else given
         square = matrix.shape == (self.basis.size, self.basis.size)
         if not (square and np.isfinite(matrix).all() and np.allclose(matrix, matrix.T)):

@@ -22,6 +22,7 @@ from dpfda.planner.prediction import (
     Prediction,
     SmoothnessClass,
     bernstein_bias,
+    check_class,
     linear_minimax,
     worst_bias,
     worst_thresholding,
@@ -90,6 +91,7 @@ class Plan(Requested):
 
         Frequencies are those of the mechanism's own basis. Sampling is at most the bound's square over n.
         """
+        check_class(within)
         if self.noise.law == "choice":
             return None
         frequencies, noise = self.basis.frequencies, self.noise.variances / self.bound**2
@@ -123,6 +125,7 @@ class Plan(Requested):
 
     def table(self, within: SmoothnessClass = DEFAULT_CLASS) -> Ranking:
         """All mechanisms for the same request, ranked by their predicted error; reads no data."""
+        check_class(within)
         rows = []
         for name in DESIGNS:
             for calibration in ("exact", "published") if name in CALIBRATED else ("exact",):

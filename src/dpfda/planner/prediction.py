@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
 from dpfda.bases import bernstein
 from dpfda.bases.quadrature import composite, waves
 from dpfda.errors import UsageError
@@ -125,3 +125,9 @@ def bernstein_bias(degree: int, within: SmoothnessClass) -> float:
     # Every mixture of the two limits of the class, length and roughness, is a limit too; the tightest one counts.
     shares = np.linspace(0.0, 0.95, 20) if within.radius > 1 else (0.0,)
     return min(float(np.linalg.norm(lost / np.sqrt(s + (1 - s) * costs), ord=2)) ** 2 for s in shares)
+
+
+def check_class(within: object) -> None:
+    """Errors are predicted over a class of smooth curves."""
+    if not isinstance(within, SmoothnessClass):
+        raise UsageError(f"Errors are predicted within a SmoothnessClass(order, radius), got {brief(within)}.")

@@ -11,7 +11,7 @@ import numpy as np
 from dpfda.arrays import Array
 from dpfda.bases import Basis
 from dpfda.errors import DpfdaError, UsageError
-from dpfda.planner.prediction import DEFAULT_CLASS, Prediction, SmoothnessClass, linear_minimax, worst_bias
+from dpfda.planner.prediction import DEFAULT_CLASS, Prediction, SmoothnessClass, check_class, linear_minimax, worst_bias
 from dpfda.planner.request import Request, Requested
 from dpfda.planner.sharing import NAMES, SIGNAL, RegressionDesign, Setting, design_of
 from dpfda.planner.visibility import NOISY_FROM
@@ -98,6 +98,7 @@ class RegressionPlan(Requested):
 
         To first order in the noise; the worst over coefficient functions whose parts in a curve lie in the class.
         """
+        check_class(within)
         frequencies = self.basis.frequencies
         edge = float(frequencies.max()) + 1 if frequencies.any() else float(self.basis.size)
         bias, privacy = 0.0, self._turning

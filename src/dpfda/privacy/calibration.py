@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Protocol
 
-from dpfda.errors import CannotMeetBudget
+from dpfda.errors import CannotMeetBudget, DpfdaError, UsageError
 from dpfda.norms import Norm, Sensitivity, up
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.profiles import Profile
@@ -39,7 +39,14 @@ def calibrate(mechanism: Noisy, sensitivity: Sensitivity, budget: Budget, *, siz
     sensitivity = sensitivity.to(mechanism.norm, size)
 
     def enough(scale: float) -> bool:
-        return mechanism.profile(sensitivity, scale, size=size).meets(budget)
+        try:
+            return mechanism.profile(sensitivity, scale, size=size).meets(budget)
+        except DpfdaError:
+            raise
+        except Exception as error:  # a mechanism of the user's own: public code, and no record is in reach of it
+            raise UsageError(
+                f"The privacy curve of {mechanism.name} failed with {type(error).__name__}: {error}."
+            ) from error
 
     low = high = sensitivity.value / budget.epsilon
     while not (math.isfinite(high) and enough(high)):

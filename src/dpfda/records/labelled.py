@@ -80,7 +80,10 @@ def as_targets(targets: Any) -> np.ndarray[Any, Any]:
         for place, target in enumerate(targets):
             array[place] = target
     else:
-        array = np.asarray(targets)
+        try:
+            array = np.asarray(targets)
+        except Exception:  # uneven lists, objects of the user's own: without their text, which may be somebody's
+            array = np.empty((0, 0))
     if array.ndim == 2:
         array = array[:, 0] if array.shape[-1] == 1 else array
     if array.ndim != 1:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from dpfda.arrays import brief
 from dpfda.errors import DataError, ReleaseFailed, UsageError
 from dpfda.privacy.ledger import chain
 from dpfda.privacy.ledger.accounting import Tight, exceeded, quote_of, tight_total
@@ -65,6 +66,8 @@ class Ledger(Reports):
         Composition is tightest for prices that do not depend on what earlier releases gave. With `adaptive` they may:
         charges are then granted by filters, which hold for any choice of prices.
         """
+        if not isinstance(copies, list | tuple):
+            raise UsageError(f"copies are a list of names, got {brief(copies)}.")
         names = [check_name(name) for name in (dataset, *copies)]
         if len(set(names)) < len(names):
             raise UsageError(f"A data set and its copies have a name each, got {', '.join(map(repr, names))}.")
