@@ -41,6 +41,9 @@ MECHANISMS = ("auto", *OWN, *PAPERS)
 MOST_STATED = 1024  # functions or cells that a user may ask for
 
 
+FLAT = 0.1  # a density that differs by less from a uniform one is no signal to compare noise with
+
+
 @dataclass(frozen=True, eq=False)
 class DensityRequest:
     """A density as it is wished for; None leaves a choice to the planner."""
@@ -134,6 +137,8 @@ class DensityPlan(Requested):
     def hidden(self) -> str:
         """Why a plausible density could hardly be told from a uniform one; empty where it could."""
         shape = shape_of(self.cells)
+        if shape < FLAT:
+            return ""  # in so few cells the reference is uniform itself, and says nothing
         # Noise that is small before smoothing hides nothing; what is left then is sampling, and the width of cells.
         if self.noise_rms * self.volume < NOISY_FROM * shape or self.error * self.volume < NOISY_FROM * shape:
             return ""
