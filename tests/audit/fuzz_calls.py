@@ -34,7 +34,7 @@ from sklearn.base import BaseEstimator
 
 import dpfda
 from dpfda import bases, kernels, mechanisms
-from dpfda.errors import DpfdaError
+from dpfda.errors import DpfdaError, DpfdaWarning
 
 LIMIT = 20  # seconds of the processor that a case may take
 SWELL = 1_000_000  # kilobytes by which one case may make the process larger
@@ -468,6 +468,7 @@ class Caller:
         try:
             with warnings.catch_warnings(), limited(LIMIT):
                 warnings.simplefilter("error")
+                warnings.simplefilter("ignore", DpfdaWarning)  # that no classes were stated, or that a search spends
                 call()
             self.tally.reached += reaches
         except DpfdaError:

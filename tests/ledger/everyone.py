@@ -39,7 +39,7 @@ class Member:
 
 BOTH = Budget(0.5, 1e-7)
 PURE = Budget(0.5, 0.0)
-_both = {"epsilon": BOTH.epsilon, "delta": BOTH.delta, "mechanism": "gaussian"}
+_both = {"epsilon": BOTH.epsilon, "delta": BOTH.delta, "mechanism": "gaussian", "force": True}
 _curves = {"bound": 1.0, "basis": "cosine", "size": 3}
 
 

@@ -353,7 +353,7 @@ def test_a_refusal_states_the_price_of_the_quote(ledger: Ledger) -> None:
     """The price is that at the delta of the budget; the release itself was ordered at another."""
     ledger.create("noisy", epsilon=2.0, delta=1e-6)
     ledger.charge(gaussian(1.5, 0.33, key="a", dataset="noisy"))
-    asked = replace(gaussian(2.0, 0.4, key="b", dataset="noisy"), budget=Budget(1.0, 1e-3))
+    asked = replace(gaussian(2.0, 0.4, key="b", dataset="noisy"), budget=Budget(1.1, 1e-3))
     quote = ledger.quote(asked)
     with pytest.raises(
         BudgetExceeded, match=r"^This release costs epsilon 1\.77 at the budget's delta 1e-06; spent 1\.44 of 2\.00 "

@@ -13,12 +13,17 @@ from everyone import CURVES, DATASET
 
 import dpfda
 from dpfda.errors import LedgerDamaged
-from dpfda.mechanisms import Gibbs
 from dpfda.privacy import Budget, Charge, PureProfile, SessionLedger
 from dpfda.privacy.ledger import Ledger
 from dpfda.releases.cards import verify
 
-GIBBS = Gibbs(1, None, 5)  # few steps: they are what makes it approximate
+GIBBS = "gibbs"
+
+
+@pytest.fixture(autouse=True)
+def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Markov chain is approximate after any number of steps."""
+    monkeypatch.setattr("dpfda.planner.components.STEPS", 5)
 
 
 def cost(key: str, *, nominal: bool, epsilon: float = 0.25) -> Charge:
@@ -27,7 +32,7 @@ def cost(key: str, *, nominal: bool, epsilon: float = 0.25) -> Charge:
 
 def components(ledger: Any, mechanism: Any, **changes: Any) -> dpfda.FPCA:
     known = {"n_components": 1, "epsilon": 0.5, "delta": 0.0, "bound": 1.0, "basis": "cosine", "size": 3}
-    return dpfda.FPCA(**known, mechanism=mechanism, ledger=ledger, dataset=DATASET, **changes).fit(CURVES)
+    return dpfda.FPCA(**known, mechanism=mechanism, ledger=ledger, dataset=DATASET, force=True, **changes).fit(CURVES)
 
 
 def totals(ledger: Ledger) -> list[bool]:

@@ -18,7 +18,7 @@ from dpfda.bases import as_domain
 from dpfda.errors import UsageError
 from dpfda.norms import L1, L2, BlockNorm
 from dpfda.planner.density_plan import DensityRequest, plan_density
-from dpfda.privacy import ADD_REMOVE, REPLACE, Budget, Noise, Unit
+from dpfda.privacy import ADD_REMOVE, REPLACE, Budget, Counting, Noise, Unit
 from dpfda.records import Lattice
 from dpfda.records.given_points import as_points
 from dpfda.records.reading import Reading
@@ -59,6 +59,7 @@ def facts(plan, n=N):
     return Public(
         unit=unit,
         n=n if unit.size_is_public else None,
+        counting=Counting.STATED,
         planned=N,
         grid=np.empty((0, dimension)),
         centre=np.empty(0),

@@ -225,7 +225,8 @@ class Spender(BaseEstimator):  # type: ignore[misc]
     def __sklearn_clone__(self) -> Self:
         # Searches and cross-validation fit clones and throw them away: what they spend is counted here.
         made: Self = super().__sklearn_clone__()
-        made.__dict__["_own"] = OwnSpend(above=self._counter())
+        if self.ledger is None:
+            made.__dict__["_own"] = OwnSpend(above=self._counter())
         return made
 
 

@@ -35,6 +35,10 @@ class Public:
     # Beside n no part of a request: the same numbers are the same release.
     counting: Counting = field(default=Counting.ROWS, compare=False)
 
+    def __post_init__(self) -> None:
+        if not self.unit.size_is_public:
+            object.__setattr__(self, "counting", Counting.PRIVATE)
+
     @property
     def width(self) -> int:
         """How many values a record has."""
