@@ -361,7 +361,7 @@ def test_a_refusal_states_the_price_of_the_quote(ledger: Ledger) -> None:
         ledger.charge(asked)
     assert 1.76 < quote.cost <= 1.77
     assert quote.refusal == str(caught.value)
-    assert ledger.quote(gaussian(0.1, 0.03, dataset="noisy")).refusal is None
+    assert ledger.quote(gaussian(0.11, 0.03, dataset="noisy")).refusal is None
 
 
 def test_a_refusal_says_why_what_is_left_does_not_help(ledger: Ledger) -> None:
