@@ -19,7 +19,7 @@ demo: venv  ## the main job on bundled data: release, card and picture in demo-o
 # Tests of the ledger on PostgreSQL start a private server where Debian's package postgresql is installed, and say in
 # the last lines if it is not; with DPFDA_REQUIRE_POSTGRES=1 that is a failure.
 test: venv check  ## format, lint, types, then all tests but the slow statistics
-	$(BIN)/python -m pytest -n auto -m "not audit" -q
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not audit" -q
 
 check: venv  ## format, lint, types
 	$(BIN)/ruff format --check .

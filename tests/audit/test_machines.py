@@ -45,6 +45,7 @@ def attack(est, draws, *, units=UNITS, labels=(0, 1)):
     return tuple(int(np.sum(np.array(weights) > middle)) for weights in reversed(found))
 
 
+@pytest.mark.audit
 def test_one_person_with_many_records_is_protected_as_stated():
     draws = 400
     assert proven_mu(attack(classifier(APPROXIMATE), draws), draws) <= MU

@@ -175,6 +175,7 @@ def test_bands_cover_what_the_noise_did_at_their_level_over_500_repetitions(n, c
     assert n < 1000 or infinite == 0
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("delta", [0.0, 1e-6], ids=["pure", "approximate"])
 def test_bands_cover_what_the_noise_did_from_records_to_coefficients(delta):
     """Level 0.9: a band that just keeps it misses more than 20 times of 60 with probability 1e-6; seeded."""

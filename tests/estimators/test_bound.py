@@ -174,6 +174,7 @@ def test_two_numbers_are_the_ends_of_a_geometric_grid():
     assert np.diff(np.log(choice.candidates)) == pytest.approx(math.log(1e4) / 63)
 
 
+@pytest.mark.audit
 def test_the_chosen_bound_has_the_law_of_the_exponential_mechanism():
     """Chi-square at level 1e-6 on 1,000 choices; the seed is fixed."""
     from scipy.stats import chisquare

@@ -166,6 +166,7 @@ def test_smaller_bases_leave_out_the_rest():
     assert selection.errors.tolist() == [plan.noise_rms for plan in plans]
 
 
+@pytest.mark.audit
 def test_the_choice_has_the_law_of_the_exponential_mechanism():
     """Chi-square at level 1e-6 on 500 choices; the seed is fixed."""
     candidates, table, source = sized(1, 2, 4, 8), sample(40), SeededRandomness(2)

@@ -438,6 +438,7 @@ def test_degenerate_records_give_a_release_like_any_other(records, relation, los
     assert release.noisy.shape == (30,)
 
 
+@pytest.mark.audit
 def test_fifty_thousand_records_and_three_hundred_features_take_seconds():
     x, y = mixture(50_000, 1)
     est = KernelClassifier(**GOOD, kernel=Gaussian(10.0), domain=(-4, 4), features=300, force=True).fit(x, y)

@@ -44,6 +44,7 @@ def test_a_machine_learns_and_answers_the_same_for_ever(tmp_path):
         est.open(f"sqlite:///{tmp_path / 'another.db'}")
 
 
+@pytest.mark.audit
 def test_predictions_open_an_oracle_in_memory_and_noise_is_as_planned():
     x, y = two_sides(200)
     values = []

@@ -385,7 +385,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "epsilon": ({"epsilon": 0.0}, r"^epsilon must be a positive finite number"),
     "bound": ({"bound": None}, r"needs exactly one of bound and limits"),
-    "radius": ({"radius": -1.0}, r"^radius must be a positive finite number, in the units of the curves, got -1\.0\.$"),
+    "radius": ({"radius": -1.0}, r"^radius lies between 1e-60 and 1e60, in the units of the curves, got -1\.0\.$"),
     "neighbours": ({"neighbours": "swap"}, r"^neighbours must be one of"),
     "no guess": ({"neighbours": "add-or-remove-one"}, r"^Under add-or-remove-one the number of units is private"),
     "too many": (

@@ -250,8 +250,8 @@ def test_connections_that_are_cut_at_any_moment_neither_lose_nor_repeat_a_charge
 
     def charging(place: int) -> list[str]:
         own, outputs = Ledger(postgres_url), []
-        for number in range(40):  # 160 ask for 100
-            wanted = order("cut", 0.01, key=f"{place} {number}")
+        for number in range(20):  # 80 ask for 50
+            wanted = order("cut", 0.02, key=f"{place} {number}")
             while True:
                 try:
                     outputs += race(own, wanted, "")["outputs"]
@@ -271,6 +271,6 @@ def test_connections_that_are_cut_at_any_moment_neither_lose_nor_repeat_a_charge
             done.wait(0.02)
         outputs = [output for future in working for output in future.result()]
     assert cuts > 10
-    assert len(outputs) == len(set(outputs)) == len(charged(ledger, "cut")) == 100
+    assert len(outputs) == len(set(outputs)) == len(charged(ledger, "cut")) == 50
     assert ledger.spent("cut").epsilon == 1.0
     ledger.check()

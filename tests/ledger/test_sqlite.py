@@ -392,6 +392,7 @@ def test_an_old_copy_of_the_file_alone_is_noticed_while_the_ledger_is_in_use(pat
 # What it costs.
 
 
+@pytest.mark.audit
 def test_a_thousand_charges_with_outputs_are_small(path: Path) -> None:
     """Under 1 MB in all; how long they take is in the benchmarks."""
     ledger = Ledger(f"sqlite:///{path}")

@@ -31,7 +31,9 @@ from dpfda.privacy import Budget, calibrate
 LEVEL = 1e-6
 RADIUS = 2**24
 SOURCES = pytest.mark.parametrize(
-    ("source", "draws"), [(SystemRandomness(), 600), (SeededRandomness(1), 3_000)], ids=["system", "seeded"]
+    ("source", "draws"),
+    [pytest.param(SystemRandomness(), 600, marks=pytest.mark.audit), (SeededRandomness(1), 3_000)],
+    ids=["system", "seeded"],
 )
 
 

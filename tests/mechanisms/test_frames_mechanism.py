@@ -248,6 +248,7 @@ CASES = {
 }
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_mechanism_has_the_law_of_the_sampler(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Mean projection on the span, every entry, against 40,000 draws in doubles, level 1e-6; seeded."""

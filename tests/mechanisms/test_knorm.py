@@ -71,6 +71,7 @@ def check_second_moment(z: Array) -> None:
 CHECKS = pytest.mark.parametrize("check", [check_radius, check_direction, check_second_moment])
 
 
+@pytest.mark.audit
 @CHECKS
 @pytest.mark.parametrize("dimension", DEFAULT_DRAWS)
 def test_the_systems_k_norm_noise_fits_at_a_small_rate(check: object, dimension: int) -> None:

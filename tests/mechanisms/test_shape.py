@@ -140,6 +140,7 @@ def fit(mechanism: Gaussian | Laplace, scale: float, z: Integers) -> float:
     return min(1.0, len(values) * min(values))
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("mechanism", [Gaussian(SHAPE), Laplace(SHAPE)], ids=["gaussian", "laplace"])
 def test_every_coordinate_of_the_systems_noise_has_its_own_scale(mechanism: Gaussian | Laplace) -> None:
     """Kolmogorov-Smirnov at level 1e-6 for all coordinates together, anew in each run, 1,000 draws."""

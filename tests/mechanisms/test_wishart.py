@@ -334,6 +334,7 @@ def test_seeded_noise_has_the_law_at_a_large_scale(check: Callable[[Array, int],
     check(drawn(side, LARGE, 15_000, 1) / LARGE, side)
 
 
+@pytest.mark.audit
 @CHECKS
 @pytest.mark.parametrize("side", [1, 3])
 def test_the_systems_noise_has_the_law_at_a_large_scale(check: Callable[[Array, int], None], side: int) -> None:

@@ -74,6 +74,7 @@ def test_the_attack_is_always_right_about_plain_noise():
     assert guesses(plain(RECORDS, scale), plain(NEIGHBOUR, scale)) == 1.0
 
 
+@pytest.mark.audit
 def test_the_attack_is_right_about_ours_no_more_often_than_the_guarantee_allows():
     """Level 1e-6, seeded: the share of right guesses, bounded below by Clopper and Pearson, against Phi(mu/2)."""
     share = guesses(ours(RECORDS, 1), ours(NEIGHBOUR, 2))

@@ -226,9 +226,9 @@ def test_the_theorem_needs_a_curvature_above_zero() -> None:
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"radius": 0.0}, r"^radius must be a positive finite number, in the units of the curves, got 0\.0\.$"),
-        ({"spread": math.inf}, r"^spread must be a positive finite number, in the units of the curves, got inf\.$"),
-        ({"spread": True}, r"^spread must be a positive finite number"),
+        ({"radius": 0.0}, r"^radius lies between 1e-60 and 1e60, in the units of the curves, got 0\.0\.$"),
+        ({"spread": math.inf}, r"^spread lies between 1e-60 and 1e60, in the units of the curves, got inf\.$"),
+        ({"spread": True}, r"^spread lies between 1e-60 and 1e60"),
         ({"curvature": -1.0}, r"^curvature must be None, a number of 0 or more, or a function of the distance between"),
         ({"curvature": "a"}, r"^curvature must be None, a number of 0 or more, or a function .* got 'a'\.$"),
         ({"basis": cosine((0, 1), 4)}, r"^A noise process needs the basis of its kernel: dpfda\.bases\.mercer"),

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpfda.errors import UsageError
+import dpfda
+from dpfda.errors import DataError, UsageError
 from dpfda.privacy import ADD_REMOVE, REPLACE, Unit
 from dpfda.records import as_curves
 from dpfda.records.joined import curves_in_order
@@ -156,3 +157,28 @@ def test_identifiers_without_a_name_are_those_of_units():
 def test_more_than_one_name_or_none_is_refused(units):
     with pytest.raises(UsageError, match=r'units with a name are given as {"ID": identifiers}: one name, one vector\.'):
         named_units(units)
+
+
+SPENT = {"epsilon": 1.0, "delta": 1e-6, "force": True}
+LINE = {**SPENT, "domain": [(0, 1)]}
+FITS = {
+    "mean": lambda x, ids: dpfda.MeanFunction(**SPENT, bound=1.0).fit(x, units=ids),
+    "covariance": lambda x, ids: dpfda.CovarianceFunction(**SPENT, bound=1.0).fit(x, units=ids),
+    "regression": lambda x, ids: dpfda.FunctionOnScalarRegression(**SPENT, bound=1.0, covariate_limits=[(0, 1)]).fit(
+        x[["t1"]], x, units=ids
+    ),
+    "density": lambda x, ids: dpfda.DensityFunction(**LINE).fit(x[["t1"]], units=ids),
+    "machine": lambda x, ids: dpfda.KernelRegressor(**LINE, features=5, response_bound=1.0).fit(
+        x[["t1"]], x["t2"], units=ids
+    ),
+    "bound": lambda x, ids: dpfda.private_bound(x, units=ids, epsilon=1.0, quantile=0.9, candidates=(0.1, 10.0)),
+}
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+@pytest.mark.parametrize("name", FITS)
+def test_where_no_row_has_an_identifier_it_cannot_be_told_whether_there_are_rows(name, rows):
+    """Rows without an identifier are one unit, which may be absent: an empty table is a neighbour of such a table."""
+    table = pd.DataFrame(np.full((rows, 3), 0.5), columns=["t1", "t2", "t3"])
+    with pytest.raises(DataError, match=r"^No row has an identifier: .* Nothing was charged\.$"):
+        FITS[name](table, [None] * rows)

@@ -190,6 +190,7 @@ def test_methods_beside_add_their_mean_and_error_to_every_row():
         assert cell.row[len(awan_tables.COLUMNS) :] == pytest.approx((best, 0.0), abs=1e-12)
 
 
+@pytest.mark.audit
 def test_the_same_seed_gives_the_same_table_and_another_another(folder, outcomes):
     made = TABLES["awan-table-1"]
     assert made.run(Setting(data=folder, quick=True, seed=4)).tables == outcomes["awan-table-1"].tables

@@ -58,6 +58,7 @@ def test_a_picture_has_a_panel_for_each_way(outcome, tmp_path):
     assert any("Not printed, so chosen: deviation 0.1" in " ".join(note.split()) for note in outcome.notes)
 
 
+@pytest.mark.audit
 def test_the_same_seed_gives_the_same_table(outcome):
     (again,) = (made for made in FIGURES.values() if outcome.tables[0].title.startswith(made.title.split(":")[0]))
     assert again.run(Setting(quick=True, seed=3)).tables == outcome.tables

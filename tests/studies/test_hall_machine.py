@@ -33,6 +33,7 @@ def test_points_lie_in_the_square_and_both_classes_are_there():
     assert upper[1] > lower[1]
 
 
+@pytest.mark.audit
 def test_accuracy_stands_against_epsilon(rows):
     assert list(rows) == [0.1, 1.0, 8.0]
     for row in rows.values():
@@ -54,6 +55,7 @@ def test_both_machines_have_the_same_kernel_and_penalty():
     assert hall_machine.machine(1.0, SeededRandomness(1), stated=False).kernel is None
 
 
+@pytest.mark.audit
 def test_the_picture_has_two_planes_with_all_points(outcome, tmp_path):
     (figure,) = outcome.figures
     assert [ax.get_title() for ax in figure.axes] == ["not private", "private, epsilon = 1, delta = 1e-6"]

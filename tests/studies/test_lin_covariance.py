@@ -40,6 +40,7 @@ def test_sizes_are_root_mean_squares_over_the_square():
     assert lin_covariance.size_of(np.full((100, 100), -3.0)) == pytest.approx(3.0)
 
 
+@pytest.mark.audit
 def test_every_method_stands_at_every_size(rows):
     assert {(row["method"], row["n"]) for row in rows} == {
         (method, n) for method in lin_covariance.COLOURS for n in (500, 5000)
@@ -52,6 +53,7 @@ def test_every_method_stands_at_every_size(rows):
         assert (row["error to sample"] == 0) == (row["method"] == lin_covariance.SAMPLE)
 
 
+@pytest.mark.audit
 def test_the_defaults_err_several_times_less_than_the_process_and_all_gain_from_more_curves(rows):
     error = {(row["method"], row["n"]): row["error to truth"] for row in rows}
     process, pure, approximate = lin_covariance.METHODS
@@ -73,10 +75,12 @@ def test_methods_keep_to_their_guarantee():
     assert deltas == [0.0, 0.0, 1e-6]
 
 
+@pytest.mark.audit
 def test_the_same_seed_gives_the_same_table(outcome):
     assert REPRODUCTION.run(Setting(quick=True, seed=3)).tables == outcome.tables
 
 
+@pytest.mark.audit
 def test_it_writes_a_table_contours_and_errors(outcome, tmp_path):
     contours, errors = outcome.figures
     assert [text.get_text() for text in errors.axes[0].get_xticklabels()] == ["500", "5,000"]

@@ -70,6 +70,7 @@ def test_methods_keep_to_their_guarantee():
     assert [terms["delta"] for terms in lin_regression.METHODS.values()] == [0.0, 0.0, 1e-6]
 
 
+@pytest.mark.audit
 def test_the_same_seed_gives_the_same_table(outcome):
     assert REPRODUCTION.run(Setting(quick=True, seed=3)).tables == outcome.tables
 

@@ -41,6 +41,7 @@ def test_ratios_are_what_their_names_say() -> None:
     assert whole_ratio([one, other]) == pytest.approx(100.0)
 
 
+@pytest.mark.audit
 def test_a_quick_run_writes_every_cell_and_a_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lin_table_1, "CACHED", 2)
     outcome, paths = REPRODUCTION.write(Setting(quick=True), tmp_path)

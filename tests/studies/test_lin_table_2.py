@@ -126,11 +126,13 @@ def test_the_default_error_is_the_distance_of_its_releases_to_the_mean():
     assert errors.max() < 1e-3
 
 
+@pytest.mark.audit
 def test_the_same_seed_gives_the_same_table(folder, outcome):
     again = REPRODUCTION.run(Setting(data=folder, quick=True, seed=4))
     assert again.tables[0] == outcome.tables[0]
 
 
+@pytest.mark.audit
 def test_it_writes_a_table_and_a_picture(folder, tmp_path):
     _, paths = REPRODUCTION.write(Setting(data=folder, quick=True), tmp_path)
     assert [path.name for path in paths] == ["lin-table-2.csv", "lin-table-2.png"]

@@ -149,6 +149,7 @@ def test_table_1_stands_beside_the_published_ranges(setting):
     assert "38 complete scans" in outcome.notes[2]
 
 
+@pytest.mark.audit
 def test_table_2_stands_beside_the_published_choices(setting):
     outcome = BY_NAME["mirshani-table-2"].run(setting)
     (table,) = outcome.tables
@@ -170,6 +171,7 @@ def test_table_2_stands_beside_the_published_choices(setting):
     assert all(sentence.startswith("Complete scans, noise ") for sentence in outcome.notes[:4])
 
 
+@pytest.mark.audit
 def test_less_noise_asks_for_less_penalty(setting):
     """The authors' noise is smaller than the right one, so no kernel gets a larger penalty from it."""
     (table,) = BY_NAME["mirshani-table-2"].run(setting).tables
@@ -214,6 +216,7 @@ def test_figures_of_the_scans_have_the_published_parameters(setting, tmp_path):
     assert all("38 brain scans" in title for title in titles)
 
 
+@pytest.mark.audit
 def test_long_loops_tell_their_progress(setting):
     told = []
 

@@ -83,6 +83,7 @@ def test_the_release_of_the_default_has_masses_of_the_groups(folder):
     assert np.abs(masses * deaths.n - deaths.counts).max() < 40 + 1e-3 * 40
 
 
+@pytest.mark.audit
 def test_published_numbers_stand_beside_ours(outcome):
     beside = outcome.tables[0]
     assert len(beside.rows) == 3
@@ -95,6 +96,7 @@ def test_published_numbers_stand_beside_ours(outcome):
         assert named["Bernstein, 10: ours"] > named["Bernstein, 20: ours"] > named["ICLP-QR, 1.01: ours"]
 
 
+@pytest.mark.audit
 def test_the_default_is_nearest_whatever_the_unit_and_the_distance(outcome):
     compared = outcome.tables[1]
     assert {row[1:3] for row in compared.rows} == {

@@ -11,7 +11,8 @@ from dpfda.apps.columns import check_numbers, read_numbers, read_points
 from dpfda.apps.point_wishes import PointSource
 from dpfda.apps.releasing import NOTHING, check_row
 from dpfda.apps.wishes import Output
-from dpfda.errors import DataError, UsageError
+from dpfda.errors import UsageError
+from dpfda.estimators.base import size_of
 
 
 def protected_points(source: PointSource, beside: dict[str, str]) -> dpfda.Curves:
@@ -60,14 +61,8 @@ class Counts:
 def number_of_units(est: Any, points: dpfda.Curves, counts: Counts | None, empty: str) -> int:
     """The number of units to plan with: counted where it is public, else the public guess."""
     unit = dpfda.Unit(points.unit or "row", est.neighbours)
-    if not unit.size_is_public:
-        return int(est.planned_n)
-    if est.n is not None:
-        return int(est.n)
-    size = points.size_under(unit) if counts is None else counts.total()
-    if size == 0:
-        raise DataError(empty + NOTHING)
-    return size
+    people = None if counts is None else counts.total
+    return size_of(points, unit, n=est.n, planned_n=est.planned_n, nothing=empty, people=people).planned
 
 
 def check_sides(points: dpfda.Curves, sides: int) -> None:

@@ -105,8 +105,11 @@ def size_of(
         check_units(planned_n)
         return Size(planned_n, None, Counting.PRIVATE)
     counted = records.size_under(unit) if people is None else people()
-    if counted == 0 or (people is None and records.rows == 0):
+    if counted == 0:
         raise DataError(f"{nothing} Nothing was charged.")
+    if people is None and records.units is not None and records.units.size == 0:
+        # Whether there are rows without an identifier is not asked: they are one unit, and it may be absent.
+        raise DataError("No row has an identifier: whose curves or points they are is unknown. Nothing was charged.")
     by_rows = Counting.ROWS if records.units is None else Counting.IDENTIFIERS
     return Size(counted, counted, by_rows if people is None else Counting.PEOPLE)
 

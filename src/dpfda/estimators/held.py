@@ -73,10 +73,7 @@ class Held:
         if sections is None:
             raise UsageError(GIVEN)
         try:
-            # Before anything is bound: whatever interrupts the rest, nobody can come back for another noise.
-            self.payment.hand_over()
-            facts = paid_facts(self.facts, self.payment)
-            return open_online(sections, self.law, store, facts=facts, randomness=self.randomness)
+            return handed_over(sections, self.law, store, self.facts, self.payment, self.randomness)
         finally:
             self._erase()
 
@@ -84,9 +81,19 @@ class Held:
         self.gathered = self.sections = None
 
 
-def paid_facts(facts: Facts, payment: Payment) -> Facts:
-    """The facts with the entry of the ledger, which is known once it has been charged."""
-    return replace(facts, recorded=recorded(payment.receipt), entry=entry_of(payment.receipt))
+def handed_over(
+    sections: Sections,
+    law: OnlineLaw,
+    store: str | Path | Store | None,
+    facts: Facts,
+    payment: Payment,
+    randomness: Randomness | None,
+) -> Oracle:
+    """The one oracle of what has been paid for; its card has the entry of the ledger, which is known by now."""
+    # Before anything is bound: whatever interrupts the rest, nobody can come back for another noise.
+    payment.hand_over()
+    paid = replace(facts, recorded=recorded(payment.receipt), entry=entry_of(payment.receipt))
+    return open_online(sections, law, store, facts=paid, randomness=randomness)
 
 
 def reopened(

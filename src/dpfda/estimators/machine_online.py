@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dpfda.arrays import Integers
 from dpfda.curator import GIVEN, Payment, request_hash
 from dpfda.errors import ReleaseFailed, UsageError
-from dpfda.estimators.held import paid_facts
+from dpfda.estimators.held import handed_over
 from dpfda.machines.exact import minimise_exactly
 from dpfda.mechanisms import Randomness
 from dpfda.online import Facts, OnlineLaw, Oracle, Sections, Store, calibrated, check_store, open_online, weight_step
@@ -90,10 +90,7 @@ class HeldMachine:
         if sections is None:
             raise UsageError(GIVEN)
         try:
-            # Before anything is bound: whatever interrupts the rest, nobody can come back for another noise.
-            self.payment.hand_over()
-            facts = paid_facts(self.facts, self.payment)
-            self.oracle = open_online(sections, self.law, store, facts=facts, randomness=self.randomness)
+            self.oracle = handed_over(sections, self.law, store, self.facts, self.payment, self.randomness)
         finally:
             self.sections = None
         return self.oracle

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from dpfda.arrays import ArrayLike, as_real, brief, is_whole
+from dpfda.arrays import ArrayLike, brief, is_whole
 from dpfda.bases import Basis, Domain, as_domain
 from dpfda.errors import UsageError
 from dpfda.estimators.base import Centre, CurveEstimator
@@ -15,7 +13,7 @@ from dpfda.kernels import Kernel
 from dpfda.mechanisms import Randomness
 from dpfda.mechanisms.declared import check_declared
 from dpfda.mechanisms.objective import Curvature, Utility
-from dpfda.planner.objective import ObjectivePlan, plan_objective
+from dpfda.planner.objective import ObjectivePlan, in_range, plan_objective
 from dpfda.planner.request import Request
 from dpfda.privacy import AnyLedger, Budget, Unit
 from dpfda.records import Curves, as_curves
@@ -191,11 +189,7 @@ class Maximiser(CurveEstimator):
                     "utility_range=(low, high), the public range of one unit's utility, must be stated: it is what a "
                     "unit can do to the objective."
                 )
-            radius = bound if self.radius is None else as_real(self.radius)
-            if not 0 < radius < np.inf:
-                raise UsageError(
-                    f"radius must be a positive finite number, in the units of the curves, got {brief(self.radius)}."
-                )
+            radius = bound if self.radius is None else in_range("radius", self.radius)
             try:
                 own: tuple[float, float] = self.utility.range(bound + radius)
             except Exception as error:

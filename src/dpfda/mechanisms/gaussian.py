@@ -34,7 +34,7 @@ class Gaussian:
 
     @property
     def norm(self) -> Norm:
-        return L2() if self.shape is None else WeightedL2(inverse(self.shape))
+        return L2() if self.shape is None else WeightedL2(inverse(tuple(self.shape)))
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> GaussianProfile:
         check_profile(sensitivity, scale)

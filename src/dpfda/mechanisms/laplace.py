@@ -34,7 +34,7 @@ class Laplace:
 
     @property
     def norm(self) -> Norm:
-        return L1() if self.shape is None else WeightedL1(inverse(self.shape))
+        return L1() if self.shape is None else WeightedL1(inverse(tuple(self.shape)))
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> LaplaceProfile:
         check_profile(sensitivity, scale)

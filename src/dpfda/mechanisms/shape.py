@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
@@ -19,6 +20,7 @@ def check_shape(shape: tuple[float, ...] | None) -> None:
         raise UsageError(f"A noise shape needs one positive finite factor for each coordinate, got {brief(shape)}.")
 
 
+@lru_cache(maxsize=16)  # a calibration asks some fifty times for the same
 def inverse(shape: tuple[float, ...]) -> tuple[float, ...]:
     """The weights `1 / shape` of the norm that the noise is calibrated in, rounded up."""
     return tuple(up(1 / factor) for factor in shape)

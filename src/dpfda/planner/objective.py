@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, public_numbers
+from dpfda.arrays import Array, ArrayLike, as_real, brief, public_numbers
 from dpfda.bases import Basis
 from dpfda.errors import UsageError
 from dpfda.mechanisms.declared import planned_acceptances
@@ -247,8 +246,8 @@ def plan_objective(
         raise UsageError(f"An objective is summed over at most {MOST_PLANNED} units, got {request.n}.")
     if request.size is not None and request.size > MOST_FUNCTIONS:
         raise UsageError(f"A maximiser is drawn among at most {MOST_FUNCTIONS} functions, got size={request.size!r}.")
-    radius = _positive("radius", request.bound if radius is None else radius)
-    spread = _positive("spread", radius if spread is None else spread)
+    radius = in_range("radius", request.bound if radius is None else radius)
+    spread = in_range("spread", radius if spread is None else spread)
     kernel, why = noise_kernel(request)
     basis = noise_basis(request, kernel, int(request.size or min(request.grid_size or SIZE, SIZE)))
     step = radius / POINTS
@@ -287,20 +286,21 @@ def _deviations(basis: Basis, spread: float) -> Array:
     return np.asarray(spread * np.sqrt(eigenvalues / eigenvalues.sum()))
 
 
-def _positive(name: str, value: object) -> float:
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    if not (real and 1e-100 <= float(value) <= 1e100):  # type: ignore[arg-type]
-        raise UsageError(f"{name} must be a positive finite number, in the units of the curves, got {value!r}.")
-    return float(value)  # type: ignore[arg-type]
+def in_range(name: str, value: object) -> float:
+    """A length in the units of the curves."""
+    found = as_real(value)
+    if not 1e-60 <= found <= 1e60:
+        raise UsageError(f"{name} lies between 1e-60 and 1e60, in the units of the curves, got {brief(value)}.")
+    return found
 
 
 def _as_function(curvature: object) -> Curvature | None:
     if curvature is None or callable(curvature):
         return curvature
-    if not (isinstance(curvature, Real) and not isinstance(curvature, bool) and 0 <= float(curvature) < math.inf):
+    number = as_real(curvature)
+    if not 0 <= number < math.inf:
         raise UsageError(
             "curvature must be None, a number of 0 or more, or a function of the distance between unit and point, got "
-            f"{curvature!r}."
+            f"{brief(curvature)}."
         )
-    number = float(curvature)
     return lambda distances: np.full(np.shape(distances), number)
