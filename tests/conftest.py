@@ -19,8 +19,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parent / "ledger"))
 
 import postgres_server
+from hypothesis import settings
 
 FLOOR = 12000
+
+# A deadline of an example would be a timed assertion: it fails where the machine is busy.
+settings.register_profile("dpfda", deadline=None)
+settings.load_profile("dpfda")
 
 
 @pytest.hookimpl(trylast=True)

@@ -48,10 +48,10 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exactly, "BATCH_PROJECTED", 3)
 
 
-# Sums are whole and scales moderate: eigenvalues differ by nothing or by more than 1e-24. Closer ones doubles know
+# Sums are whole and scales moderate: eigenvalues differ by nothing or by more than 1e-20. Closer ones doubles know
 # nothing about, and decimals decide them.
 spectra = st.one_of(
-    st.lists(st.one_of(st.just(0.0), st.floats(1e-24, 300)), min_size=3, max_size=9),
+    st.lists(st.one_of(st.just(0.0), st.floats(1e-20, 300)), min_size=3, max_size=9),
     st.lists(st.sampled_from([0.0, 1e-3, 5.0, 5.0, 1e3, 1e6]), min_size=3, max_size=9),
 )
 
@@ -70,7 +70,8 @@ def test_no_acceptance_exceeds_one_and_decimals_agree_with_doubles(values: list[
         replay = Replay(spans, doubles, numbers)
         log, columns = replay.run()
     inside = ~np.broadcast_to(replay.outside, (rows,))
-    assert np.all((log.middle - log.radius)[inside] <= 0)
+    # Where doubles know nothing the radius is no number, and decimals decide.
+    assert np.all(((log.middle - log.radius) <= 0)[inside] | np.isnan(log.radius[inside]))
     # Doubles know nearly every proposal well: radii far below the decisions that hang on them.
     assert np.mean(log.radius[inside] < 1e-6) >= 0.9 or not inside.any()
     closer, true_log, true_columns, digits = closely(spans, normals, count)

@@ -113,7 +113,7 @@ def test_a_charge_whose_losses_cannot_be_kept_counts_as_its_budget_states(losses
 
 
 @pytest.mark.parametrize(
-    "losses", [(Unwritten(0.5),), (PureProfile(0.25), Unwritten(0.5)), (GaussianProfile(math.inf),)]
+    "losses", [(Unwritten(0.5),), (PureProfile(0.25), Unwritten(0.5)), (PureProfile(1.0),) * 10 + (Unwritten(),)]
 )
 def test_a_charge_below_a_loss_that_cannot_be_kept_is_refused(losses: tuple[Any, ...]) -> None:
     with pytest.raises(UsageError, match=r"^A charge cannot cost less than its curves: they come to more"):

@@ -165,7 +165,9 @@ def _texts(source: Any, name: str, *, numbers: bool) -> Any:
     if source.file.suffix.lower() in PARQUET:
         import pyarrow.parquet as pq
 
-        found = pq.read_table(source.file, columns=[name])[name].to_pylist()
+        from dpfda.records.cells import cells_of
+
+        found = cells_of(pq.read_table(source.file, columns=[name])[name])
     else:
         found = source.texts(name)
         if numbers and source.delimiter != ",":

@@ -157,9 +157,10 @@ def _read(source: Source, named: Named) -> Any:
         columns = {}
         for name in named.columns:
             reader = CsvSource(source.file, (name,), name)
-            # As texts where levels are declared.
-            cells = reader.texts(name) if name in named.levels else np.concatenate([*reader.batches(2**16)])[:, 0]
-            columns[name] = pa.array(np.asarray(cells))
+            if name in named.levels:
+                columns[name] = pa.array(reader.texts(name), pa.large_string())
+            else:
+                columns[name] = pa.array(np.concatenate([np.empty((0, 1)), *reader.batches(2**16)])[:, 0])
         return pa.table(columns)
     except Exception:
         return None

@@ -12,7 +12,6 @@ from dpfda.apps.point_wishes import PointSource
 from dpfda.apps.releasing import NOTHING, check_row
 from dpfda.apps.wishes import Output
 from dpfda.errors import UsageError
-from dpfda.estimators.base import size_of
 
 
 def protected_points(source: PointSource, beside: dict[str, str]) -> dpfda.Curves:
@@ -60,6 +59,8 @@ class Counts:
 
 def number_of_units(est: Any, points: dpfda.Curves, counts: Counts | None, empty: str) -> int:
     """The number of units to plan with: counted where it is public, else the public guess."""
+    from dpfda.estimators.base import size_of
+
     unit = dpfda.Unit(points.unit or "row", est.neighbours)
     people = None if counts is None else counts.total
     return size_of(points, unit, n=est.n, planned_n=est.planned_n, nothing=empty, people=people).planned

@@ -24,6 +24,9 @@ from dpfda.records.headers import called
 TRUTH = {"true": 1.0, "false": 0.0}  # as text: a word in a column of truth values makes all of them text
 CELLWISE = "fiubcUSTO"  # kinds of numpy types that are read cell by cell, if they are no numbers to begin with
 
+# Types of polars that Arrow cannot hold, or holds as addresses in memory. Each can be the work of one cell.
+BEYOND_ARROW = ("Object", "Int128", "UInt128")
+
 
 def as_numbers(table: np.ndarray[Any, Any]) -> Array:
     """Numbers where there are numbers, NaN elsewhere; never an error that would show a cell."""
@@ -34,6 +37,25 @@ def as_numbers(table: np.ndarray[Any, Any]) -> Array:
     if table.dtype.kind == "c":
         return np.where(table.imag == 0, table.real, np.nan).astype(np.float64, copy=False)
     return np.array([number(cell) for cell in table.ravel()], dtype=np.float64).reshape(table.shape)
+
+
+def cells_of(column: Any) -> list[Any]:
+    """The cells of an Arrow column one by one; texts as bytes, since one that is no UTF-8 would be an error."""
+    import pyarrow as pa
+
+    with suppress(pa.ArrowException):  # polars has texts that Arrow cannot convert, and they are UTF-8
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            column = column.cast(pa.large_binary())
+    return [_held(cell) for cell in column]
+
+
+def _held(cell: Any) -> object:
+    try:
+        return cell.as_py()
+    except Exception:  # a date beyond all calendars
+        return None
 
 
 def number(cell: object) -> float:

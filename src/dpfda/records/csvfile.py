@@ -197,11 +197,12 @@ def _lines(block: bytes) -> list[bytes]:
 
 
 def _unquoted(block: bytes, delimiter: str) -> bytes:
-    """The same lines without the quotation marks around cells that do not need them."""
+    """The same lines without the quotation marks around cells that do not need them, and spaces beside those."""
     if b'"' not in block:
         return block
     end = re.escape(delimiter).encode() + rb"\r\n"
-    return re.sub(rb'"(?<![^%b]")([^"%b]*)"(?=[%b]|$)' % (end, end, end), rb"\1", block)
+    # Spaces at the end of the cell before are no part of the match: the text that is kept begins with a delimiter.
+    return re.sub(rb'(^|[%b]) *"([^"%b]*)" *(?=[%b]|$)' % (end, end, end), rb"\1\2", block)
 
 
 def _cells(line: bytes, delimiter: str) -> list[str]:
@@ -209,7 +210,8 @@ def _cells(line: bytes, delimiter: str) -> list[str]:
     text = _unquoted(line, delimiter).decode("utf-8", errors="backslashreplace")
     if '"' in text:
         try:
-            return next(csv.reader([text], delimiter=delimiter))
+            # Strictly: a mark that is never closed is a sign like any other, and does not swallow the cells after it.
+            return next(csv.reader([text], delimiter=delimiter, skipinitialspace=True, strict=True))
         except csv.Error:
-            pass
+            return [cell.strip(' "') for cell in text.split(delimiter)]
     return text.split(delimiter)

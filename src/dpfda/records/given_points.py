@@ -68,9 +68,14 @@ def _counts(data: Any, counts: Any) -> Array:
     """How many units each row stands for, as numbers; NaN where that cannot be read."""
     if isinstance(counts, str):
         return _named_column(data, counts)
-    if hasattr(counts, "to_frame") or is_arrow(counts):
-        columns = counts.to_frame() if hasattr(counts, "to_frame") else table_of(counts)
-        return np.concatenate([np.empty((0, 1)), *points_from_frame(columns, None).batches(2**16)])[:, 0]
+    if hasattr(counts, "to_frame") or is_arrow(counts) or is_pandas(counts):
+        columns = counts
+        if not _has_columns(counts):
+            columns = counts.to_frame() if hasattr(counts, "to_frame") else table_of(counts)
+        records = points_from_frame(columns, None)
+        if records.source.width != 1:
+            raise UsageError(f"counts is one whole number for each row, got {records.source.width} columns.")
+        return np.concatenate([np.empty((0, 1)), *records.batches(2**16)])[:, 0]
     if isinstance(counts, np.ma.MaskedArray) and counts.ndim == 1:
         check_dtype(counts.dtype, "counts is an array")
         return np.where(np.ma.getmaskarray(counts), np.nan, as_numbers(np.asarray(counts.data)))

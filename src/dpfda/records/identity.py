@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from dpfda.arrays import Integers
+from dpfda.records.cells import BEYOND_ARROW, cells_of
 
 # What tools write where a row does not say whose it is, in canonical form.
 NOBODY = frozenset({"", "na", "<na>", "n/a", "#n/a", "nan", "nat", "none", "null", ".", "inf", "-inf", "infinity"})
@@ -38,9 +39,12 @@ MOMENT = re.compile(
     r"(?:[t ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9})\d*)?)?)?(?: ?(z|utc|[+-]\d\d(?::?\d\d)?))?"
 )
 UUID = re.compile(r"(?:urn:uuid:)?\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?")
-# Canonical after trimming and lower case alone: no number, no date, no UUID, no sign that Unicode could change.
-PLAIN = r"^(?:[a-z][a-z0-9_.:/#-]{0,30}|[1-9][0-9]{0,30}|[1-9a-f][0-9a-f]{31}|0)$"
+# Canonical after trimming and lower case alone: no date, no UUID, no sign that Unicode could change, no number that may
+# be a double as written (those have 17 digits at most, and zeros after them).
+PLAIN = r"^(?:[a-z][a-z0-9_.:/#-]{0,30}|-?[1-9][0-9]{0,14}|-?[1-9][0-9]{16,29}[1-9]|[1-9a-f][0-9a-f]{31}|0)$"
 UUID_DIGITS = 32
+EXACT_DIGITS, DOUBLE_DIGITS, MOST_DIGITS = 15, 17, 300  # that doubles keep, that they are written by, that any has
+QUOTES = " \"'`\u00ab\u00bb\u2018\u2019\u201a\u201c\u201d\u201e"  # around an identifier; one may be left open
 MIDNIGHT = " 00:00:00"
 COARSE = ("Y", "M", "W", "D", "h", "m")  # units of time that are written without seconds
 INVISIBLE = ("Cf", "Cc")  # categories of characters that are not seen: joiners, byte order marks, NUL
@@ -98,13 +102,13 @@ def canonical(identifier: object) -> str | None:
     (True, None)
     """
     try:
-        text = _written(identifier)
+        text = written(identifier)
         return None if text is None else _canonical_text(text)
     except Exception:
         return None  # whatever cannot be written: an error would be about one person
 
 
-def _written(identifier: object) -> str | None:
+def written(identifier: object) -> str | None:
     """An identifier as text, so that equal values of any type have equal texts once they are canonical."""
     if isinstance(identifier, str):
         return str(identifier)
@@ -114,6 +118,8 @@ def _written(identifier: object) -> str | None:
         return str(bool(identifier))
     if isinstance(identifier, datetime.timedelta | np.timedelta64):
         return f"{np.timedelta64(identifier).astype('m8[ns]').astype(np.int64)} ns"
+    if isinstance(identifier, Decimal):
+        return str(identifier)  # its exponent may be in the millions
     if isinstance(identifier, numbers.Number):
         return _written_number(identifier)
     if isinstance(identifier, bytes | bytearray | memoryview):
@@ -140,8 +146,6 @@ def _written_number(number: Any) -> str | None:
             return None
         # In its own precision: the 32-bit number 0.1 is the text "0.1".
         return str(int(number)) if number == int(number) else str(number)
-    if isinstance(number, Decimal) and not number.is_finite():
-        return None
     return str(int(number)) if number == int(number) else str(float(number))
 
 
@@ -151,7 +155,7 @@ def _canonical_text(text: str) -> str | None:
         seen = unicodedata.normalize("NFKC", seen).replace("\u2212", "-")
     if not seen.isprintable():
         seen = "".join(sign for sign in seen if sign.isspace() or unicodedata.category(sign) not in INVISIBLE)
-    seen = " ".join(seen.split())
+    seen = " ".join(seen.split()).strip(QUOTES)
     if seen in NOBODY:
         return None
     if seen[0].isalpha() and len(seen) < UUID_DIGITS:
@@ -166,15 +170,34 @@ def _whole(text: str) -> str | None:
         return None
     # Digits of other scripts become ours.
     digits = "".join(str(unicodedata.digit(sign)) for sign in found.group(2)).lstrip("0") or "0"
+    if EXACT_DIGITS < len(digits) <= MOST_DIGITS:
+        digits = _as_double_if_written_so(int(digits))
     return f"-{digits}" if found.group(1) == "-" and digits != "0" else digits
 
 
 def _decimal(text: str) -> str | None:
-    """A number with a point or an exponent, by the nearest double, as every program that reads tables takes it."""
-    if len(text) == UUID_DIGITS or not DECIMAL.fullmatch(text):
+    """A number with a point, a decimal comma or an exponent: whole to its last digit, or by the nearest double."""
+    text = text.replace(",", ".") if text.count(",") == 1 and "." not in text else text
+    if UUID.fullmatch(text) or not DECIMAL.fullmatch(text):
         return None
-    value = float(text)
-    return _written_number(value) if math.isfinite(value) else None
+    value, exact = float(text), Decimal(text)
+    if not math.isfinite(value):
+        return None
+    if abs(value) < 10.0**EXACT_DIGITS or exact != exact.to_integral_value():
+        return _written_number(value)
+    return ("-" if value < 0 else "") + _as_double_if_written_so(int(exact.copy_abs()))
+
+
+def _as_double_if_written_so(whole: int) -> str:
+    """The digits of a large whole number; of the double, if the number is what that one is written as.
+
+    1e23 is written for the double 99999999999999991611392: the two are one identifier. Any other number keeps all of
+    its digits.
+    """
+    digits = len(str(whole).rstrip("0"))
+    double = float(whole)
+    written_so = digits <= DOUBLE_DIGITS and Decimal(f"{double:.{digits - 1}e}") == whole
+    return str(int(double)) if written_so else str(whole)
 
 
 def _uuid(text: str) -> str | None:
@@ -204,7 +227,12 @@ def _arrow(column: Any) -> Any:
     """The column as an Arrow array where that keeps its values as they are; None elsewhere."""
     import pyarrow as pa
 
+    kind = getattr(column, "dtype", None)
+    if str(kind) in BEYOND_ARROW:
+        return None  # polars would hand out addresses in memory
     try:
+        if type(kind).__name__ == "ArrowDtype":  # of pandas, which would fail at text that is no UTF-8
+            return pa.chunked_array(column.array.__arrow_array__())
         if isinstance(column, pa.ChunkedArray):
             return column
         if isinstance(column, pa.Array):
@@ -228,7 +256,7 @@ def _of_arrow(column: Any) -> Identity | None:
     try:
         return _of_values(column)
     except Exception:  # a type that Arrow cannot number
-        return _numbered(_keys(column.to_pylist()))
+        return _numbered(_keys(cells_of(column)))
 
 
 def _of_values(column: Any) -> Identity:
@@ -242,8 +270,7 @@ def _of_values(column: Any) -> Identity:
     if pa.types.is_floating(column.type):
         column = _whole_numbers(column)
     if pa.types.is_integer(column.type):
-        # Different whole numbers have different canonical keys: nothing has to be looked at one by one.
-        return _numbered(column)
+        return _numbered(_keys_of_whole_numbers(column))
     encoded = column.dictionary_encode().unify_dictionaries()
     if not encoded.num_chunks:
         return Identity(np.empty(0, dtype=np.int64), 0)
@@ -253,6 +280,29 @@ def _of_values(column: Any) -> Identity:
     values = [np.asarray(chunk.indices.cast(pa.int64()).fill_null(len(keys.codes))) for chunk in encoded.chunks]
     codes = places[np.concatenate(values)]
     return _numbered(pa.array(codes, mask=codes < 0))
+
+
+def _keys_of_whole_numbers(column: Any) -> Any:
+    """The numbers themselves, which need not be looked at one by one, but for large ones that are doubles as written.
+
+    A double is written by 17 digits at most, so that a larger number has zeros at its end.
+    """
+    import pyarrow as pa
+
+    cells = np.asarray(column.fill_null(0))
+
+    def beyond(digits: int) -> Any:
+        return (cells >= 10**digits) | (cells <= -(10**digits))
+
+    places = np.flatnonzero(beyond(EXACT_DIGITS) & ((cells % 10 == 0) | ~beyond(DOUBLE_DIGITS)))
+    keys = {place: canonical(number) for place, number in zip(places.tolist(), cells[places].tolist(), strict=True)}
+    other = {place: key for place, key in keys.items() if key != str(cells[place])}
+    if not other:
+        return column
+    texts = column.cast(pa.large_string()).to_pylist()
+    for place, key in other.items():
+        texts[place] = key
+    return _encoded(texts)
 
 
 def _whole_numbers(column: Any) -> Any:
@@ -275,14 +325,18 @@ def _keys_of_values(values: Any) -> Any:
     if pa.types.is_floating(values.type) or pa.types.is_temporal(values.type):
         return _keys(list(values.to_numpy(zero_copy_only=False)))  # in their own precision
     if not pa.types.is_large_string(values.type):
-        return _keys(values.to_pylist())
+        return _keys(cells_of(values))
     # Most identifiers are plain: trimmed and in lower case all at once, the rest one by one.
-    text = compute.utf8_lower(compute.utf8_trim_whitespace(values))
+    trimmed = compute.utf8_trim_whitespace(values)
+    text = compute.utf8_lower(trimmed)
     text = compute.replace_substring_regex(text, f"^{UUID.pattern}$", r"\1\2\3\4\5")
     plain = compute.and_kleene(
         compute.match_substring_regex(text, PLAIN),
         compute.invert(compute.is_in(text, pa.array(sorted(NOBODY), pa.large_string()))),
     )
+    # Some letters of other alphabets have a plain one in lower case, which is not what they fold to.
+    plain = compute.and_kleene(plain, compute.string_is_ascii(trimmed))
+    plain = compute.and_not_kleene(plain, compute.match_substring_regex(text, f"^[0-9]{{{UUID_DIGITS}}}$"))
     odd = np.flatnonzero(~np.asarray(plain.fill_null(False), dtype=bool))
     if not len(odd):
         return text.cast(pa.large_binary())
@@ -303,6 +357,8 @@ def _cells(column: Any) -> list[object] | None:
             return list(column)
         # pandas columns of its own types keep their values as they are: next to a missing one, numpy would turn whole
         # numbers into doubles and merge large ones.
+        if hasattr(column, "to_list") and not hasattr(column, "iloc"):
+            return list(column.to_list())  # polars, where numpy has no such type
         by_numpy = isinstance(getattr(column, "dtype", None), np.dtype)
         array = np.asarray(column) if by_numpy else np.array(column, dtype=object)
     except Exception:

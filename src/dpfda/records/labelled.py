@@ -10,7 +10,7 @@ import numpy as np
 
 from dpfda.arrays import Array
 from dpfda.errors import UsageError
-from dpfda.records.cells import as_numbers, number
+from dpfda.records.cells import as_numbers, cells_of, number
 from dpfda.records.curves import Curves
 from dpfda.records.given_points import as_points
 from dpfda.records.joined import curves_in_order, join, without
@@ -71,7 +71,7 @@ def as_targets(targets: Any) -> np.ndarray[Any, Any]:
     if isinstance(targets, np.ma.MaskedArray):
         targets = np.ma.filled(targets.astype(object), None)
     elif hasattr(targets, "to_pylist"):
-        targets = targets.to_pylist()  # Arrow's to_numpy() fails because of one null
+        targets = cells_of(targets)  # Arrow's to_numpy() fails because of one null
     elif hasattr(targets, "to_numpy"):
         targets = _cells(targets)
     if isinstance(targets, list | tuple):
@@ -93,6 +93,8 @@ def as_targets(targets: Any) -> np.ndarray[Any, Any]:
 
 def _cells(targets: Any) -> Any:
     """A column of pandas or polars as an array, or as a list where numpy has no type that is wide enough."""
+    if type(getattr(targets, "dtype", None)).__name__ == "ArrowDtype":
+        return cells_of(targets.array.__arrow_array__())
     try:
         return targets.to_numpy()
     except Exception:

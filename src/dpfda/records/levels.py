@@ -10,7 +10,7 @@ import numpy as np
 
 from dpfda.arrays import Array
 from dpfda.errors import DataError, UsageError
-from dpfda.records.cells import as_numbers, check_dtype, check_types, columns_of, number
+from dpfda.records.cells import as_numbers, cells_of, check_dtype, check_types, columns_of, number
 from dpfda.records.headers import called
 from dpfda.records.joined import as_covariates, no_numbers
 from dpfda.records.tables import as_arrow, from_pandas, table_of
@@ -63,7 +63,7 @@ def covariate_table(data: Any, levels: Levels, size: int | None) -> tuple[np.nda
     if len(set(made)) < len(made):
         raise UsageError(f"Columns and levels make two covariates of one name: {', '.join(made)}. Rename a column.")
     parts = [
-        indicators(_cells(column), levels[name]) if name in levels else _floats(column, name)[:, None]
+        indicators(_cells(column, name), levels[name]) if name in levels else _floats(column, name)[:, None]
         for name, column in columns
     ]
     return np.concatenate(parts, axis=1), tuple(made)
@@ -152,22 +152,19 @@ def _columns(data: Any) -> list[tuple[str, Any]]:
     return [(name, table.column(place)) for place, name in enumerate(table.column_names)]
 
 
-def _cells(column: Any) -> np.ndarray[Any, Any]:
-    """A column as an array, of numbers or of objects."""
+def _cells(column: Any, name: str) -> np.ndarray[Any, Any]:
+    """A column as an array, of numbers or of objects; a declared type that holds neither numbers nor texts is none."""
     if not hasattr(column, "to_pylist"):
-        return np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+        array = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+        check_dtype(array.dtype, f"Column {name!r} of the covariates is")
+        return array
     import pyarrow as pa
 
     kind = column.type
+    check_types(pa.schema([(name, kind)]), [name])
     if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         # Unsafe casts round large integers; safe ones would raise, because of one record.
         return np.asarray(column.cast(pa.float64(), safe=False))
-    try:
-        # As bytes: text that is no UTF-8 would raise.
-        raw = column.cast(pa.large_binary()).to_pylist()
-        listed = [cell if cell is None else cell.decode("utf-8", "replace") for cell in raw]
-    except pa.ArrowException:
-        listed = column.to_pylist()  # neither text nor bytes, by its type
     cells = np.empty(len(column), dtype=object)
-    cells[:] = listed
+    cells[:] = [cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell for cell in cells_of(column)]
     return cells

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,8 @@ def _row(row: Any, width: int) -> list[float]:
         alone = isinstance(row, str | bytes) or not hasattr(row, "__iter__") or getattr(row, "ndim", 1) == 0
         if isinstance(row, Mapping | Set) or getattr(row, "ndim", 1) > 1:
             row = ()
-        cells = [number(cell) for cell in ([row[()] if hasattr(row, "ndim") else row] if alone else row)][:width]
+        row = [row[()] if hasattr(row, "ndim") else row] if alone else row
+        cells = [number(cell) for cell in islice(row, width)]  # an iterator may have no end
     return cells + [float("nan")] * (width - len(cells))
 
 

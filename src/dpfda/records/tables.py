@@ -8,11 +8,9 @@ import numpy as np
 
 from dpfda.arrays import Array
 from dpfda.errors import DataError, UsageError
-from dpfda.records.cells import CELLWISE, as_numbers, check_types, doubles
+from dpfda.records.cells import BEYOND_ARROW, CELLWISE, as_numbers, check_types, doubles
 from dpfda.records.headers import called
-
-# Types of polars that Arrow cannot hold, or holds as addresses in memory. Each can be the work of one cell.
-BEYOND_ARROW = ("Object", "Int128", "UInt128")
+from dpfda.records.identity import written
 
 
 def is_pandas(frame: object) -> bool:
@@ -120,12 +118,13 @@ def _texts(column: Any) -> Any:
     """The cells of a polars column as texts, which keep every number to the last digit."""
     import pyarrow as pa
 
-    cells = [None if cell is None else cell if isinstance(cell, bytes) else _text(cell) for cell in column.to_list()]
+    cells = [cell if isinstance(cell, bytes) else _text(cell) for cell in column.to_list()]
     return pa.array(cells, type=pa.large_binary())
 
 
-def _text(cell: object) -> bytes:
+def _text(cell: object) -> bytes | None:
     try:
-        return str(cell).encode("utf-8", "replace")
+        text = written(cell)
+        return None if text is None else text.encode("utf-8", "replace")
     except Exception:
-        return b""
+        return None

@@ -34,8 +34,9 @@ def covers(budget: Budget, losses: Sequence[Profile]) -> bool:
     if not losses or budget.epsilon > MOST_EPSILON:
         return True
     epsilon, delta = budget.epsilon * SLACK, budget.delta * SLACK
-    if not all(map(is_kept, losses)):
-        return all(_alone(loss, epsilon, delta) for loss in losses)
+    kept = [loss for loss in losses if is_kept(loss)]
+    if len(kept) < len(losses):
+        return covers(budget, kept) and all(_alone(loss, epsilon, delta) for loss in losses)
     bounded = math.fsum(loss.pure for loss in losses if math.isfinite(loss.pure))
     others = [loss for loss in losses if not math.isfinite(loss.pure)]
     if not others and bounded <= epsilon:
