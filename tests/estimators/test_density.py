@@ -441,6 +441,7 @@ def test_a_plan_needs_a_number_of_units(n):
         dpfda.DensityFunction(**GOOD).plan(n)
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian", "gp"])
 def test_the_expected_error_is_that_of_fits_to_the_reference_density(mechanism):
     """Sixteen seeded fits on samples of it: their root mean square within a third of the plan's, which has four."""

@@ -45,6 +45,7 @@ def mixture(n, seed):
     return 0.9 * centres[cloud] + 0.8 * rng.normal(size=(n, 10)), cloud % 2
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("loss", ["hinge", "smoothed-hinge", "logistic"])
 @pytest.mark.parametrize("delta", [1e-6, 0.0], ids=["approximate", "pure"])
 def test_ten_thousand_records_are_classified_within_two_points_of_a_machine_without_noise(loss, delta):
@@ -73,6 +74,7 @@ def test_ten_dimensions_too():
     assert est.score(others, theirs) > peer - 0.02
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("loss", ["huber", "absolute", "squared"])
 @pytest.mark.parametrize("delta", [1e-6, 0.0], ids=["approximate", "pure"])
 def test_regression_functions_come_near_the_truth(loss, delta):
@@ -93,6 +95,7 @@ def test_regression_functions_come_near_the_truth(loss, delta):
     assert np.abs(est.predict(x)).max() <= 1.0
 
 
+@pytest.mark.audit
 def test_noise_is_what_the_plan_said_before_any_data():
     x, y = rings(2000, 1)
     est = KernelClassifier(

@@ -214,6 +214,7 @@ def circle_chances(matrix: Array, edges: Array) -> Array:
     return np.histogram(angles, edges, weights=density)[0] / density.sum()
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("wrong", [0.0, 0.12], ids=["true eigenvectors", "wrong eigenvectors"])
 def test_the_angle_on_a_circle_has_its_law(wrong: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Chi-square over 12 arcs, level 1e-6, seeded. Eigenvectors turned by mistake change only the acceptance."""

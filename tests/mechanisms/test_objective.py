@@ -147,6 +147,7 @@ def drawn(one: Target, draws: int, seed: int) -> Integers:
     return kept
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("case", CASES)
 def test_points_have_the_stated_law(case: str) -> None:
     """Chi-square against quadrature of the definition, 800 draws, level 1e-6; the seed is fixed."""
@@ -159,6 +160,7 @@ def test_points_have_the_stated_law(case: str) -> None:
     assert ((draws**2).sum(axis=1) <= POINTS**2).all()
 
 
+@pytest.mark.audit
 def test_a_rate_larger_by_the_root_of_two_is_caught_by_the_same_check() -> None:
     utility, changes, prior, units, epsilon = CASES["a line, robust"]
     one = target(objective(utility, prior, **changes), units, epsilon)
@@ -167,6 +169,7 @@ def test_a_rate_larger_by_the_root_of_two_is_caught_by_the_same_check() -> None:
     assert p_value(*cells(points, probabilities, drawn(faulty, 1500, seed=2), 16)) < LEVEL
 
 
+@pytest.mark.audit
 def test_a_draw_of_the_mechanism_is_one_of_that_law() -> None:
     """From integer coordinates to a point, 40 draws, level 1e-6; scales as they are calibrated."""
     utility, changes, prior, units, _ = CASES["a disc, robust"]
@@ -640,6 +643,7 @@ def test_a_draw_does_not_give_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert draw_below(one, bend_of(one), SeededRandomness(14)) is point
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("curvature", [True, False])
 def test_draws_from_a_base_measure_much_wider_than_the_ball_end_soon(curvature: bool) -> None:
     changes = {} if curvature else {"curvature": None}

@@ -175,6 +175,7 @@ def wrongly_decided(normals: Reals, side: int, scale: float) -> list[int]:
     return [z for (low, high), z, known in sure if known and not nearest(low) == z == math.ceil(high - Fraction(1, 2))]
 
 
+@pytest.mark.audit
 @given(case=near_halves())
 @settings(derandomize=True, deadline=None, max_examples=500)
 def test_doubles_decide_nothing_that_unknown_bits_could_change(case: tuple[Reals, int, float]) -> None:
@@ -327,6 +328,7 @@ def check_definite(z: Array, side: int) -> None:
 CHECKS = pytest.mark.parametrize("check", [check_moments, check_directions, check_definite])
 
 
+@pytest.mark.audit
 @CHECKS
 @pytest.mark.parametrize("side", [1, 2, 3])
 def test_seeded_noise_has_the_law_at_a_large_scale(check: Callable[[Array, int], None], side: int) -> None:
@@ -462,6 +464,7 @@ def test_seeded_noise_on_one_entry_has_the_exact_probabilities(scale: float) -> 
     assert fit(drawn(1, scale, 15_000, 4), of_one, scale, 60) > LEVEL
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("scale", [1.0, 1.5])
 def test_seeded_noise_on_two_by_two_matrices_has_the_probabilities_of_cells(scale: float) -> None:
     """Chi-square over lattice points, 15,000 draws, level 1e-6; the seed is fixed."""

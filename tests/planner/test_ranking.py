@@ -237,6 +237,7 @@ def released(made, mean, n, seed, *, spread=0.0):
     return est.fit(curves @ made.basis.matrix(grid).T, grid=grid).release_
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize(
     ("mechanism", "stated"),
     [("gp", {"eta": 1.0, "penalty": 0.02}), ("iclp-qr", {"eta": 1.5, "penalty": 0.01}), ("frl", {})],

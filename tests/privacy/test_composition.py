@@ -90,6 +90,7 @@ def least(losses: list[Profile], interval: float, delta: list[float]) -> list[fl
     return [max(found.get_epsilon_for_delta(at) for found in sums) for at in delta]
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize(
     ("losses", "interval", "most"),
     [

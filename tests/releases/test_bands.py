@@ -100,6 +100,7 @@ def test_the_band_keeps_its_level_on_a_box_and_without_orthonormality(
     check_band(basis, noise_law(law, basis.size, 4), make_release, draw_noise, size=10_000, grid=grid)
 
 
+@pytest.mark.audit
 def test_the_band_covers_when_smoothing_was_chosen_from_the_same_coordinates(
     make_release: MakeRelease, draw_noise: Draw
 ) -> None:
@@ -140,6 +141,7 @@ def counted(
     return release
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("law", ["gaussian", "radial"])
 @pytest.mark.parametrize(
     ("units", "spread", "waste"),

@@ -150,6 +150,7 @@ def misses(card, draw_noise, covariates, kind, scale, which, repetitions, level=
     return missed, infinite, used
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("kind", ["gaussian", "radial"])
 @pytest.mark.parametrize(
     ("covariates", "which", "scale"),

@@ -109,6 +109,7 @@ def test_every_estimated_risk_is_steins_under_gaussian_noise(name: str, mean: st
     assert abs(standard_errors(risks - losses)) < 5 or (not exact and close)
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("block", [8, 12])
 def test_under_radial_noise_the_estimate_is_low_but_not_by_much(draw_noise: Draw, block: int) -> None:
     """Stein's identity is Gaussian: with such blocks the root mean square error is up to a third larger than said."""
@@ -145,6 +146,7 @@ def test_weights_do_not_depend_on_units_and_risks_go_with_their_square(name: str
     assert other.risk == pytest.approx(factor**2 * one.risk, rel=1e-9)
 
 
+@pytest.mark.audit
 def test_auto_is_never_much_worse_than_the_best_family() -> None:
     """Mean losses over the same 250 draws: auto stays within a quarter, or half a coordinate's noise, of the best."""
     for label, mean in MEANS.items():

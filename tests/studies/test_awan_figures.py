@@ -117,6 +117,7 @@ def test_the_same_seed_gives_the_same_tables_and_another_others(outcome):
     assert REPRODUCTION.run(Setting(quick=True, seed=3)).tables != outcome.tables
 
 
+@pytest.mark.audit
 def test_it_writes_two_tables_and_three_pictures(tmp_path):
     _, paths = REPRODUCTION.write(Setting(quick=True), tmp_path)
     stem = "awan-figures-1-2-3"

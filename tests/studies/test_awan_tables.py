@@ -53,6 +53,7 @@ def rows_of(outcome):
     return [dict(zip(outcome.tables[0].columns, row, strict=True)) for row in outcome.tables[0].rows]
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_has_30_cells_and_none_is_missing(outcomes, name):
     rows = rows_of(outcomes[name])
@@ -60,6 +61,7 @@ def test_a_table_has_30_cells_and_none_is_missing(outcomes, name):
     assert all(math.isfinite(value) for row in rows for value in row.values() if not isinstance(value, str))
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("name", TABLES)
 def test_every_z_is_a_difference_over_its_standard_error(outcomes, name):
     for row in rows_of(outcomes[name]):
@@ -70,6 +72,7 @@ def test_every_z_is_a_difference_over_its_standard_error(outcomes, name):
         assert row["z of difference"] == pytest.approx((row["mean of 100"] - published) / both)
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("name", TABLES)
 def test_means_of_100_draws_are_as_far_from_the_exact_ones_as_chance_allows(outcomes, name):
     """Thirty cells, 2,000 draws for the near-exact mean: a chi-square above 30 + 75 has level 1e-9 if normal."""
@@ -172,6 +175,7 @@ def test_the_summary_takes_the_root_of_mean_squares_over_both_tables():
     assert text.endswith("The largest z of all is 4.0.")
 
 
+@pytest.mark.audit
 def test_the_two_tables_tell_of_the_same_draws(outcomes):
     ends = {outcome.notes[-1].split("The 60 cells")[1] for outcome in outcomes.values()}
     assert len(ends) == 1

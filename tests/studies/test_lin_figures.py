@@ -120,6 +120,7 @@ def test_the_names_are_those_of_the_figures():
     assert [item.name for item in lin_figures.REPRODUCTIONS] == ["lin-figure-1", "lin-figure-2", "lin-figures-6-7-8"]
 
 
+@pytest.mark.audit
 def test_every_picture_has_its_table_and_every_number_is_finite_and_positive(outcomes):
     counts = {name: (len(outcome.tables), len(outcome.figures)) for name, outcome in outcomes.items()}
     assert counts == {"lin-figure-1": (1, 1), "lin-figure-2": (1, 1), "lin-figures-6-7-8": (6, 6)}
@@ -128,6 +129,7 @@ def test_every_picture_has_its_table_and_every_number_is_finite_and_positive(out
             assert all(math.isfinite(x) and x > 0 for x in row.values() if not isinstance(x, str)), row
 
 
+@pytest.mark.audit
 def test_titles_say_which_figure_kernel_and_errors(outcomes):
     titles = [table.title.partition(":")[0] + table.title.rpartition("Matérn")[2] for table in _all(outcomes)]
     assert titles == [
@@ -146,6 +148,7 @@ def _all(outcomes):
     return [table for outcome in outcomes.values() for table in outcome.tables]
 
 
+@pytest.mark.audit
 def test_the_table_of_selection_has_every_case(outcomes):
     rows = records(outcomes["lin-figure-1"].tables[0])
     cases = {(row["mean"], row["n"], row["mechanism"]) for row in rows}
@@ -157,6 +160,7 @@ def test_the_table_of_selection_has_every_case(outcomes):
             assert 0.1 - 1e-9 <= row["PCV parameter"] * row["n"] <= 10 + 1e-9
 
 
+@pytest.mark.audit
 def test_the_table_of_errors_has_every_mechanism_and_errors_add_up(outcomes):
     rows = records(outcomes["lin-figure-2"].tables[0])
     labels = {(row["mechanism"], row["calibration"]) for row in rows}
@@ -168,6 +172,7 @@ def test_the_table_of_errors_has_every_mechanism_and_errors_add_up(outcomes):
             assert row["privacy-estimation error"] == pytest.approx(row["estimation error"] + row["privacy error"])
 
 
+@pytest.mark.audit
 def test_both_figures_rest_on_the_same_samples(outcomes):
     selected = {(row["mean"], row["n"], row["mechanism"]): row for row in records(outcomes["lin-figure-1"].tables[0])}
     for row in records(outcomes["lin-figure-2"].tables[0]):
@@ -176,6 +181,7 @@ def test_both_figures_rest_on_the_same_samples(outcomes):
             assert row["privacy-estimation error"] == pytest.approx(expected)
 
 
+@pytest.mark.audit
 def test_the_published_noise_of_iclp_qr_is_half_of_what_privacy_needs(outcomes):
     rows = records(outcomes["lin-figure-2"].tables[0])
     errors = {(r["mean"], r["n"], r["calibration"]): r["privacy error"] for r in rows if r["mechanism"] == "ICLP-QR"}
@@ -184,6 +190,7 @@ def test_the_published_noise_of_iclp_qr_is_half_of_what_privacy_needs(outcomes):
         assert errors[name, n, "correct, Theorem 12"] > errors[name, n, "exact"]
 
 
+@pytest.mark.audit
 def test_approximate_privacy_by_default_beats_the_published_gaussian_process_at_every_mean(outcomes):
     """A factor of two at n = 400, where the table of the full run shows five and more; seeded."""
     rows = {
@@ -194,6 +201,7 @@ def test_approximate_privacy_by_default_beats_the_published_gaussian_process_at_
         assert 2 * ours < rows[name, 400, "GP-ADP", "published"]["privacy-estimation error"]
 
 
+@pytest.mark.audit
 def test_notes_say_what_the_paper_does_not_print(outcomes):
     for outcome in outcomes.values():
         text = " ".join(outcome.notes)
@@ -206,6 +214,7 @@ def test_quick_runs_take_fewer_sizes_from_the_same_range():
     assert set(SIZES(Setting(quick=True))) < set(SIZES(Setting()))
 
 
+@pytest.mark.audit
 def test_the_pictures_show_every_line(outcomes):
     first, second = outcomes["lin-figure-1"].figures[0], outcomes["lin-figure-2"].figures[0]
     assert [len(ax.lines) for ax in first.axes] == [6] * 4
@@ -214,6 +223,7 @@ def test_the_pictures_show_every_line(outcomes):
         assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
 
 
+@pytest.mark.audit
 def test_the_sizes_can_be_read_off_the_axis(outcomes):
     for name in ("lin-figure-1", "lin-figure-2"):
         ax = outcomes[name].figures[0].axes[-1]

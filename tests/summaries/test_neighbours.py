@@ -332,7 +332,7 @@ PERSON = st.lists(
 
 @pytest.mark.parametrize("neighbours", [REPLACE, ADD_REMOVE])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     family=st.sampled_from(list(FAMILIES)),
     others=st.lists(PERSON, max_size=3),
@@ -350,7 +350,7 @@ def test_no_person_whatever_moves_the_sum_further(
 
 
 @pytest.mark.parametrize("neighbours", [REPLACE, ADD_REMOVE])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(name=st.sampled_from(list(NAMED)), others=st.lists(PERSON, max_size=3), one=PERSON, other=PERSON)
 def test_no_person_whatever_moves_a_named_mechanism_further(neighbours, name, others, one, other):
     check_pair(CASES[name, neighbours], others, one, other, 0)
