@@ -27,7 +27,7 @@ check: venv  ## format, lint, types
 	$(BIN)/mypy
 
 audit: venv  ## slow statistics: samplers, coverage, attacks on whole releases
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m audit -q
+	$(BIN)/python -m pytest -n auto -m audit -q
 
 DATA ?= $(firstword $(wildcard data ../data ../*/data))
 bench: venv  ## error and speed against named peers, in one run; DATA names the folder of dti_cca.csv
