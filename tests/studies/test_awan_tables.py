@@ -201,6 +201,7 @@ def test_the_same_seed_gives_the_same_table_and_another_another(folder, outcomes
     assert made.run(Setting(data=folder, quick=True, seed=5)).tables != outcomes["awan-table-1"].tables
 
 
+@pytest.mark.audit
 def test_it_writes_a_table_and_a_picture(folder, tmp_path):
     _, paths = TABLES["awan-table-2"].write(Setting(data=folder, quick=True), tmp_path)
     assert [path.name for path in paths] == ["awan-table-2.csv", "awan-table-2.png"]

@@ -46,6 +46,7 @@ def test_samples_stay_in_their_domain():
     assert box_truth(np.array([[-3.0, -3.0]]))[0] == pytest.approx(0.6 / (2 * np.pi * 0.75**0.5) / 0.955, rel=0.02)
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("mechanism", ["gp", "sobolev", "iclp-qr", "frl", "bernstein"])
 def test_expected_errors_are_means_over_releases(mechanism):
     """400 draws: the mean of squared errors is within a quarter of the closed form, seeded."""
