@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 from pathlib import Path
 
@@ -47,6 +47,11 @@ def is_whole(value: object, least: int, most: int) -> bool:
         return least <= value <= most
     whole = isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)
     return whole and least <= int(value) <= most  # type: ignore[call-overload]
+
+
+def is_one_of(value: object, words: Iterable[str]) -> bool:
+    """Whether a public value is one of some words; of a table or an array it may not be asked directly."""
+    return isinstance(value, str) and value in words
 
 
 def brief(value: object) -> str:

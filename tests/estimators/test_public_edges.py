@@ -197,3 +197,26 @@ def test_every_parameter_of_an_odd_type_gets_one_of_our_errors_or_a_plan(form):
 def test_frames_are_drawn_for_matrices_in_moderate_numbers(arguments):
     with pytest.raises(UsageError):
         draw_frames(**arguments)
+
+
+@pytest.mark.parametrize("odd", [pd.Series([1, 2]), pd.NA, np.array(["average"] * 2), 3], ids=repr)
+def test_words_are_asked_for_by_words_alone(odd, tmp_path, density):
+    (tmp_path / "a.csv").write_text("t1,t2\n1,2\n")
+    with pytest.raises(UsageError, match=r"^rows is 'average' or None"):
+        dpfda.read_curves(tmp_path / "a.csv", rows=odd)
+    with pytest.raises(UsageError):
+        density.smooth(odd)
+
+
+def test_candidates_beyond_doubles_are_refused():
+    with pytest.raises(UsageError, match=r"^candidates are bounds known in advance"):
+        dpfda.private_bound(CURVES, epsilon=1.0, quantile=0.9, candidates=10**400)
+
+
+@pytest.mark.parametrize("weights", [[1.0], pd.Series(["2020"], dtype="M8[us]"), "word"], ids=repr)
+def test_a_score_without_a_weight_for_each_point_is_refused(weights):
+    est = dpfda.KernelClassifier(epsilon=50.0, delta=1e-6, domain=(0, 1), features=3, classes=(0, 1), force=True)
+    est.fit(POINTS[:, None], np.arange(len(POINTS)) % 2)
+    assert 0 <= est.score(POINTS[:, None], np.arange(len(POINTS)) % 2) <= 1
+    with pytest.raises(UsageError, match="have no score"):
+        est.score(POINTS[:, None], np.arange(len(POINTS)) % 2, weights)

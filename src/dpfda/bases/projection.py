@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief, is_one_of
 from dpfda.bases.quadrature import axes_of, composite, hat_weights, product
 from dpfda.errors import UsageError
 
@@ -26,8 +26,8 @@ CHUNK = 128  # panels at a time, so that memory does not grow with the grid
 
 def projection(basis: Basis, grid: Array, method: Method) -> Array:
     """The matrix from values at the points of a grid to coordinates, kept for the next call, (size, q)."""
-    if method not in get_args(Method):
-        raise UsageError(f"A projection is made by one of {', '.join(get_args(Method))}, got {method!r}.")
+    if not is_one_of(method, get_args(Method)):
+        raise UsageError(f"A projection is made by one of {', '.join(get_args(Method))}, got {brief(method)}.")
     if len(grid) == 0:
         raise UsageError("A grid needs at least one point, got none.")
     return _projection(basis, np.ascontiguousarray(grid).tobytes(), grid.shape, method)

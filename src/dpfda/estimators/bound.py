@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import ArrayLike
+from dpfda.arrays import ArrayLike, brief
 from dpfda.bases import Domain, as_domain
 from dpfda.curator import Curator
 from dpfda.errors import UsageError
@@ -119,14 +119,14 @@ def private_bound(
 def candidates_of(candidates: Sequence[float]) -> tuple[float, ...]:
     try:
         table = np.array(candidates, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         table = np.empty(0)
     right = table.ndim == 1 and 2 <= len(table) <= MOST_CANDIDATES and bool(np.all(np.diff(table) > 0))
     if not (right and table[0] >= 1e-100 and table[-1] <= 1e100 and table[-1] <= WIDEST * table[0]):
         raise UsageError(
             f"candidates are bounds known in advance: 2 to {MOST_CANDIDATES} increasing numbers between 1e-100 and "
             f"1e100, the last at most {WIDEST:g} times the first; two are the ends of a grid of {GRID}. "
-            f"Got {candidates!r}."
+            f"Got {brief(candidates)}."
         )
     if len(table) == 2:
         table = np.append(table[0] * (table[1] / table[0]) ** (np.arange(GRID - 1) / (GRID - 1)), table[1])

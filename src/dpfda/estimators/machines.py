@@ -181,6 +181,15 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         values = self._oriented(X)
         return np.asarray(self.classes_[(values > 0).astype(int)])
 
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The accuracy on public points and labels, as scikit-learn's classifiers have it."""
+        try:
+            return float(super().score(X, y, sample_weight))
+        except UsageError:
+            raise
+        except ValueError as error:
+            raise UsageError(f"These points and labels have no score: {error}") from error
+
     @available_if(_has_chances)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> Array:
         """Chances of both classes at public points, (m, 2), as `classes_` has them; for the logistic loss alone."""

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from dpfda.arrays import is_one_of
 from dpfda.errors import IncompatibleNoise, UsageError
 
 Law = Literal["gaussian", "laplace"]
@@ -30,7 +31,7 @@ class Compatibility:
     of_eigenvalues: bool = False
 
     def __post_init__(self) -> None:
-        if self.law not in ("gaussian", "laplace"):
+        if not is_one_of(self.law, ("gaussian", "laplace")):
             raise UsageError(f"A noise process is 'gaussian' or 'laplace', got {self.law!r}.")
         if not (self.summary >= 0 and self.noise >= 0):
             raise UsageError(f"Exponents of decay are numbers, 0 or more, got {self.summary!r} and {self.noise!r}.")

@@ -14,7 +14,7 @@ from glob import escape
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, brief, public_numbers
+from dpfda.arrays import Array, ArrayLike, brief, is_one_of, public_numbers
 from dpfda.errors import DataError, UsageError
 from dpfda.records.headers import MAY_BE_A_RECORD, called, listed, may_be_record
 
@@ -146,8 +146,8 @@ def unused(columns: list[str], used: Iterable[str]) -> list[str]:
 
 def check_rows(rows: str | None, left: list[str]) -> None:
     """Rows of different kinds are averaged only if that is stated; `left` are the columns that are not used."""
-    if rows not in (None, "average"):
-        raise UsageError(f"rows is 'average' or None, got {rows!r}.")
+    if rows is not None and not is_one_of(rows, ("average",)):
+        raise UsageError(f"rows is 'average' or None, got {brief(rows)}.")
     kinds = [name for name in left if KINDS.match(name)]
     if kinds and rows is None and not may_be_record(left):
         raise DataError(

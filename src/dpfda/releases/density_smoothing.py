@@ -26,6 +26,7 @@ def density_smoothing(name: str, noisy: Array, noise: Noise, basis: Basis, n: fl
 
     The risk that is estimated is that for the density which the people were drawn from: noise and sampling.
     """
+    name = _known(name)
     if name == "none":
         return Smoothing("none", np.ones(basis.size), float(noise.variances.sum()))
     return smoothing_of(name, frame_of(noisy, noise.variances, basis, n))
@@ -36,7 +37,7 @@ def smoothing_of(name: str, frame: Frame) -> Smoothing:
     # Sampling is noise as any other; nobody can see its law, but its variance is, near enough, that of the data.
     variances = np.where(frame.known, 0.0, frame.noise_variances + frame.sampling_variances)
     if not frame.basis.frequencies.any():
-        name, weights = _known(name), np.ones(frame.basis.size)  # coordinates that are places are not shrunk
+        weights = np.ones(frame.basis.size)  # coordinates that are places are not shrunk
     elif name == "auto":
         weights = averaged(np.where(frame.known, 1.0, ridges(frame.basis)), frame.noisy, variances)
     else:
@@ -48,6 +49,7 @@ def smoothing_of(name: str, frame: Frame) -> Smoothing:
 
 
 def _known(name: str) -> str:
+    """The name of a smoothing, or the error that says which there are."""
     return smooth(name, np.ones(1), np.ones(1), np.zeros(1)).name
 
 
