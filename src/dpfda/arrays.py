@@ -65,9 +65,13 @@ def brief(value: object) -> str:
 
 def as_path(path: object) -> Path:
     """A path from what people pass for one."""
-    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str) or "\0" in os.fspath(path):
-        raise UsageError(f"A file is named by text or a pathlib.Path, got {brief(path)}.")
-    return Path(path)
+    try:
+        name = os.fspath(path)  # type: ignore[call-overload]
+        if isinstance(name, str) and b"\0" not in os.fsencode(name):
+            return Path(name)
+    except Exception:  # no path, or signs that no file system can write
+        pass
+    raise UsageError(f"A file is named by text or a pathlib.Path, got {brief(path)}.")
 
 
 def public_numbers(values: object, what: str) -> Array:

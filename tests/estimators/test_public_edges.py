@@ -220,3 +220,20 @@ def test_a_score_without_a_weight_for_each_point_is_refused(weights):
     assert 0 <= est.score(POINTS[:, None], np.arange(len(POINTS)) % 2) <= 1
     with pytest.raises(UsageError, match="have no score"):
         est.score(POINTS[:, None], np.arange(len(POINTS)) % 2, weights)
+
+
+def test_a_span_of_time_is_no_whole_number():
+    with pytest.raises(UsageError, match=r"^n takes a single value"):
+        made(dpfda.MeanFunction, n=np.timedelta64(40, "D")).fit(CURVES)
+    with pytest.raises(UsageError, match=r"^batch_rows "):
+        made(dpfda.MeanFunction, batch_rows=np.timedelta64(40, "D")).fit(CURVES)
+    covariates = np.linspace(0, 1, 40)[:, None]
+    est = made(dpfda.FunctionOnScalarRegression, covariate_limits=[(0, 1)]).fit(covariates, CURVES)
+    with pytest.raises(UsageError, match=r"^A coefficient is 'intercept'"):
+        est.release_.coefficient(np.timedelta64(0, "D"))
+
+
+def test_a_path_that_no_file_system_can_write_is_refused():
+    for path in ("\ud800", "a\0b", b"bytes", 3):
+        with pytest.raises(UsageError, match=r"^A file is named by text or a pathlib\.Path"):
+            dpfda.load(path)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from dpfda.arrays import Array, ArrayLike, brief, public_numbers, values_of
+from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers, values_of
 from dpfda.bases import Basis, Domain, as_domain
 from dpfda.curator import Curator
 from dpfda.errors import DataError, UsageError
@@ -115,9 +115,8 @@ def size_of(
 
 
 def _stated(n: object, unit: Unit) -> int:
-    whole = isinstance(n, int | np.integer) and not isinstance(n, bool)
-    if not whole or not 1 <= n <= MOST_UNITS:  # type: ignore[operator]
-        raise UsageError(f"n states the number of units, a whole number between 1 and 2^38, got {n!r}.")
+    if not is_whole(n, 1, MOST_UNITS):
+        raise UsageError(f"n states the number of units, a whole number between 1 and 2^38, got {brief(n)}.")
     if not unit.size_is_public:
         raise UsageError(
             "n states the number of units, which is private under 'add-or-remove-one'. State a public guess of it, "

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, as_points, brief, is_whole, public_numbers
+from dpfda.arrays import Array, ArrayLike, as_points, brief, is_whole, public_numbers, values_of
 from dpfda.errors import UsageError
 from dpfda.kernels.base import Kernel, as_kernel
 
@@ -34,7 +34,7 @@ class Anisotropic(Kernel):
         return len(self._lengths())
 
     def __call__(self, s: ArrayLike, t: ArrayLike) -> Array:
-        return self.kernel(self._transformed(s), self._transformed(t))
+        return values_of(self.kernel, self._transformed(s), self._transformed(t), what="a kernel")
 
     @property
     def smoothness(self) -> float:

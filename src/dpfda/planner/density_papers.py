@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpfda import bases
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief, is_whole
 from dpfda.bases import Basis, Domain
 from dpfda.bases.tensor import Tensor as Products
 from dpfda.errors import CannotMeetBudget, UsageError
@@ -186,8 +186,10 @@ def bernstein(
     family = "gaussian" if dimension == 1 else "exponential"
     used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family=family)
     steps = DEGREES.get(dimension, BOX_DEGREE) if degree is None else degree
-    if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
-        raise UsageError(f"The degree of Bernstein polynomials must be a whole number, at least 1, got {degree!r}.")
+    if not is_whole(steps, 1, 2**31):
+        raise UsageError(
+            f"The degree of Bernstein polynomials must be a whole number, at least 1, got {brief(degree)}."
+        )
     each = tuple(bases.bernstein(side, int(steps) + 1) for side in facts.domain.sides)
     basis = each[0] if dimension == 1 else bases.tensor(*each)
     index = basis.index if isinstance(basis, Products) else np.arange(basis.size)[:, None]

@@ -121,7 +121,8 @@ def bernstein_bias(degree: int, within: SmoothnessClass) -> float:
     cosines = math.sqrt(2) * np.cos(np.pi * points[:, None] * frequencies)
     taken = basis.matrix(points) @ np.cos(np.pi * lattice[:, None] * frequencies) * math.sqrt(2 / (degree + 1))
     lost = np.sqrt(weights)[:, None] * (cosines - taken)
-    costs = (frequencies**within.order / within.radius) ** 2
+    with np.errstate(over="ignore"):  # what costs infinitely much is not there
+        costs = (frequencies**within.order / within.radius) ** 2
     # Every mixture of the two limits of the class, length and roughness, is a limit too; the tightest one counts.
     shares = np.linspace(0.0, 0.95, 20) if within.radius > 1 else (0.0,)
     return min(float(np.linalg.norm(lost / np.sqrt(s + (1 - s) * costs), ord=2)) ** 2 for s in shares)

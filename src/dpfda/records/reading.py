@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-import numpy as np
-
+from dpfda.arrays import brief, is_whole
 from dpfda.errors import UsageError
 
 
@@ -20,9 +19,8 @@ class Reading:
 
     def __post_init__(self) -> None:
         for name, number, most in (("batch_rows", self.batch_rows, 2**20), ("workers", self.workers, 2**10)):
-            whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-            if number is not None and not (whole and 1 <= number <= most):
-                raise UsageError(f"{name} must be None or a whole number between 1 and {most}, got {number!r}.")
+            if number is not None and not is_whole(number, 1, most):
+                raise UsageError(f"{name} must be None or a whole number between 1 and {most}, got {brief(number)}.")
 
     @property
     def threads(self) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, public_numbers
+from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
 from dpfda.errors import UsageError
 from dpfda.releases.wording import plain
 
@@ -81,11 +81,11 @@ class Covariates:
             return None
         if isinstance(which, str) and which in self.names:
             return self.names.index(which)
-        if isinstance(which, int | np.integer) and not isinstance(which, bool) and 0 <= which < self.size:
+        if is_whole(which, 0, self.size - 1):
             return int(which)
         raise UsageError(
             f"A coefficient is 'intercept', a covariate's name ({', '.join(self.names)}) or its number, 0 to "
-            f"{self.size - 1}; got {which!r}."
+            f"{self.size - 1}; got {brief(which)}."
         )
 
     def combination(self, place: int | None, lead: float) -> Array:
