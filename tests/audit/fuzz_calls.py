@@ -30,6 +30,7 @@ from fuzz_values import (
     odd,
     valid,
 )
+from matplotlib import pyplot
 from sklearn.base import BaseEstimator
 
 import dpfda
@@ -460,6 +461,7 @@ class Caller:
         for number in chosen:
             case, call, reaches = self.actions[number][1]()
             self.one(case, call, reaches)
+            pyplot.close("all")  # of many open figures matplotlib warns
         return self.tally
 
     def one(self, case: str, call: Callable[[], Any], reaches: bool) -> None:
