@@ -27,6 +27,8 @@ ONE = landmarks(GaussianKernel(1.0), (0, 1), [0.5])  # a single feature, along w
 def classifier(budget, **wishes):
     # Gaussian noise by name: for one number the plan would take pure noise, of which mu says nothing.
     given = {"penalty": 0.5, "features": ONE, "loss": "hinge", "mechanism": "gaussian"} | wishes
+    if "neighbours" not in wishes:
+        given = {"n": PEOPLE} | given  # stated, so that none is absent
     return KernelClassifier(epsilon=budget.epsilon, delta=budget.delta, **given, force=True)
 
 
@@ -58,7 +60,7 @@ def test_approximate_machines_keep_their_guarantee_and_faults_are_caught():
     assert proven_mu(attack(classifier(APPROXIMATE, mechanism=mechanism), draws), draws) <= MU
     assert proven_mu(attack(classifier(APPROXIMATE, mechanism=TooQuiet(mechanism)), draws), draws) > MU
     # Records taken for people: three of them are one person's.
-    rows = classifier(APPROXIMATE)
+    rows = classifier(APPROXIMATE, n=None)
     assert proven_mu(attack(rows, draws, units=None), draws) > MU
 
 

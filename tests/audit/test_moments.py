@@ -72,6 +72,8 @@ class Attack:
         return {
             "bound": 1.0,
             "neighbours": self.neighbours,
+            # Stated, so that none is absent.
+            "n": len(self.others()) + 1 if self.neighbours == REPLACE and self.by_person else None,
             "planned_n": len(self.others()) + 1,
             "workers": 1,
             "progress": False,

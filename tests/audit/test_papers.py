@@ -61,6 +61,7 @@ class Attack:
             bound=1.0,
             mechanism=self.name,
             neighbours=self.neighbours,
+            n=PEOPLE if self.neighbours == REPLACE else None,  # stated, so that none is absent
             planned_n=PEOPLE,
             randomness=self.randomness,
             workers=1,

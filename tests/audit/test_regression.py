@@ -30,6 +30,8 @@ PURE = Budget(epsilon=1.5, delta=0.0)
 
 def estimator(budget, **wishes):
     given = {"bound": 1.0, "covariate_bound": 1.0, "basis": bases.legendre((0, 1), 2), "smoothing": "none"} | wishes
+    if wishes.get("neighbours") != "add-or-remove-one":
+        given = {"n": PEOPLE} | given  # stated, so that none is absent
     return FunctionOnScalarRegression(epsilon=budget.epsilon, delta=budget.delta, **given, force=True)
 
 
@@ -87,7 +89,7 @@ def test_gaussian_noise_smaller_by_the_root_of_two_is_caught():
 @pytest.mark.audit
 def test_protecting_a_record_instead_of_a_person_is_caught():
     draws = 300
-    assert proven_mu(attack(estimator(APPROXIMATE, mechanism="gaussian"), draws, units=None), draws) > MU
+    assert proven_mu(attack(estimator(APPROXIMATE, mechanism="gaussian", n=None), draws, units=None), draws) > MU
 
 
 @pytest.mark.audit

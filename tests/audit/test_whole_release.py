@@ -55,6 +55,7 @@ def releaser(
             basis=BASIS,
             smoothing="none",
             neighbours=neighbours,
+            n=PEOPLE if neighbours == "replace-one" and units is not None else None,  # stated, so that none is absent
             planned_n=PEOPLE,
         )
         return float(est.fit(curves, grid=GRID, units=units).release_.noisy[0])
@@ -115,6 +116,7 @@ def test_pure_noise_smaller_by_the_root_of_two_is_caught():
             mechanism=TooQuiet(line),
             basis=dpfda.bases.legendre((0, 1), 1),
             smoothing="none",
+            n=PEOPLE,
         )
         # The attacker's best threshold stands at the one data set's own value.
         return float(est.fit(curves, grid=GRID, units=UNITS).release_.noisy[0]) - 1 / PEOPLE
