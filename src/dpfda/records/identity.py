@@ -4,8 +4,9 @@ Identifiers are made canonical once, here, and compared nowhere else. Two spelli
 Merging two people can only lower what one of them changes; splitting one person into two would double it. So every rule
 below merges:
 
-- text is trimmed, in Unicode's compatibility form (NFKC), without invisible signs, with single spaces, in lower case;
-- numbers have one spelling: 1, 1.0, 01 and +1, as numbers or as text, are one unit;
+- text is trimmed, in Unicode's compatibility form (NFKC), without invisible signs, with single spaces, in lower case,
+  without quotation marks around it;
+- numbers have one spelling: 1, 1.0, 1,0, 01 and +1, as numbers or as text, are one unit;
 - dates and times have one spelling, at midnight that of the date; UUIDs are compared by their 32 digits;
 - bytes are read as UTF-8 text;
 - an empty cell, NaN, NA and the like say nobody.
@@ -355,10 +356,10 @@ def _cells(column: Any) -> list[object] | None:
             column[hidden] = None
         if isinstance(column, Sequence | deque) and not isinstance(column, str | bytes | bytearray | memoryview):
             return list(column)
-        # pandas columns of its own types keep their values as they are: next to a missing one, numpy would turn whole
-        # numbers into doubles and merge large ones.
         if hasattr(column, "to_list") and not hasattr(column, "iloc"):
             return list(column.to_list())  # polars, where numpy has no such type
+        # pandas columns of its own types keep their values as they are: next to a missing one, numpy would turn whole
+        # numbers into doubles and merge large ones.
         by_numpy = isinstance(getattr(column, "dtype", None), np.dtype)
         array = np.asarray(column) if by_numpy else np.array(column, dtype=object)
     except Exception:
