@@ -1,4 +1,4 @@
-"""Plans of kernel machines: penalties that double precision cannot prove a minimum for are refused in advance."""
+"""Plans of kernel machines: penalties by rule, and those that are refused because no minimum can be proven."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import pytest
 from dpfda.errors import UsageError
 from dpfda.estimators.machines import KernelClassifier, KernelRegressor
 from dpfda.kernels import Exponential, Gaussian
+from dpfda.machines import loss_of
+from dpfda.mechanisms import SeededRandomness
+from dpfda.planner.machines import ruled_penalty
 from dpfda.privacy import SessionLedger
 
 X = np.linspace(0, 1, 20)[:, None]
@@ -71,3 +74,34 @@ def test_the_same_records_in_other_rows_are_the_same_function():
         made.append(est._held.sections)
     assert np.array_equal(made[0].points, made[1].points)
     assert np.array_equal(made[0].masses, made[1].masses)
+
+
+@pytest.mark.parametrize("loss", ["huber", "absolute", "squared"])
+@pytest.mark.parametrize("mechanism", ["gaussian", "k-norm"])
+def test_the_noise_of_a_regressor_falls_as_people_join(loss, mechanism):
+    delta = 0.0 if mechanism == "k-norm" else 1e-6
+    est = KernelRegressor(epsilon=1.0, delta=delta, response_bound=1.5, loss=loss, mechanism=mechanism, features=20)
+    noises = [est.plan(n, dimension=1).noise_rms for n in (2_000, 16_000, 128_000)]
+    # Noise and shrinkage in balance fall as the cubic root of n.
+    assert noises[0] / noises[1] == pytest.approx(2, rel=0.05)
+    assert noises[1] / noises[2] == pytest.approx(2, rel=0.05)
+
+
+@pytest.mark.parametrize("loss", ["huber", "squared"])
+def test_the_penalty_of_a_regressor_errs_least_by_the_bound_that_it_states(loss):
+    chosen, reach, noise = loss_of(loss, bound=1.5), 1.3, 1e-4
+    factors = np.geomspace(0.1, 10, 2001)
+    penalties = factors * ruled_penalty(chosen, reach, noise)
+    bounds = (noise / penalties) ** 2 + penalties * (chosen.scale / reach) ** 2 / (2 * chosen.bend)
+    assert factors[np.argmin(bounds)] == pytest.approx(1.0, rel=0.01)
+
+
+@pytest.mark.parametrize("loss", ["huber", "absolute", "squared"])
+def test_a_regressor_by_its_own_rules_comes_near_a_sine(loss):
+    """Seeded; of 20 other seeds none had an error above two thirds of what is asked for."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 1, (20_000, 1))
+    truth = np.sin(6 * x[:, 0])
+    est = KernelRegressor(epsilon=1.0, delta=0.0, response_bound=1.5, loss=loss, randomness=SeededRandomness(1))
+    est.fit(x, truth + 0.2 * rng.normal(size=len(x)))
+    assert np.sqrt(np.mean((est.predict(x) - truth) ** 2)) < 0.16

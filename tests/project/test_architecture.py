@@ -79,9 +79,9 @@ def test_the_public_side_never_imports_the_private_side(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_a_file_is_small_and_says_when_to_come_here(path):
+def test_a_file_holds_one_subject_and_says_which(path):
     text = path.read_text()
-    assert len(text.splitlines()) <= 400
+    assert len(text.splitlines()) <= 600
     assert text.startswith('"""'), "the first line says what is in it"
 
 

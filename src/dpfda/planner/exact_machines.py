@@ -14,7 +14,7 @@ from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.machines import tolerance_of
 from dpfda.mechanisms import Gaussian
 from dpfda.norms import L2, Sensitivity
-from dpfda.planner.machines import LARGEST_PENALTY, NOISE_WANTED, MachineRequest, by, check_penalty, drowned
+from dpfda.planner.machines import MachineRequest, by, check_penalty, drowned, ruled_penalty
 from dpfda.planner.request import Requested
 from dpfda.privacy import Budget, calibrate
 from dpfda.summaries.machine import moved_by
@@ -143,10 +143,9 @@ def plan_exactly(request: MachineRequest) -> ExactPlan:
     kernel, loss = request.known_kernel, request.loss
     where = spread(request.domain, LOOKED_AT)
     reach = math.sqrt(max(float(kernel(row[None], row[None])[0, 0]) for row in where))
-    wanted = moved_by(loss, 1.0, reach, request.n, replaced=True) * reach * _unit_scale(request.budget)
-    rule = min(wanted / (NOISE_WANTED * loss.scale), LARGEST_PENALTY * loss.lipschitz * reach**2 / loss.scale)
+    noise = moved_by(loss, 1.0, reach, request.n, replaced=True) * reach * _unit_scale(request.budget)
     stated = request.penalty is not None
-    penalty = float(request.penalty) if request.penalty is not None else rule
+    penalty = float(request.penalty) if request.penalty is not None else ruled_penalty(loss, reach, noise)
     check_penalty(penalty, loss, reach)
     return ExactPlan(
         request,

@@ -35,6 +35,10 @@ CANDIDATES = (8, 12, 18, 27, 40, 60, 90, 135, 200)  # numbers of features where 
 TYPICAL = 2.0  # the norm of a function worth learning, in units of t over the reach
 NOISE_WANTED = 0.15  # deviation of the noise in the function, in units of t, that a penalty aims at
 LOW = 3  # sides of a domain up to which the leading eigenfunctions of a kernel are few
+RULED = {
+    True: "a rule of n, the budget, the kernel and the loss: a small share of a margin is noise",
+    False: "a rule of n, the budget, the kernel and the loss: where noise and shrinkage together err least",
+}
 LARGEST_PENALTY = 0.5  # in units of M reach^2 / t: from there on every margin is violated, and noise falls no more
 
 
@@ -378,7 +382,20 @@ def _penalty(request: MachineRequest, basis: Basis, unit: float) -> tuple[float,
     if request.penalty is not None:
         return float(request.penalty), "stated by the user"
     loss, length = request.loss, reach(basis)
-    moved = moved_by(loss, 1.0, length, request.n, replaced=request.replaced)
-    wanted = moved * unit / (NOISE_WANTED * loss.scale)
-    largest = LARGEST_PENALTY * loss.lipschitz * length**2 / loss.scale
-    return min(wanted, largest), "a rule of n, the budget, the kernel and the loss: a small share of a margin is noise"
+    noise = moved_by(loss, 1.0, length, request.n, replaced=request.replaced) * unit
+    return ruled_penalty(loss, length, noise), RULED[loss.margin]
+
+
+def ruled_penalty(loss: Loss, reach: float, noise: float) -> float:
+    """The penalty by rule; `noise` is the root mean square in the function at penalty 1, and falls in proportion.
+
+    A classifier needs noise that is a small share of its margin. A regressor needs the least error: for a function of
+    norm R and a loss with curvature b it is at most `(noise / penalty)^2 + penalty R^2 / (2 b)`, noise and shrinkage.
+    """
+    if loss.margin:
+        wanted = noise / (NOISE_WANTED * loss.scale)
+    else:
+        # A kink curves by its average over residuals that are spread evenly over a fifth of the bound.
+        curvature = loss.bend or 5 / loss.scale
+        wanted = (4 * curvature * (noise * reach / loss.scale) ** 2) ** (1 / 3)
+    return min(wanted, LARGEST_PENALTY * loss.lipschitz * reach**2 / loss.scale)
