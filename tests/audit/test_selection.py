@@ -201,6 +201,7 @@ def at_an_end(table: np.ndarray) -> float:
         basis=legendre((0, 1), 1),
         smoothing="none",
         n=1,
+        force=True,  # one person's release is mostly noise
     )
     drawn = float(est.fit(table, grid=GRID, units=[1] * SCANS).release_.noisy[0])
     assert abs(drawn) <= 1

@@ -277,7 +277,6 @@ MISTAKES = {
         UsageError,
         r"The curves are an array of type datetime64\[s\], not of numbers",
     ),
-    "durations": ({}, {"X": table(4, 3).astype("timedelta64[s]")}, UsageError, "an array of type timedelta64"),
     "records of fields": ({}, {"X": np.zeros((4, 3), dtype="f8,f8")}, UsageError, "an array of type record, not of"),
     "pairs": ({}, {"X": table(4, 3, 2)}, UsageError, r"got 3 dimension\(s\)"),
     "one point": ({}, {"X": table(4, 1)}, UsageError, r"1 feature\(s\): these curves have one value each, as the"),

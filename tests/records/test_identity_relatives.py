@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
 import uuid
+from collections.abc import Callable
 from decimal import Decimal
 
 import numpy as np
@@ -39,6 +41,15 @@ ONE_PERSON = {
     "thirty-two signs": ["1" + "0" * 29, "1" + "0" * 29 + ".0", "1e29"],
     "thirty-two digits": ["1" + "0" * 31, "1e31"],
     "a decimal comma": ["1,0", "1", "1.0", "01,00"],
+    "invisible signs": ["P1", "P\ufe0f1", "P\u034f1", "P\u31641", "P\u28001", "P\U000e01001", "P\u180b1", "P\u20651"],
+    "an accent behind an invisible sign": ["Zo\u00eb", "Zoe\u0308", "Zoe\u200b\u0308", "ZOE\u034f\u0308"],
+    "hyphens": ["P-1", "P\u20101", "P\u20111", "P\u20131", "P\u20141", "P\u22121", "p\ufe631"],
+    "hyphens of a UUID": ["550e8400-e29b-41d4-a716-446655440000", "550E8400\u2011e29b\u201141d4-a716-446655440000"],
+    "Turkish capitals": ["\u0131\u015f\u0131k", "I\u015eIK", "i\u015fik"],
+    "Turkish dots": ["ilker", "\u0130LKER", "ILKER"],
+    "digits of other scripts": ["P1", "P\u0661", "P\u06f1", "P\u0967", "p\uff11"],
+    "text in Excel": ["001", '="001"', "1"],
+    "dates": ["2020-03-01", "2020/03/01", "2020-3-1", "2020.03.01"],
     "quotation marks": ["P2", '"P2"', '"P2', 'P2"', "'P2'", " \u201eP2\u201c "],
 }
 
@@ -69,6 +80,68 @@ def test_a_whole_number_is_one_whatever_holds_it(number: int) -> None:
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_double_is_one_with_what_it_is_written_as(number: float) -> None:
     assert {canonical(number), canonical(np.float64(number)), canonical(f"{number:.17g}")} == {canonical(repr(number))}
+
+
+SIGNS = st.integers(0, 0x10FFFF).map(chr).filter(lambda sign: not 0xD800 <= ord(sign) <= 0xDFFF)
+
+
+@given(st.text(SIGNS, min_size=1, max_size=6))
+@example("\u0131")
+@example("\u0130")
+@example("\u1e9e")
+def test_case_and_normal_forms_make_no_other_person(text: str) -> None:
+    spelled = {text.upper(), text.lower(), text.casefold(), f" {text}\u200b"}
+    spelled |= {unicodedata.normalize(form, text) for form in ("NFC", "NFD", "NFKC", "NFKD")}
+    assert {canonical(each) for each in spelled} == {canonical(text)}
+    key = canonical(text)
+    assert key is None or canonical(key) == key
+
+
+@pytest.mark.parametrize("make", [pd.Categorical, pd.CategoricalIndex, lambda ids: pd.Series(ids, dtype="category")])
+def test_a_row_of_nobody_leaves_large_numbers_in_a_category_as_they_are(make: Callable[[list[object]], object]) -> None:
+    numbers = [2**60 + 1 + 2 * place for place in range(200)]  # none is what a double is written as
+    with_nobody = pd.Categorical.from_codes([*range(200), -1], categories=numbers)
+    assert Identity.of(make(numbers)).size == 200  # type: ignore[union-attr]
+    for held in (with_nobody, pd.Series(with_nobody), pd.CategoricalIndex(with_nobody)):
+        found = Identity.of(held)
+        assert (found.size, found.codes[-1]) == (200, -1)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("nobody", [(None, None), ("", "NA"), [None], ()])
+def test_parts_that_all_say_nobody_are_nobody(nobody: object) -> None:
+    index = Identity.of([("h1", 1), ("h1", 2), nobody])
+    assert (index.size, index.codes[-1]) == (2, -1)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("spelling", ["-nan", "#NA", "1.#IND", "-1.#QNAN", "-Infinity", "+inf", "#N/A N/A"])
+def test_what_other_tools_write_for_missing_is_nobody(spelling: str) -> None:
+    assert canonical(spelling) is None
+
+
+def test_bytes_that_are_no_text_are_told_apart_and_those_that_are_text_are_not() -> None:
+    uuids = [uuid.UUID(int=7**30 * place) for place in range(1, 300)]
+    assert Identity.of([*uuids, *(each.bytes for each in uuids)]).size == len(uuids)  # type: ignore[union-attr]
+    counters = [place.to_bytes(8, "big") for place in range(1, 300)]
+    assert Identity.of(counters).size >= 290  # type: ignore[union-attr]
+    assert {canonical(each) for each in (b"Zo\xeb", "Zo\u00eb".encode(), "ZO\u00cb", b"zo\xeb\x00\x00 ")} == {
+        "zo\u00eb"
+    }
+
+
+class Named(str):
+    """A text that is shown by another name, as members of enumerations are."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "Named.FIRST"
+
+
+def test_texts_of_enumerations_sets_and_mappings_are_one_in_any_company() -> None:
+    for company in ([], [7]):
+        assert Identity.of(["P1", Named("P1"), *company]).size == 1 + len(company)  # type: ignore[union-attr]
+    assert canonical({"a": 1, "b": "2"}) == canonical({"b": 2, "a": "01"})
+    assert canonical(frozenset("abcdef")) == canonical(frozenset("fedcba"))
 
 
 def test_objects_of_polars_are_no_addresses() -> None:

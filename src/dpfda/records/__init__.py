@@ -10,6 +10,7 @@ from dpfda.records.columns import as_grid, grid_of
 from dpfda.records.curves import Curves
 from dpfda.records.encoder import Encoder, smallest_cap
 from dpfda.records.files import read_curves, read_header
+from dpfda.records.forgetting import reads_records
 from dpfda.records.lattice import MOST_UNITS, RADIUS, Lattice, into_ball
 from dpfda.records.memory import from_array, from_fdatagrid, from_frame
 from dpfda.records.sums import Clipping, Encode, exact_sum
@@ -33,6 +34,7 @@ __all__ = [
 ]
 
 
+@reads_records
 def as_curves(data: Any, *, grid: ArrayLike | str | None, units: object) -> Curves:
     """Curves from whatever people hold: Curves, a scikit-fda FDataGrid, a data frame, or a matrix."""
     if isinstance(data, Curves):

@@ -22,7 +22,7 @@ from dpfda.errors import DataError, UsageError
 from dpfda.records.headers import called
 
 TRUTH = {"true": 1.0, "false": 0.0}  # as text: a word in a column of truth values makes all of them text
-CELLWISE = "fiubcUSTO"  # kinds of numpy types that are read cell by cell, if they are no numbers to begin with
+CELLWISE = "fiubcmUSTO"  # kinds of numpy types that are read cell by cell, if they are no numbers to begin with
 
 # Types of polars that Arrow cannot hold, or holds as addresses in memory. Each can be the work of one cell.
 BEYOND_ARROW = ("Object", "Int128", "UInt128")
@@ -36,6 +36,9 @@ def as_numbers(table: np.ndarray[Any, Any]) -> Array:
             return table.astype(np.float64, copy=False)
     if table.dtype.kind == "c":
         return np.where(table.imag == 0, table.real, np.nan).astype(np.float64, copy=False)
+    if table.dtype.kind == "m":
+        # One span of time makes spans of all whole numbers in an array; what is missing among them is a gap.
+        return np.where(np.isnat(table), np.nan, table.astype(np.int64).astype(np.float64))
     return np.array([number(cell) for cell in table.ravel()], dtype=np.float64).reshape(table.shape)
 
 
@@ -143,6 +146,6 @@ def _cellwise(kind: Any) -> bool:
 
 
 def check_dtype(kind: Any, what: str) -> None:
-    """Refuse a numpy type that no single cell can bring about: dates, durations, records of fields."""
+    """Refuse a numpy type that no single cell can bring about: dates, records of fields."""
     if kind.kind not in CELLWISE:
         raise UsageError(f"{what} of type {kind.name if kind.names is None else 'record'}, not of numbers.")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,26 +14,44 @@ import numpy as np
 from dpfda.arrays import Array
 from dpfda.errors import DataError
 from dpfda.records.cells import as_numbers, columns_of
-from dpfda.records.identity import Identity
+from dpfda.records.identity import Identity, text_of
 
 MISSING = ["", "NA", "NaN", "nan", "null", "None", "."]
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")  # bytes that no line of a table holds
 BLOCK = 2**22  # bytes read at a time
+LINE_END = re.compile(rb"\r\n|\r|\n")
 PIECE = 2**16  # bytes read at a time of the first line
+MOST_FAST = 2**14  # columns: Arrow takes some kilobytes for each
 LONGEST_LINE = 2**27  # bytes: a header of a million columns has some ten million
+LONGEST_CELL = 2**24  # bytes of a cell with line breaks in it
 
 
 @dataclass(frozen=True, slots=True)
 class CsvSource:
-    """Rows of a CSV file, one line a row: a cell that is no number is missing, a short line is padded, a long one cut.
+    """Rows of a CSV file: a cell that is no number is missing, a short row is padded, a long one cut.
 
-    A quotation mark never reaches beyond its line. One left open would otherwise swallow the rows of other people.
+    A row is a line, or several where a cell in quotation marks has line breaks in it and the row then has a cell for
+    every column (RFC 4180). Any other mark that is left open is a sign like any other: it would swallow the rows of
+    other people. In a file of one column an empty line is a row with a gap, elsewhere it is no row.
     """
 
     file: Path
     names: tuple[str, ...]
     unit: str | None
+    first: bytes = field(init=False, repr=False)  # the line that names the columns
+    delimiter: str = field(init=False)
+    columns: tuple[str, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        first = _first_line(self.file)
+        # Once: a header may name a million columns.
+        for name, value in (
+            ("first", first),
+            ("delimiter", _delimiter(first)),
+            ("columns", tuple(_cells(first, _delimiter(first)))),
+        ):
+            object.__setattr__(self, name, value)
 
     @staticmethod
     def header(file: Path) -> list[str]:
@@ -57,7 +74,7 @@ class CsvSource:
         return len(self.names)
 
     def rows(self) -> int:
-        return sum(len(_lines(block)) for block in _blocks(self.file))
+        return sum(len(self._rows(block)) for block in self._blocks())
 
     def identity(self) -> Identity | None:
         return None if self.unit is None else Identity.of(self._text_column(self.unit))
@@ -67,18 +84,14 @@ class CsvSource:
         texts: list[str] = self._text_column(name).to_pylist()
         return texts
 
-    @property
-    def delimiter(self) -> str:
-        return self._layout()[1]
-
     def batches(self, rows: int) -> Iterator[Array]:
-        for block in _blocks(self.file):
+        for block in self._blocks():
             table = self._numbers(block)
             for start in range(0, len(table), rows):
                 yield table[start : start + rows]
 
     def _numbers(self, block: bytes) -> Array:
-        if self._layout()[1] != ",":
+        if self.delimiter != ",":
             block = block.replace(b",", b".")  # no comma separates cells here, so it is a decimal sign
         # Both readers take a plain line alike, so no row is encoded otherwise because of another.
         table = self._fast(block, self.names, numbers=True)
@@ -89,7 +102,7 @@ class CsvSource:
         import pyarrow as pa
 
         parts: list[Any] = []
-        for block in _blocks(self.file):
+        for block in self._blocks():
             table = self._fast(block, (name,), numbers=False)
             if table is None:
                 parts.append(pa.array([row[0] for row in self._chosen(block, (name,))], pa.large_string()))
@@ -102,9 +115,7 @@ class CsvSource:
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        columns, delimiter = self._layout()
-        lines, block = len(_lines(block)), _unquoted(block, delimiter)
-        if b'"' in block or block.startswith(BYTE_ORDER_MARK):
+        if b'"' in block or block.startswith(BYTE_ORDER_MARK) or len(self.columns) > MOST_FAST:
             return None
         kind = pa.float64() if numbers else pa.string()
         convert = arrow_csv.ConvertOptions(
@@ -113,36 +124,50 @@ class CsvSource:
             null_values=MISSING,
             strings_can_be_null=False,
         )
-        parse = arrow_csv.ParseOptions(delimiter=delimiter, quote_char=False)
-        read = arrow_csv.ReadOptions(column_names=columns, block_size=len(block) + 1)
+        parse = arrow_csv.ParseOptions(delimiter=self.delimiter, quote_char=False, ignore_empty_lines=not self.narrow)
+        read = arrow_csv.ReadOptions(column_names=list(self.columns), block_size=len(block) + 1)
         try:
             table = arrow_csv.read_csv(pa.BufferReader(block), read, parse, convert)
         except pa.ArrowException:
             return None
         # Arrow passes over a line that is empty without its quotation marks. Both readers must see the same rows, or
         # one person's odd cell would move the identifiers of all others.
-        return table if table.num_rows == lines else None
+        return table if table.num_rows == len(self._rows(block)) else None
 
     def _careful(self, block: bytes, names: tuple[str, ...]) -> Array:
         cells = list(self._chosen(block, names))
         return as_numbers(np.array(cells, dtype=object).reshape(len(cells), len(names)))
 
     def _chosen(self, block: bytes, names: tuple[str, ...]) -> Iterator[list[str]]:
-        columns, delimiter = self._layout()
-        place_of = {name: place for place, name in enumerate(columns)}
+        place_of = {name: place for place, name in enumerate(self.columns)}
         places = [place_of[name] for name in names]
-        for line in _lines(block):
-            row = _cells(line, delimiter)
+        for line in self._rows(block):
+            row = _cells(line, self.delimiter)
             yield [row[place] if place < len(row) else "" for place in places]
 
-    def _layout(self) -> tuple[list[str], str]:
-        return _layout_of(self.file, self.file.stat().st_mtime_ns)
+    @property
+    def narrow(self) -> bool:
+        """Whether there is one column alone, so that a gap is an empty line."""
+        return len(self.columns) == 1
 
+    def _blocks(self) -> Iterator[bytes]:
+        """All lines after the header, whole rows at a time, without quotation marks that are not needed."""
+        if _first_line(self.file) != self.first:
+            raise DataError(f"The columns of {self.file.name!r} have changed since it was opened. Open it again.")
+        open_row = b""  # that had not ended where the last block did
+        for number, piece in enumerate(_pieces(self.file, BLOCK)):
+            lines = LINE_END.split(piece, maxsplit=1)[1] if number == 0 else piece
+            block = open_row + _unquoted(lines, self.delimiter)
+            open_row = _rows(block, self.delimiter, len(self.columns))[1] if b'"' in block else b""
+            if len(open_row) < len(block):
+                yield block[: len(block) - len(open_row)]
+        if open_row:
+            yield open_row
 
-@lru_cache(maxsize=8)
-def _layout_of(file: Path, changed: int) -> tuple[list[str], str]:
-    """The columns of a file and what separates them; read once, since a header may name a million of them."""
-    return CsvSource.header(file), _delimiter(_first_line(file))
+    def _rows(self, block: bytes) -> list[bytes]:
+        rows, open_row = _rows(block, self.delimiter, len(self.columns))
+        rows += open_row.splitlines()  # there is no more to come: the mark was left open
+        return rows if self.narrow else [row for row in rows if row]
 
 
 def _first_line(file: Path) -> bytes:
@@ -166,21 +191,14 @@ def _delimiter(first: bytes) -> str:
     return max(",;\t", key=lambda sign: first.count(sign.encode()))
 
 
-def _blocks(file: Path) -> Iterator[bytes]:
-    """All lines after the header, whole lines at a time; blocks without any are left out."""
-    for number, piece in enumerate(_pieces(file, BLOCK)):
-        block = re.split(rb"\r\n|\r|\n", piece, maxsplit=1)[1] if number == 0 else piece
-        if block.strip(b"\r\n"):
-            yield block
-
-
 def _pieces(file: Path, size: int) -> Iterator[bytes]:
     """The bytes of a file, whole lines at a time; a line is cut where it becomes longer than any table has them."""
     rest: list[bytes] = []  # of a line that has not ended yet; joined once, so that long lines take linear time
     length = 0
     with file.open("rb") as stream:
         while chunk := stream.read(size):
-            cut = max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) + 1
+            # A carriage return at the very end may be half of a line break.
+            cut = max(chunk.rfind(b"\n"), chunk.rfind(b"\r", 0, -1)) + 1
             if cut:
                 yield b"".join([*rest, chunk[:cut]])
                 rest, length = [], 0
@@ -191,9 +209,57 @@ def _pieces(file: Path, size: int) -> Iterator[bytes]:
         yield b"".join([*rest, b"\n"])
 
 
-def _lines(block: bytes) -> list[bytes]:
-    """The lines of a block; empty ones are no rows."""
-    return [line for line in block.splitlines() if line]
+def _rows(block: bytes, delimiter: str, columns: int) -> tuple[list[bytes], bytes]:
+    """The rows of a block, without line breaks at their ends, and the bytes of a last one that is still open."""
+    if b'"' not in block:
+        return block.splitlines(), b""
+    rows: list[bytes] = []
+    start, sign = 0, delimiter.encode()
+    while start < len(block):
+        end = LINE_END.search(block, start)
+        line_end, after = (end.start(), end.end()) if end else (len(block), len(block))
+        found = _row_end(block, start, line_end, sign)
+        if found is not None and found < 0:
+            return rows, block[start:]
+        if found is not None and found > line_end and len(_cells(block[start:found], delimiter)) == columns:
+            end = LINE_END.match(block, found)
+            line_end, after = found, end.end() if end else found
+        rows.append(block[start:line_end])
+        start = after
+    return rows, b""
+
+
+def _row_end(block: bytes, start: int, line_end: int, sign: bytes) -> int | None:
+    """Where a row with cells in quotation marks ends: None if a mark belongs to no such cell, -1 if one stays open."""
+    place = start
+    while True:
+        while block[place : place + 1] == b" ":
+            place += 1
+        if block[place : place + 1] == b'"':
+            place = _closing(block, place + 1, start + LONGEST_CELL)
+            if place < 0:
+                return -1 if len(block) < start + LONGEST_CELL else None
+            place += 1
+            while block[place : place + 1] == b" ":
+                place += 1
+            if place < len(block) and block[place : place + 1] not in (sign, b"\r", b"\n"):
+                return None
+            end = LINE_END.search(block, place)
+            line_end = end.start() if end else len(block)
+        else:
+            place = block.find(sign, place, line_end)
+        if place < 0 or place >= line_end:
+            return line_end
+        place += 1
+
+
+def _closing(block: bytes, place: int, most: int) -> int:
+    """The mark that closes a cell, past those that are written twice; -1 if there is none."""
+    while True:
+        place = block.find(b'"', place, most)
+        if place < 0 or block[place + 1 : place + 2] != b'"':
+            return place
+        place += 2
 
 
 def _unquoted(block: bytes, delimiter: str) -> bytes:
@@ -206,8 +272,15 @@ def _unquoted(block: bytes, delimiter: str) -> bytes:
 
 
 def _cells(line: bytes, delimiter: str) -> list[str]:
-    """The cells of one line; bytes that are no text are written out, so that different ones stay different."""
-    text = _unquoted(line, delimiter).decode("utf-8", errors="backslashreplace")
+    """The cells of one row, each decoded by itself: one that is no UTF-8 leaves the others as they are."""
+    text = _unquoted(line, delimiter).decode("utf-8", errors="surrogateescape")
+    cells = _split(text, delimiter)
+    if text.isascii():
+        return cells
+    return [cell if cell.isascii() else text_of(cell.encode("utf-8", "surrogateescape")) for cell in cells]
+
+
+def _split(text: str, delimiter: str) -> list[str]:
     if '"' in text:
         try:
             # Strictly: a mark that is never closed is a sign like any other, and does not swallow the cells after it.

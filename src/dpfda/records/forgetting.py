@@ -1,4 +1,4 @@
-"""Functions that are given records, and leave none behind in the frames of an error."""
+"""Functions that are given records, and leave none behind in an error: not in its frames, nor in its text."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ from collections.abc import Callable
 from traceback import clear_frames
 from typing import ParamSpec, TypeVar
 
+from dpfda.errors import DataError, DpfdaError
+
+UNREADABLE = (
+    "The records could not be read: whatever holds them failed while it was read. Its own words are not repeated, "
+    "because they may show a record. Try the same call with made-up records of the same form."
+)
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -30,6 +36,26 @@ def forgets_records(function: Callable[P, T]) -> Callable[P, T]:
             raise
 
     return forgetful
+
+
+def reads_records(function: Callable[P, T]) -> Callable[P, T]:
+    """The same function; what fails in the code of others while they hand out records becomes one constant error.
+
+    A reader of a file that meets an odd cell shows it in its message.
+    """
+
+    @functools.wraps(function)
+    def wordless(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except (DpfdaError, Warning):
+            raise
+        except Exception:
+            failed = DataError(UNREADABLE)
+        # Outside of the handler: what was handled would be kept as the context.
+        raise failed
+
+    return wordless
 
 
 def _forget(error: BaseException, handled: BaseException | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +12,13 @@ from dpfda.errors import UsageError
 from dpfda.records.cells import as_numbers, check_dtype, check_types, columns_of, number
 from dpfda.records.columns import check_count
 from dpfda.records.curves import Curves
+from dpfda.records.forgetting import reads_records
 from dpfda.records.joined import curves_in_order, join, without
-from dpfda.records.memory import from_array, is_array, points_from_frame
-from dpfda.records.tables import as_arrow, from_pandas, is_arrow, is_pandas, table_of, with_units
+from dpfda.records.memory import from_array, is_array, is_listed, points_from_frame
+from dpfda.records.tables import as_arrow, from_pandas, has_columns, is_arrow, is_pandas, names_of, table_of, with_units
 
 
+@reads_records
 def as_points(data: Any, dimension: int, *, units: object = None, counts: object = None) -> Curves:
     """Points of so many coordinates, one row a point; with `counts` each row is led by how many people it stands for.
 
@@ -44,7 +45,7 @@ def as_points(data: Any, dimension: int, *, units: object = None, counts: object
 def _records(data: Any, dimension: int, units: object, *, counted: bool) -> Curves:
     if isinstance(data, Curves):
         return curves_in_order(data, grid=None, units=units)
-    if (hasattr(data, "iloc") or hasattr(data, "__arrow_c_stream__")) and _has_columns(data):
+    if (hasattr(data, "iloc") or hasattr(data, "__arrow_c_stream__")) and has_columns(data):
         return points_from_frame(data if counted else with_units(data, units), units)
     if hasattr(data, "to_frame"):
         # One column of a pandas or polars frame, whose declared type numpy would not know.
@@ -60,26 +61,24 @@ def _records(data: Any, dimension: int, units: object, *, counted: bool) -> Curv
     return from_array(vector[:, None] if vector.ndim == 1 else vector, None, units)
 
 
-def _has_columns(data: Any) -> bool:
-    return hasattr(data, "columns") or hasattr(data, "column_names")
-
-
 def _counts(data: Any, counts: Any) -> Array:
     """How many units each row stands for, as numbers; NaN where that cannot be read."""
     if isinstance(counts, str):
         return _named_column(data, counts)
     if hasattr(counts, "to_frame") or is_arrow(counts) or is_pandas(counts):
         columns = counts
-        if not _has_columns(counts):
+        if not has_columns(counts):
             columns = counts.to_frame() if hasattr(counts, "to_frame") else table_of(counts)
         records = points_from_frame(columns, None)
         if records.source.width != 1:
             raise UsageError(f"counts is one whole number for each row, got {records.source.width} columns.")
+        for name in names_of(columns) if is_pandas(columns) else as_arrow(columns).column_names:
+            check_count(name)
         return np.concatenate([np.empty((0, 1)), *records.batches(2**16)])[:, 0]
     if isinstance(counts, np.ma.MaskedArray) and counts.ndim == 1:
         check_dtype(counts.dtype, "counts is an array")
         return np.where(np.ma.getmaskarray(counts), np.nan, as_numbers(np.asarray(counts.data)))
-    if isinstance(counts, Iterable) and not is_array(counts):
+    if is_listed(counts):
         return np.array([number(cell) for cell in counts], dtype=np.float64)
     array = np.asarray(counts)
     if array.ndim != 1:

@@ -5,10 +5,10 @@ Merging two people can only lower what one of them changes; splitting one person
 below merges:
 
 - text is trimmed, in Unicode's compatibility form (NFKC), without invisible signs, with single spaces, in lower case,
-  without quotation marks around it;
+  with one kind of hyphens and digits, without quotation marks around it;
 - numbers have one spelling: 1, 1.0, 1,0, 01 and +1, as numbers or as text, are one unit;
 - dates and times have one spelling, at midnight that of the date; UUIDs are compared by their 32 digits;
-- bytes are read as UTF-8 text;
+- bytes are read as text, in UTF-8 or else as Windows and Excel write it (cp1252); 16 bytes that are no text as a UUID;
 - an empty cell, NaN, NA and the like say nobody.
 """
 
@@ -32,23 +32,37 @@ from dpfda.arrays import Integers
 from dpfda.records.cells import BEYOND_ARROW, cells_of
 
 # What tools write where a row does not say whose it is, in canonical form.
-NOBODY = frozenset({"", "na", "<na>", "n/a", "#n/a", "nan", "nat", "none", "null", ".", "inf", "-inf", "infinity"})
+NOBODY = frozenset(
+    {"", "na", "<na>", "n/a", "#na", "#n/a", "#n/a n/a", "nan", "-nan", "+nan", "nat", "none", "null", "."}
+    | {f"{sign}1.#{kind}" for sign in ("", "-") for kind in ("ind", "qnan")}
+    | {f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity")}
+)
 WHOLE = re.compile(r"([+-]?)0*(\d+)")
 DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,4})?")
 MOMENT = re.compile(
-    r"(\d{4,})-(\d\d)-(\d\d)"
+    r"(\d{4,})[-/.](\d\d?)[-/.](\d\d?)"
     r"(?:[t ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9})\d*)?)?)?(?: ?(z|utc|[+-]\d\d(?::?\d\d)?))?"
 )
 UUID = re.compile(r"(?:urn:uuid:)?\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?")
 # Canonical after trimming and lower case alone: no date, no UUID, no sign that Unicode could change, no number that may
 # be a double as written (those have 17 digits at most, and zeros after them).
 PLAIN = r"^(?:[a-z][a-z0-9_.:/#-]{0,30}|-?[1-9][0-9]{0,14}|-?[1-9][0-9]{16,29}[1-9]|[1-9a-f][0-9a-f]{31}|0)$"
-UUID_DIGITS = 32
+UUID_DIGITS, UUID_BYTES = 32, 16
 EXACT_DIGITS, DOUBLE_DIGITS, MOST_DIGITS = 15, 17, 300  # that doubles keep, that they are written by, that any has
 QUOTES = " \"'`\u00ab\u00bb\u2018\u2019\u201a\u201c\u201d\u201e"  # around an identifier; one may be left open
+TEXT_IN_EXCEL = '="'  # so that no number is made of it: ="001"
 MIDNIGHT = " 00:00:00"
 COARSE = ("Y", "M", "W", "D", "h", "m")  # units of time that are written without seconds
-INVISIBLE = ("Cf", "Cc")  # categories of characters that are not seen: joiners, byte order marks, NUL
+# Signs that are not seen: joiners, byte order marks, NUL by their categories; fillers, variation selectors and the
+# Braille blank by their numbers.
+INVISIBLE = ("Cf", "Cc")
+FILLERS = frozenset(
+    {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2065, 0x2800, 0x3164, 0xFFA0}
+    | {*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000)}
+)
+MINUS, DOTLESS_I, DOT_ABOVE = 0x2212, 0x0131, "\u0307"
+CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # bytes that no text holds
+PADDING = b"\x00\x1a \t\r\n"  # at the end of text of a fixed length, or of a file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +85,9 @@ class Identity:
         It never fails because of an identifier: one that cannot be read says nobody.
         """
         with np.errstate(all="ignore"):
+            categories = _of_categories(column)
+            if categories is not None:
+                return categories
             table = _arrow(column)
             if table is not None:
                 return _of_arrow(table)
@@ -112,7 +129,7 @@ def canonical(identifier: object) -> str | None:
 def written(identifier: object) -> str | None:
     """An identifier as text, so that equal values of any type have equal texts once they are canonical."""
     if isinstance(identifier, str):
-        return str(identifier)
+        return str.__str__(identifier)  # of an enumeration, too, its text
     if identifier is None or bool(identifier != identifier):
         return None
     if isinstance(identifier, bool | np.bool_):
@@ -124,17 +141,34 @@ def written(identifier: object) -> str | None:
     if isinstance(identifier, numbers.Number):
         return _written_number(identifier)
     if isinstance(identifier, bytes | bytearray | memoryview):
-        return bytes(identifier).decode("utf-8", errors="backslashreplace")
+        return text_of(bytes(identifier))
     if isinstance(identifier, np.datetime64):
         coarse = np.datetime_data(identifier.dtype)[0] in COARSE
         return str(np.datetime_as_string(identifier.astype("M8[s]") if coarse else identifier))
     if isinstance(identifier, datetime.date | datetime.time | uuid.UUID):
         return identifier.isoformat() if hasattr(identifier, "isoformat") else str(identifier)
+    if isinstance(identifier, dict):
+        identifier = sorted(f"{canonical(name)}: {canonical(part)}" for name, part in identifier.items())
+    if isinstance(identifier, set | frozenset):
+        identifier = sorted(canonical(part) or "" for part in identifier)
     if isinstance(identifier, list | tuple | np.ndarray):
-        return f"({', '.join(canonical(part) or '' for part in identifier)})"
+        parts = [canonical(part) for part in identifier]
+        return f"({', '.join(part or '' for part in parts)})" if any(parts) else None
     plain = type(identifier).__repr__ is object.__repr__ and type(identifier).__str__ is object.__str__
     # An address in memory is no identifier: two objects of one person would have two.
     return None if plain else str(identifier)
+
+
+def text_of(identifier: bytes) -> str:
+    """Bytes as the text that they are in UTF-8, or else in cp1252; those that are no text as their digits."""
+    padless = identifier.rstrip(PADDING)
+    if not CONTROL.search(padless):
+        for encoding in ("utf-8", "cp1252"):
+            try:
+                return padless.decode(encoding)
+            except UnicodeDecodeError:
+                continue
+    return str(uuid.UUID(bytes=identifier)) if len(identifier) == UUID_BYTES else f"0x{identifier.hex()}"
 
 
 def _written_number(number: Any) -> str | None:
@@ -152,11 +186,11 @@ def _written_number(number: Any) -> str | None:
 
 def _canonical_text(text: str) -> str | None:
     seen = unicodedata.normalize("NFKC", text).casefold()
-    if not seen.isascii():
-        seen = unicodedata.normalize("NFKC", seen).replace("\u2212", "-")
-    if not seen.isprintable():
-        seen = "".join(sign for sign in seen if sign.isspace() or unicodedata.category(sign) not in INVISIBLE)
-    seen = " ".join(seen.split()).strip(QUOTES)
+    if not (seen.isascii() and seen.isprintable()):
+        # Once more afterwards: an accent may have stood behind an invisible sign.
+        seen = unicodedata.normalize("NFKC", seen.translate(SIGNS))
+        seen = unicodedata.normalize("NFKC", seen.casefold()).replace(f"i{DOT_ABOVE}", "i")
+    seen = " ".join(seen.split()).removeprefix(TEXT_IN_EXCEL).strip(QUOTES)
     if seen in NOBODY:
         return None
     if seen[0].isalpha() and len(seen) < UUID_DIGITS:
@@ -165,12 +199,33 @@ def _canonical_text(text: str) -> str | None:
     return _whole(seen) or _decimal(seen) or _moment(seen) or seen
 
 
+class _Signs(dict[int, int | str | None]):
+    """What stands for each sign, for `str.translate`: itself, another one, or nothing where it is not seen."""
+
+    def __missing__(self, number: int) -> int | str | None:
+        sign, found = chr(number), number
+        kind = unicodedata.category(sign)
+        if kind == "Nd":
+            self[number] = str(unicodedata.digit(sign))
+        elif kind == "Pd" or number == MINUS:
+            self[number] = "-"
+        elif number == DOTLESS_I:
+            self[number] = "i"  # the lower case of I in Turkish, where that of others is i
+        elif number in FILLERS or (kind in INVISIBLE and not sign.isspace()):
+            self[number] = None
+        else:
+            self[number] = found
+        return self[number]
+
+
+SIGNS = _Signs()
+
+
 def _whole(text: str) -> str | None:
     found = WHOLE.fullmatch(text)
     if found is None:
         return None
-    # Digits of other scripts become ours.
-    digits = "".join(str(unicodedata.digit(sign)) for sign in found.group(2)).lstrip("0") or "0"
+    digits = found.group(2).lstrip("0") or "0"
     if EXACT_DIGITS < len(digits) <= MOST_DIGITS:
         digits = _as_double_if_written_so(int(digits))
     return f"-{digits}" if found.group(1) == "-" and digits != "0" else digits
@@ -276,11 +331,28 @@ def _of_values(column: Any) -> Identity:
     if not encoded.num_chunks:
         return Identity(np.empty(0, dtype=np.int64), 0)
     keys = _numbered(_keys_of_values(encoded.chunk(0).dictionary))
+    return _chosen(keys, [np.asarray(chunk.indices.cast(pa.int64()).fill_null(-1)) for chunk in encoded.chunks])
+
+
+def _chosen(keys: Identity, places: Sequence[Integers]) -> Identity:
+    """The identity of rows that name the place of their identifier among distinct ones; -1 for none."""
+    import pyarrow as pa
+
     # The last place is that of rows without a value.
-    places = np.append(keys.codes, -1)
-    values = [np.asarray(chunk.indices.cast(pa.int64()).fill_null(len(keys.codes))) for chunk in encoded.chunks]
-    codes = places[np.concatenate(values)]
+    codes = np.append(keys.codes, -1)[np.concatenate(places)]
     return _numbered(pa.array(codes, mask=codes < 0))
+
+
+def _of_categories(column: Any) -> Identity | None:
+    """The identity of rows of a pandas category, by its categories; None for other columns.
+
+    A missing value beside whole numbers would turn them into doubles, and merge large ones.
+    """
+    values = getattr(column, "array", column)
+    if type(getattr(values, "dtype", None)).__name__ != "CategoricalDtype":
+        return None
+    keys = Identity.of(values.categories)
+    return None if keys is None else _chosen(keys, [np.asarray(values.codes, dtype=np.int64)])
 
 
 def _keys_of_whole_numbers(column: Any) -> Any:

@@ -13,10 +13,11 @@ from dpfda.errors import DataError, UsageError
 from dpfda.records.cells import as_numbers, check_unit_type, columns_of
 from dpfda.records.columns import choose_columns
 from dpfda.records.curves import Curves, Source
+from dpfda.records.forgetting import reads_records
 from dpfda.records.headers import called
 from dpfda.records.identity import Identity
-from dpfda.records.memory import ArraySource, from_array
-from dpfda.records.tables import as_arrow, is_pandas, with_units
+from dpfda.records.memory import ArraySource, from_array, is_listed
+from dpfda.records.tables import as_arrow, has_columns, is_pandas, table_of, with_units
 from dpfda.records.units import identify, named_units
 
 
@@ -55,6 +56,7 @@ def join(covariates: np.ndarray[Any, Any], curves: Curves) -> Curves:
     return Curves(JoinedSource(covariates, curves.source), None, curves.unit, curves.columns, curves.unused)
 
 
+@reads_records
 def curves_in_order(data: Any, *, grid: ArrayLike | str | None, units: object) -> Curves:
     """Curves in the order in which they were given, so that covariates can stand beside them."""
     from dpfda.records import as_curves
@@ -133,10 +135,7 @@ def _from_pandas(data: Any) -> tuple[np.ndarray[Any, Any], tuple[str, ...] | Non
 def _from_arrow(data: Any) -> tuple[np.ndarray[Any, Any], tuple[str, ...] | None]:
     import pyarrow as pa
 
-    try:
-        table = pa.table(data)
-    except (TypeError, pa.ArrowInvalid):
-        table = pa.table({"z1": pa.chunked_array(data)})
+    table = as_arrow(data) if has_columns(data) else table_of(data).rename_columns(["z1"])
     for name in table.column_names:
         kind = table.schema.field(name).type
         if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
@@ -147,7 +146,7 @@ def _from_arrow(data: Any) -> tuple[np.ndarray[Any, Any], tuple[str, ...] | None
 
 
 def _from_array(data: Any, size: int | None) -> np.ndarray[Any, Any]:
-    if isinstance(data, list | tuple):
+    if is_listed(data):
         if size is None:
             raise UsageError(
                 "A list has no public width: each of its rows could have its own. Pass covariate_limits, or covariates "

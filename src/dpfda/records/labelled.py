@@ -10,18 +10,20 @@ import numpy as np
 
 from dpfda.arrays import Array
 from dpfda.errors import UsageError
-from dpfda.records.cells import as_numbers, cells_of, number
+from dpfda.records.cells import CELLWISE, as_numbers, cells_of, number
 from dpfda.records.curves import Curves
+from dpfda.records.forgetting import reads_records
 from dpfda.records.given_points import as_points
 from dpfda.records.joined import curves_in_order, join, without
-from dpfda.records.memory import ArraySource
-from dpfda.records.tables import is_pandas, with_units
+from dpfda.records.memory import ArraySource, is_listed
+from dpfda.records.tables import as_arrow, declares_cells, has_columns, is_arrow, is_pandas, with_units
 from dpfda.records.units import identify, named_units
 from dpfda.releases.machine import Label
 
 WORDS = {"true": 1.0, "false": 0.0, "nan": float("nan")}  # how arrays and files write truth values
 
 
+@reads_records
 def width_of(data: Any) -> int | None:
     """How many coordinates a point has, from the layout alone; None where each row could say something else."""
     if isinstance(data, Curves):
@@ -29,11 +31,12 @@ def width_of(data: Any) -> int | None:
     shape = getattr(data, "shape", None)
     if shape is None and not isinstance(data, list | tuple) and hasattr(data, "__array__"):
         shape = np.asarray(data).shape
-    if shape is None and hasattr(data, "num_columns"):
-        shape = (0, data.num_columns)
+    if shape is None and (hasattr(data, "num_columns") or hasattr(data, "schema")):
+        shape = (0, len(data.schema))
     return None if shape is None or len(shape) != 2 else int(shape[1])
 
 
+@reads_records
 def labelled(data: Any, targets: Array, dimension: int, *, units: object = None) -> Curves:
     """Records of a target and a point, in the order in which they were given; `units` says whose each row is."""
     if isinstance(data, Curves):
@@ -61,12 +64,12 @@ def labelled(data: Any, targets: Array, dimension: int, *, units: object = None)
     return join(targets[:, None], points)
 
 
+@reads_records
 def as_targets(targets: Any) -> np.ndarray[Any, Any]:
     """Labels or responses as a vector of cells; nothing but their layout is refused, for one cell can set a dtype."""
     if targets is None:
         raise UsageError("A kernel machine requires y to be passed, but the target y is None.")
-    if hasattr(targets, "num_columns"):  # a table of Arrow
-        targets = targets.column(0) if targets.num_columns == 1 else np.empty((0, targets.num_columns))
+    targets = _only_column(targets)
     check_declared(targets)
     if isinstance(targets, np.ma.MaskedArray):
         targets = np.ma.filled(targets.astype(object), None)
@@ -74,8 +77,9 @@ def as_targets(targets: Any) -> np.ndarray[Any, Any]:
         targets = cells_of(targets)  # Arrow's to_numpy() fails because of one null
     elif hasattr(targets, "to_numpy"):
         targets = _cells(targets)
-    if isinstance(targets, list | tuple):
+    if is_listed(targets):
         # One by one: numpy would read all of them as text because of one word.
+        targets = list(targets)
         array = np.empty(len(targets), dtype=object)
         for place, target in enumerate(targets):
             array[place] = target
@@ -88,7 +92,22 @@ def as_targets(targets: Any) -> np.ndarray[Any, Any]:
         array = array[:, 0] if array.shape[-1] == 1 else array
     if array.ndim != 1:
         raise UsageError(f"y is one label or response for each row, got {array.ndim} dimension(s).")
-    return np.full(len(array), None) if array.dtype.kind in "mMV" else array  # numpy would count nanoseconds
+    if array.dtype.kind not in CELLWISE:
+        raise UsageError(f"y holds {array.dtype}: labels and responses are numbers or texts. Convert it first.")
+    return as_numbers(array) if array.dtype.kind == "m" else array
+
+
+def _only_column(targets: Any) -> Any:
+    """The column of a table that has one; other tables have the wrong shape, and what is no table is left as it is."""
+    if is_pandas(targets):
+        columns = [targets.iloc[:, place] for place in range(targets.shape[1])]
+    elif hasattr(targets, "get_columns"):
+        columns = targets.get_columns()  # of polars
+    elif is_arrow(targets) and has_columns(targets):
+        columns = as_arrow(targets).columns
+    else:
+        return targets
+    return columns[0] if len(columns) == 1 else np.empty((0, len(columns)))
 
 
 def _cells(targets: Any) -> Any:
@@ -98,13 +117,15 @@ def _cells(targets: Any) -> Any:
     try:
         return targets.to_numpy()
     except Exception:
-        return (targets.get_columns()[0] if hasattr(targets, "get_columns") else targets).to_list()
+        return targets.to_list()
 
 
 def check_declared(targets: Any) -> None:
-    """Refuse labels and responses whose declared type, of Arrow or polars, holds neither numbers nor texts."""
+    """Refuse labels and responses whose declared type, of a table's column, holds neither numbers nor texts."""
     kind: Any = getattr(targets, "type", getattr(targets, "dtype", None))
-    if hasattr(kind, "num_fields"):
+    if hasattr(targets, "iloc"):
+        wrong = not declares_cells(kind)
+    elif hasattr(kind, "num_fields"):
         import pyarrow as pa
 
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind

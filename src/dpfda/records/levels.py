@@ -11,9 +11,11 @@ import numpy as np
 from dpfda.arrays import Array
 from dpfda.errors import DataError, UsageError
 from dpfda.records.cells import as_numbers, cells_of, check_dtype, check_types, columns_of, number
+from dpfda.records.forgetting import reads_records
 from dpfda.records.headers import called
 from dpfda.records.joined import as_covariates, no_numbers
-from dpfda.records.tables import as_arrow, from_pandas, table_of
+from dpfda.records.memory import is_listed
+from dpfda.records.tables import as_arrow, from_pandas, has_columns, table_of
 
 Levels = Mapping[str, tuple[str, ...]]  # by the name of a column, the first of each is what others are compared with
 
@@ -40,6 +42,7 @@ def columns_for(name: str, levels: Levels) -> tuple[str, ...]:
     return tuple(f"{name}={level}" for level in levels[name][1:]) if name in levels else (name,)
 
 
+@reads_records
 def covariate_table(data: Any, levels: Levels, size: int | None) -> tuple[np.ndarray[Any, Any], tuple[str, ...] | None]:
     """Covariates as a matrix, one row a record, and the names of its columns if it has any.
 
@@ -115,7 +118,7 @@ def _floats(column: Any, name: str) -> Array:
 
 def _numbers(data: Any) -> Any:
     """The same table or array with numbers alone."""
-    if isinstance(data, list | tuple):
+    if is_listed(data):
         return data  # read row by row, each cell by itself
     if hasattr(data, "iloc"):
         import pandas as pd
@@ -145,7 +148,7 @@ def _columns(data: Any) -> list[tuple[str, Any]]:
         return [(str(name), data.iloc[:, place]) for place, name in enumerate(data.columns)]
     if not hasattr(data, "__arrow_c_stream__"):
         raise UsageError("covariate_levels names columns: pass covariates as a data frame or table that has them.")
-    if hasattr(data, "columns") or hasattr(data, "column_names"):
+    if has_columns(data):
         table = as_arrow(data)
     else:
         table = (as_arrow(data.to_frame()) if hasattr(data, "to_frame") else table_of(data)).rename_columns(["z1"])

@@ -15,6 +15,7 @@ from dpfda.errors import UsageError
 from dpfda.records.cells import as_numbers, check_dtype, check_types, check_unit_type, columns_of, number
 from dpfda.records.columns import Values, check_curve, check_rows, choose_columns, grid_of, unused
 from dpfda.records.curves import Curves, name_columns
+from dpfda.records.forgetting import reads_records
 from dpfda.records.headers import listed
 from dpfda.records.identity import Identity
 from dpfda.records.tables import as_arrow, from_pandas, is_pandas, names_of
@@ -67,17 +68,22 @@ def _matrix(values: ArrayLike, grid: Array | None) -> np.ndarray[Any, Any]:
     if isinstance(values, np.ma.MaskedArray):
         check_dtype(values.dtype, "The curves are an array")
         return np.where(np.ma.getmaskarray(values), np.nan, as_numbers(np.asarray(values.data)))
-    if isinstance(values, Iterable) and not (isinstance(values, str | Mapping | Set) or is_array(values)):
+    if is_listed(values):
         if grid is None:
             raise UsageError(
                 "A list has no public width: each of its rows could have its own. Pass grid=, so that every row is cut "
                 "or padded to it, or an array: numpy.asarray(X, dtype=float)."
             )
-        table = [_row(row, len(grid)) for row in values]
+        table = [_row(row, len(grid)) for row in values]  # type: ignore[union-attr]
         return np.array(table, dtype=np.float64).reshape(len(table), len(grid))
     with suppress(Exception):
         return np.asarray(values)
     raise UsageError("The curves cannot be read as an array. Pass a matrix of numbers, one row a curve.")
+
+
+def is_listed(values: object) -> bool:
+    """Whether it holds rows or cells one by one, as a list does, each with a type of its own."""
+    return isinstance(values, Iterable) and not (isinstance(values, str | bytes | Mapping | Set) or is_array(values))
 
 
 def is_array(values: object) -> bool:
@@ -122,6 +128,7 @@ def from_fdatagrid(data: Any, grid: Array | None, units: object) -> Curves:
     return from_array(values.reshape(len(values), -1), points[:, 0] if points.shape[1] == 1 else points, units)
 
 
+@reads_records
 def from_frame(
     frame: Any,
     *,
@@ -145,6 +152,7 @@ def from_frame(
     return replace(curves, unused=listed(left, columns) if left else "")
 
 
+@reads_records
 def points_from_frame(frame: Any, unit: object) -> Curves:
     """Points from a table: all columns but the unit's are coordinates."""
     table = _table(frame)

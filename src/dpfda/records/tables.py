@@ -51,7 +51,7 @@ def from_pandas(frame: Any, names: list[str]) -> Array:
     place_of = {name: place for place, name in enumerate(listed)}  # a search for each of many columns would not end
     columns = {name: frame.iloc[:, place_of[name]] for name in names}
     for name, column in columns.items():
-        if not _cellwise(column.dtype):
+        if not declares_cells(column.dtype):
             raise DataError(
                 f"{called(name, listed)} does not hold numbers. Name the value columns, e.g. "
                 "dpfda.records.from_frame(frame, values='t*', unit='ID')."
@@ -70,7 +70,7 @@ def numbers_in(column: Any) -> Array:
         return np.array(doubles(pa.chunked_array(column.array.__arrow_array__())), dtype=np.float64)
 
 
-def _cellwise(dtype: Any) -> bool:
+def declares_cells(dtype: Any) -> bool:
     """Whether cells of a pandas column are read one by one: not if its type declares dates, spans or nested values."""
     import pyarrow as pa
 
@@ -81,25 +81,34 @@ def _cellwise(dtype: Any) -> bool:
             return False
         return True
     if hasattr(dtype, "categories"):
-        return dtype.categories is None or _cellwise(dtype.categories.dtype)
+        return dtype.categories is None or declares_cells(dtype.categories.dtype)
     spans = hasattr(dtype, "freq") or hasattr(dtype, "closed")  # periods and intervals are kept as objects
-    return not spans and dtype.kind in CELLWISE
+    # A span of time is a declared type here: among numbers, one would make objects of all.
+    return not spans and dtype.kind in CELLWISE.replace("m", "")
 
 
 def as_arrow(frame: Any) -> Any:
     """An Arrow table from whatever speaks the Arrow C stream; what Arrow cannot hold is handed over as text."""
     import pyarrow as pa
 
-    made = frame
     if hasattr(frame, "get_columns") and any(str(kind) in BEYOND_ARROW for kind in frame.dtypes):
-        made = {
-            column.name: _texts(column) if str(column.dtype) in BEYOND_ARROW else column
-            for column in frame.get_columns()
-        }
+        return pa.table(
+            {
+                column.name: _texts(column) if str(column.dtype) in BEYOND_ARROW else column
+                for column in frame.get_columns()
+            }
+        )
     try:
-        return pa.table(made)
+        stream = pa.RecordBatchReader.from_stream(frame)
     except (TypeError, pa.ArrowException):
         raise UsageError("Curves are a table, one row a curve and one column a grid point, not one column.") from None
+    # Whatever fails from here on fails at a record, and has no word of its own: see `forgets_records`.
+    return stream.read_all()
+
+
+def has_columns(data: Any) -> bool:
+    """Whether it is a table, by what it says about itself: frames, Arrow tables, and readers of them."""
+    return any(hasattr(data, name) for name in ("columns", "column_names", "schema"))
 
 
 def table_of(column: Any) -> Any:
