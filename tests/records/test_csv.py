@@ -137,6 +137,13 @@ def test_a_cell_that_is_no_utf_8_is_read_as_excel_writes_it_and_leaves_others_al
     assert ids == ["José", "Josè", "José"]
 
 
+@pytest.mark.parametrize("note", ["", "é", '"x, y"', b"\xff".decode("latin-1"), "\x02"])
+def test_one_cell_of_a_row_leaves_the_identifier_beside_it_alone(tmp_path, reader, note):
+    for cell in ("P\x011", "P1\x1a", "P1"):
+        file = written(tmp_path, f"id,t1,note\nP1,1,\n{cell},2,{note}\n".encode("latin-1"))
+        assert read_curves(file, values="t*", unit="id", grid=[0.5]).units.size == 1
+
+
 def test_a_header_that_is_no_text_can_still_be_chosen_from(tmp_path, reader):
     table, _ = read(written(tmp_path, b"id,t\xff,t2\na,1,2\n"), values="*")
     assert same(table, [[1, 2]])

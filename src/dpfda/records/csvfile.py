@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ import numpy as np
 from dpfda.arrays import Array
 from dpfda.errors import DataError
 from dpfda.records.cells import as_numbers, columns_of
-from dpfda.records.identity import Identity, text_of
+from dpfda.records.identity import Identity, decoded
 
 MISSING = ["", "NA", "NaN", "nan", "null", "None", "."]
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -211,46 +210,67 @@ def _pieces(file: Path, size: int) -> Iterator[bytes]:
 
 def _rows(block: bytes, delimiter: str, columns: int) -> tuple[list[bytes], bytes]:
     """The rows of a block, without line breaks at their ends, and the bytes of a last one that is still open."""
-    if b'"' not in block:
-        return block.splitlines(), b""
     rows: list[bytes] = []
-    start, sign = 0, delimiter.encode()
-    while start < len(block):
-        end = LINE_END.search(block, start)
-        line_end, after = (end.start(), end.end()) if end else (len(block), len(block))
-        found = _row_end(block, start, line_end, sign)
-        if found is not None and found < 0:
-            return rows, block[start:]
-        if found is not None and found > line_end and len(_cells(block[start:found], delimiter)) == columns:
-            end = LINE_END.match(block, found)
-            line_end, after = found, end.end() if end else found
-        rows.append(block[start:line_end])
-        start = after
-    return rows, b""
+    start = 0
+    while (mark := block.find(b'"', start)) >= 0:
+        line = max(block.rfind(b"\n", start, mark), block.rfind(b"\r", start, mark), start - 1) + 1
+        rows += block[start:line].splitlines()  # lines without marks
+        end = _line_end(block, mark)
+        row = _parsed(block, line, delimiter.encode())
+        if row is OPEN:
+            return rows, block[line:]
+        if row is not None and len(row.cells) == columns:
+            end = row.end
+        rows.append(block[line:end])
+        break_ = LINE_END.match(block, end)
+        start = break_.end() if break_ else end
+    return rows + block[start:].splitlines(), b""
 
 
-def _row_end(block: bytes, start: int, line_end: int, sign: bytes) -> int | None:
-    """Where a row with cells in quotation marks ends: None if a mark belongs to no such cell, -1 if one stays open."""
-    place = start
+def _line_end(block: bytes, place: int) -> int:
+    found = LINE_END.search(block, place)
+    return found.start() if found else len(block)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The cells of a row with quotation marks, and where it ends."""
+
+    cells: tuple[bytes, ...]
+    end: int
+
+
+OPEN = _Row((), -1)  # a mark is not closed yet
+
+
+def _parsed(block: bytes, start: int, sign: bytes) -> _Row | None:
+    """The row that begins there, by RFC 4180; None if a mark stands where it belongs to no cell."""
+    cells: list[bytes] = []
+    place, end = start, _line_end(block, start)
     while True:
-        while block[place : place + 1] == b" ":
-            place += 1
-        if block[place : place + 1] == b'"':
-            place = _closing(block, place + 1, start + LONGEST_CELL)
-            if place < 0:
-                return -1 if len(block) < start + LONGEST_CELL else None
-            place += 1
-            while block[place : place + 1] == b" ":
-                place += 1
+        first = _past_spaces(block, place)
+        if block[first : first + 1] == b'"':
+            closing = _closing(block, first + 1, start + LONGEST_CELL)
+            if closing < 0:
+                return OPEN if len(block) < start + LONGEST_CELL else None
+            cells.append(block[first + 1 : closing].replace(b'""', b'"'))
+            place = _past_spaces(block, closing + 1)
             if place < len(block) and block[place : place + 1] not in (sign, b"\r", b"\n"):
                 return None
-            end = LINE_END.search(block, place)
-            line_end = end.start() if end else len(block)
+            end = _line_end(block, place)
         else:
-            place = block.find(sign, place, line_end)
-        if place < 0 or place >= line_end:
-            return line_end
+            found = block.find(sign, place, end)
+            cells.append(block[place : found if found >= 0 else end])
+            place = found if found >= 0 else end
+        if place >= end:
+            return _Row(tuple(cells), end)
         place += 1
+
+
+def _past_spaces(block: bytes, place: int) -> int:
+    while block[place : place + 1] == b" ":
+        place += 1
+    return place
 
 
 def _closing(block: bytes, place: int, most: int) -> int:
@@ -273,18 +293,11 @@ def _unquoted(block: bytes, delimiter: str) -> bytes:
 
 def _cells(line: bytes, delimiter: str) -> list[str]:
     """The cells of one row, each decoded by itself: one that is no UTF-8 leaves the others as they are."""
-    text = _unquoted(line, delimiter).decode("utf-8", errors="surrogateescape")
-    cells = _split(text, delimiter)
-    if text.isascii():
-        return cells
-    return [cell if cell.isascii() else text_of(cell.encode("utf-8", "surrogateescape")) for cell in cells]
-
-
-def _split(text: str, delimiter: str) -> list[str]:
-    if '"' in text:
-        try:
-            # Strictly: a mark that is never closed is a sign like any other, and does not swallow the cells after it.
-            return next(csv.reader([text], delimiter=delimiter, skipinitialspace=True, strict=True))
-        except csv.Error:
-            return [cell.strip(' "') for cell in text.split(delimiter)]
-    return text.split(delimiter)
+    line, sign = _unquoted(line, delimiter), delimiter.encode()
+    if b'"' not in line and line.isascii():
+        return line.decode().split(delimiter)
+    row = _parsed(line, 0, sign) if b'"' in line else None
+    if row is None or row.end < len(line):
+        # A mark that is never closed is a sign like any other, and does not swallow the cells after it.
+        return [decoded(cell.strip(b' "')) for cell in line.split(sign)]
+    return [decoded(cell) for cell in row.cells]

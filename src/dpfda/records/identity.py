@@ -22,6 +22,7 @@ import unicodedata
 import uuid
 from collections import deque
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -141,7 +142,7 @@ def written(identifier: object) -> str | None:
     if isinstance(identifier, numbers.Number):
         return _written_number(identifier)
     if isinstance(identifier, bytes | bytearray | memoryview):
-        return text_of(bytes(identifier))
+        return _text_of(bytes(identifier))
     if isinstance(identifier, np.datetime64):
         coarse = np.datetime_data(identifier.dtype)[0] in COARSE
         return str(np.datetime_as_string(identifier.astype("M8[s]") if coarse else identifier))
@@ -159,16 +160,20 @@ def written(identifier: object) -> str | None:
     return None if plain else str(identifier)
 
 
-def text_of(identifier: bytes) -> str:
-    """Bytes as the text that they are in UTF-8, or else in cp1252; those that are no text as their digits."""
+def _text_of(identifier: bytes) -> str:
+    """Bytes as the text that they are; those that are no text as their digits."""
     padless = identifier.rstrip(PADDING)
     if not CONTROL.search(padless):
-        for encoding in ("utf-8", "cp1252"):
-            try:
-                return padless.decode(encoding)
-            except UnicodeDecodeError:
-                continue
+        return decoded(padless)
     return str(uuid.UUID(bytes=identifier)) if len(identifier) == UUID_BYTES else f"0x{identifier.hex()}"
+
+
+def decoded(text: bytes) -> str:
+    """Text in UTF-8, or else as Windows writes it (cp1252); what is neither sign by sign (Latin-1)."""
+    for encoding in ("utf-8", "cp1252"):
+        with suppress(UnicodeDecodeError):
+            return text.decode(encoding)
+    return text.decode("latin-1")
 
 
 def _written_number(number: Any) -> str | None:
