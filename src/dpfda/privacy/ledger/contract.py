@@ -18,7 +18,7 @@ class Charge:
 
     `losses` are the privacy curves of all that is drawn, in the order of time, for composition; empty means that only
     the budget is known.
-    A budget below what the curves compose to is refused.
+    A budget below what the curves compose to is refused, and so is one that cannot be shown to hold for them.
     `nominal` says that the draw is approximate: its curves are those of the law it aims at, and no guarantee.
     `key` names the request: the same key and the same request get the same output again, free. `request` is a hash of
     all that was ordered.
@@ -34,6 +34,8 @@ class Charge:
     nominal: bool = False
 
     def __post_init__(self) -> None:
+        # A list could grow after it was compared with the price.
+        object.__setattr__(self, "losses", tuple(self.losses))
         check_stated(self.budget, self.losses)
 
 
