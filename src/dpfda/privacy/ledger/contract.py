@@ -48,7 +48,9 @@ class Receipt:
     ledger: str  # the ledger's own identifier, a random word; empty where none is kept
     number: int  # of the entry
     digest: str  # of the entry, in hexadecimal, as the chain has it
-    spent: Budget | None  # at most, of the data set up to here, at its own delta; None where nobody composes
+    # At most, of the data set up to here, at its own delta; None where nobody composes. With `adaptive` it is what the
+    # filter counts, and no guarantee: that is the cap.
+    spent: Budget | None
     cap: Budget | None
     output: bytes | None = None  # what an earlier call under the same key stored
     recorded: bool = True  # False where an estimator only counts for itself
