@@ -108,6 +108,38 @@ def test_a_mistake_makes_no_ledger(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_show_says_of_an_adaptive_budget_what_its_filter_proves(run: Run) -> None:
+    asked = ("budget", "create", URL, "--dataset", "scans", "--epsilon", 4, "--delta", "1e-6", "--adaptive")
+    assert run(*asked).code == 0
+    assert "  spent       epsilon 0.00 of 4.00 at delta 1e-06\n" in run("budget", "show", URL).out
+    spend(1.0, "a")
+    lines = run("budget", "show", URL, "--people", 2).out.splitlines()
+    counted = "what the privacy filter has counted, which is no guarantee by itself"
+    assert lines[4:9] == [
+        "  [##########..............................] 25.0% counted",
+        "  guarantee   epsilon 4.00 at delta 1e-06: the whole budget, since prices may depend on earlier releases",
+        f"  counter     1.00 of 4.00 at delta 1e-06: {counted}",
+        "  left        epsilon 3.00 by the counter",
+        "  statements  no pure epsilon; no zCDP; (epsilon, delta) by privacy filter",
+    ]
+    assert lines[9].startswith("  2 people    together: epsilon 8.00 at delta 5.56e-05; no pure epsilon; no zCDP; ")
+    assert "  99 people   together: no epsilon; " in run("budget", "show", URL, "--people", 99).out
+    (facts,) = json.loads(run("budget", "show", URL, "--json").out)["datasets"]
+    assert facts["spent"] == {
+        "epsilon": 4.0,
+        "delta": 1e-6,
+        "pure": None,
+        "rho": None,
+        "method": "privacy filter",
+        "nominal": False,
+        "counter": 1.0,
+    }
+    history = run("budget", "history", URL).out
+    assert f"counted: {counted}" in " ".join(history.split())
+    assert "1.00 (counted)" in history
+    assert "(counted)" not in run("budget", "history", URL, "--json").out
+
+
 def test_show_draws_what_is_spent_and_left(made: Run) -> None:
     spend(0.75, "a")
     spend(0.25, "b")

@@ -15,7 +15,7 @@ import pytest
 
 from dpfda.errors import BudgetExceeded, DataError, LedgerDamaged, UsageError
 from dpfda.privacy import Budget, Charge, GaussianProfile, PureProfile
-from dpfda.privacy.ledger.anchor import Anchor
+from dpfda.privacy.ledger.anchor import Anchor, Mark
 from dpfda.privacy.ledger.durable import Ledger
 from dpfda.privacy.ledger.events import COLUMNS, Event, event_of
 from dpfda.privacy.ledger.rules import losses_in, sums_in, sums_row
@@ -473,6 +473,107 @@ def test_a_torn_last_line_of_an_anchor_does_not_lock_the_ledger(url: str, tmp_pa
     ledger.charge(cost("three"))
     Ledger(url, anchor=anchor).check()
     assert ledger.spent("scans").epsilon == 0.75
+
+
+@pytest.mark.parametrize("open_before", [False, True], ids=["opened anew", "open all the time"])
+def test_an_old_line_that_is_added_to_an_anchor_does_not_pass_an_old_copy(
+    sqlite_url: str, tmp_path: Path, open_before: bool
+) -> None:
+    """Lines can be added where the anchor stands, and the old one fits the old copy."""
+    anchor = tmp_path / "anchor"
+    ledger = filled(sqlite_url, anchor)
+    old = anchor.read_bytes().splitlines(keepends=True)[-1]
+    copied(sqlite_url, tmp_path / "copy.db", "files")
+    ledger.charge(cost("three"))
+    if not open_before:
+        put_back(tmp_path / "copy.db", sqlite_url, "files")
+        ledger = Ledger(sqlite_url, anchor=anchor)
+    with anchor.open("ab") as file:
+        file.write(old)
+    for act in (ledger.check, lambda: ledger.spent("scans"), lambda: ledger.charge(cost("four"))):
+        with pytest.raises(LedgerDamaged, match=r"^The anchor .* is damaged: its lines are not in the order in which"):
+            act()
+
+
+def test_an_anchor_counts_all_its_lines_however_many_old_ones_are_added(tmp_path: Path) -> None:
+    anchor = Anchor(tmp_path / "anchor")
+    marks = [Mark("a" * 32, number, bytes([number]) * 32) for number in (1, 2, 3)]
+    for mark in marks:
+        assert anchor.add(mark)
+    anchor.path.write_bytes(anchor.path.read_bytes() + anchor.path.read_bytes().splitlines(keepends=True)[1] * 100)
+    for act in (Anchor(anchor.path).seen, anchor.seen, anchor.marks, lambda: anchor.add(replace(marks[2], number=4))):
+        with pytest.raises(LedgerDamaged, match="not in the order"):
+            act()
+
+
+def test_an_anchor_that_was_closed_stays_closed_whatever_is_added(tmp_path: Path) -> None:
+    anchor = Anchor(tmp_path / "anchor")
+    first = Mark("a" * 32, 1, bytes(32))
+    anchor.add(replace(first, closed=True))
+    assert anchor.seen().mark == replace(first, closed=True)
+    anchor.add(replace(first, number=2))
+    for read in (anchor, Anchor(anchor.path)):
+        assert read.seen().mark == Mark("a" * 32, 2, bytes(32), closed=True)
+
+
+def test_an_anchor_takes_the_lines_of_one_ledger(tmp_path: Path) -> None:
+    """Two new ledgers may find the same empty file at the same moment."""
+    anchor = Anchor(tmp_path / "anchor")
+    mark, other = Mark("a" * 32, 1, bytes(32)), Mark("b" * 32, 2, bytes(32))
+    assert anchor.add(mark)
+    assert not anchor.add(other)
+    assert anchor.marks() == [mark]
+
+
+@pytest.mark.parametrize("place", [0, 10, 33, 50, -3, -1], ids=str)
+@pytest.mark.parametrize("which", [0, -1], ids=["first line", "last line"])
+def test_a_damaged_line_of_an_anchor_is_not_passed_over(
+    sqlite_url: str, tmp_path: Path, which: int, place: int
+) -> None:
+    """One bit of the newest line, and an older copy of the ledger would be taken for the newest."""
+    anchor = tmp_path / "anchor"
+    filled(sqlite_url, anchor)
+    lines = [bytearray(line) for line in anchor.read_bytes().splitlines(keepends=True)]
+    lines[which][place] ^= 0x80
+    anchor.write_bytes(b"".join(lines))
+    ledger = Ledger(sqlite_url, anchor=anchor)
+    for act in (ledger.check, lambda: ledger.spent("scans"), lambda: ledger.charge(cost("three"))):
+        with pytest.raises(
+            LedgerDamaged,
+            match=r"^The anchor .* is damaged: it has a line that no ledger wrote\. Put the whole file back",
+        ):
+            act()
+    Ledger(sqlite_url, anchor=tmp_path / "anew").start_anchor(lost=True)
+    Ledger(sqlite_url, anchor=tmp_path / "anew").check()
+
+
+@pytest.mark.parametrize("closed", [False, True], ids=["a line", "a closing line"])
+def test_a_line_torn_anywhere_is_ended_by_the_next_one_and_accepted(tmp_path: Path, closed: bool) -> None:
+    first, second = Mark("a" * 32, 9, bytes(32)), Mark("a" * 32, 10, bytes(32), closed=closed)
+    whole = Anchor(tmp_path / "whole")
+    whole.add(first)
+    start = whole.path.stat().st_size
+    whole.add(second)
+    text = whole.path.read_bytes()
+    for cut in range(start, len(text)):
+        torn = Anchor(tmp_path / f"torn {cut}")
+        torn.path.write_bytes(text[:cut])
+        assert torn.seen().mark == first
+        third = Mark("a" * 32, 11, bytes(32))
+        assert torn.add(third)
+        for read in (torn, Anchor(torn.path)):
+            assert read.seen().mark == replace(third, closed=closed and cut == len(text) - 1)
+
+
+def test_a_line_that_lacks_its_end_only_is_later_than_the_entry_before(tmp_path: Path) -> None:
+    """Else the slower of two processes would note its entry behind it, and the numbers would fall."""
+    anchor = Anchor(tmp_path / "anchor")
+    marks = [Mark("a" * 32, number, bytes(32)) for number in (1, 2, 3)]
+    anchor.add(marks[0])
+    anchor.add(marks[2])
+    anchor.path.write_bytes(anchor.path.read_bytes()[:-1])
+    assert not Anchor(anchor.path).add(marks[1])
+    assert anchor.marks() == [marks[0], marks[2]]
 
 
 @pytest.mark.parametrize("torn", [None, b"", b"0123"], ids=["no file", "an empty file", "half a line"])

@@ -112,9 +112,58 @@ def test_a_charge_whose_losses_cannot_be_kept_counts_as_its_budget_states(losses
     assert losses_of(Charge("scans", "mean", Budget(1.0, 1e-6), losses)) == (StatedProfile(1.0, 1e-6),)
 
 
+class Silent:
+    """A curve of somebody's own that says nothing."""
+
+
 @pytest.mark.parametrize(
-    "losses", [(Unwritten(0.5),), (PureProfile(0.25), Unwritten(0.5)), (PureProfile(1.0),) * 10 + (Unwritten(),)]
+    "losses",
+    [
+        (Unwritten(0.5),),
+        (PureProfile(0.25), Unwritten(0.5)),
+        (PureProfile(1.0),) * 10 + (Unwritten(),),
+        (Liar(1.0),) * 5,
+        (Liar(1.0), PureProfile(1.0)),
+        (Liar(1.0), GaussianProfile(0.1)),
+        (Liar(0.5), Liar(-0.5), PureProfile(0.75)),
+        (Unwritten(),) * 11,
+        (Unwritten(math.nan),),
+        (Unwritten(-1.0), Unwritten(0.5)),
+        (Silent(),),
+        (PureProfile(0.25), Silent()),
+    ],
+    ids=str,
 )
 def test_a_charge_below_a_loss_that_cannot_be_kept_is_refused(losses: tuple[Any, ...]) -> None:
-    with pytest.raises(UsageError, match=r"^A charge cannot cost less than its curves: they come to more"):
-        Charge("scans", "mean", Budget(1.0, 1e-6), losses)
+    """No accountant knows it: each alone may lie under the price, and all together above it."""
+    for budget in (Budget(1.0, 1e-6), Budget(1.0, 0.0)):
+        with pytest.raises(
+            UsageError,
+            match=r"^A charge cannot cost less than its curves: they come to more, and .* the epsilons and deltas of "
+            r"all are added; state their sum\. Nothing was charged\.$",
+        ):
+            Charge("scans", "mean", budget, losses)
+
+
+@pytest.mark.parametrize(
+    ("budget", "losses"),
+    [
+        (Budget(5.0, 0.0), (Liar(1.0),) * 5),
+        (Budget(2.0, 0.0), (Liar(1.0), PureProfile(1.0))),
+        (Budget(1.0, 1.1e-6), (Unwritten(),) * 11),
+        (Budget(1.5, 1e-6), (Liar(1.0), GaussianProfile(0.1))),
+        (Budget(0.9999999, 1e-6), (Liar(1.0),)),
+    ],
+    ids=str,
+)
+def test_a_charge_at_the_sum_of_losses_that_cannot_be_kept_is_taken(budget: Budget, losses: tuple[Any, ...]) -> None:
+    assert losses_of(Charge("scans", "mean", budget, losses)) == (StatedProfile(budget.epsilon, budget.delta),)
+
+
+def test_the_losses_of_a_charge_cannot_be_added_to_after_they_were_compared() -> None:
+    losses: Any = [PureProfile(0.1)]
+    charge = Charge("scans", "mean", Budget(0.1, 0.0), losses)
+    losses.append(PureProfile(5.0))
+    assert charge.losses == (PureProfile(0.1),)
+    with pytest.raises(AttributeError):
+        charge.losses.append(PureProfile(5.0))  # type: ignore[attr-defined]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dpfda
-from dpfda.releases.entry import FILTERED
+from dpfda.releases.entry import FILTERED, Entry
 
 SPENT = {"epsilon": 1.0, "delta": 1e-6}
 
@@ -49,8 +49,29 @@ def test_a_card_under_adaptive_prices_says_what_that_means(adaptive, tmp_path):
     est = dpfda.MeanFunction(**SPENT, bound=1.0, dataset="scans", ledger=ledger)
     card = est.fit(np.zeros((500, 12))).release_.certificate
     assert (FILTERED in words(card)) is adaptive
+    whole = "the guarantee of the data set is its whole budget, epsilon 3 at delta 1e-05: "
+    assert (whole in words(card)) is (whole in card.recorded) is adaptive
+    assert ("with it the data set has spent at most" in card.recorded) is not adaptive
     assert card.to_dict()["entry"].get("adaptive", False) is adaptive
     assert type(card).from_dict(card.to_dict()) == card
+
+
+def test_a_card_that_took_a_filter_for_a_total_still_verifies_with_a_note(tmp_path, monkeypatch):
+    ledger = dpfda.Ledger(f"sqlite:///{tmp_path / 'book.db'}")
+    ledger.create("scans", epsilon=3.0, delta=1e-5, unit="row", neighbours="replace-one", adaptive=True)
+    est = dpfda.MeanFunction(**SPENT, bound=1.0, dataset="scans", ledger=ledger)
+    with monkeypatch.context() as before:
+        before.setattr(Entry, "text", Entry.older_text)
+        est.fit(np.zeros((500, 12))).release_.save(tmp_path / "mean.json")
+    assert "the total is what the filter proves" in (tmp_path / "mean.json").read_text()
+    report = dpfda.releases.cards.verify(tmp_path / "mean.json", ledger)
+    assert (report.verdict, report.exit_code) == ("holds", 0)
+    assert any(
+        note.startswith("the card takes what a filter counts for a total; the guarantee") for note in report.notes
+    )
+    present = dpfda.releases.cards.verify(est.fit(np.zeros((500, 12))).release_, ledger)
+    assert present.ok
+    assert not any("total" in note for note in present.notes)
 
 
 def test_the_noise_of_a_covariance_is_compared_with_a_covariance():

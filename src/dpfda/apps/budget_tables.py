@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from dpfda.apps.budget_words import APPROXIMATE, at, bar, down, nominally, up
+from dpfda.apps.budget_words import APPROXIMATE, COUNTER, at, bar, down, nominally, up
+from dpfda.privacy.ledger.rules import ADAPTIVE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dpfda.privacy.budget import Budget
     from dpfda.privacy.composition import Statement
-    from dpfda.privacy.ledger import Dataset, Entry, Ledger
+    from dpfda.privacy.ledger import Dataset, Entry, Ledger, Remaining
     from dpfda.studies.reproduction import Table
 
 
@@ -35,10 +37,11 @@ def budget_text(ledger: Ledger, budget: Dataset, people: int | None) -> str:
     spent, left = ledger.spent(budget.name), ledger.remaining(budget.name)
     copies = f", also called {', '.join(budget.copies)}" if budget.copies else ""
     cap = budget.cap
+    amount, word = (spent.epsilon, "spent") if spent.counter is None else (spent.counter, "counted")
     lines = [
-        ("spent", f"{nominally(spent)}epsilon {up(spent.epsilon)} of {down(cap.epsilon)}{at(cap.delta)}"),
+        *_spent_lines(spent, cap),
         *((("nominal", APPROXIMATE),) if spent.nominal else ()),
-        ("left", "nothing, since it is frozen" if budget.frozen else f"{nominally(left)}epsilon {down(left.epsilon)}"),
+        ("left", _left(left, frozen=budget.frozen)),
         ("statements", _statements(spent)),
         *(((f"{people} people", _group(ledger, budget, people)),) if people is not None and people > 1 else ()),
         ("releases", str(budget.charges)),
@@ -48,9 +51,26 @@ def budget_text(ledger: Ledger, budget: Dataset, people: int | None) -> str:
         ("state", "frozen" if budget.frozen else "open"),
     ]
     return "\n".join(
-        [f"'{budget.name}'{copies}", f"  {bar(spent.epsilon, cap.epsilon)}"]
+        [f"'{budget.name}'{copies}", f"  {bar(amount, cap.epsilon, word=word)}"]
         + [f"  {label:<11} {text}" for label, text in lines]
     )
+
+
+def _spent_lines(spent: Statement, cap: Budget) -> tuple[tuple[str, str], ...]:
+    """What was spent of a cap; where a filter counts, the cap, and its counter for what it is."""
+    of = f"of {down(cap.epsilon)}{at(cap.delta)}"
+    if spent.counter is None:
+        return (("spent", f"{nominally(spent)}epsilon {up(spent.epsilon)} {of}"),)
+    whole = f"{nominally(spent)}epsilon {down(cap.epsilon)}{at(cap.delta)}"
+    return (
+        ("guarantee", f"{whole}: the whole budget, since prices may depend on earlier releases"),
+        ("counter", f"{up(spent.counter)} {of}: {COUNTER}"),
+    )
+
+
+def _left(left: Remaining, *, frozen: bool) -> str:
+    by = " by the counter" if left.adaptive else ""
+    return "nothing, since it is frozen" if frozen else f"{nominally(left)}epsilon {down(left.epsilon)}{by}"
 
 
 def _statements(spent: Statement) -> str:
@@ -61,8 +81,12 @@ def _statements(spent: Statement) -> str:
 
 
 def _group(ledger: Ledger, budget: Dataset, people: int) -> str:
+    from dpfda.releases.wording import up as at_most
+
     found = ledger.spent(budget.name, people=people)
-    return f"together: {nominally(found)}epsilon {up(found.epsilon)}{at(budget.cap.delta)}; {_statements(found)}"
+    delta = at(found.delta) if found.delta == budget.cap.delta else f" at delta {at_most(found.delta, 3)}"
+    amount = f"epsilon {up(found.epsilon)}{delta}" if math.isfinite(found.epsilon) else "no epsilon"
+    return f"together: {nominally(found)}{amount}; {_statements(found)}"
 
 
 def budget_facts(ledger: Ledger, budget: Dataset, people: int | None) -> dict[str, Any]:
@@ -89,7 +113,7 @@ def budget_facts(ledger: Ledger, budget: Dataset, people: int | None) -> dict[st
 def _facts(spent: Statement) -> dict[str, Any]:
     numbers = {"epsilon": spent.epsilon, "delta": spent.delta, "pure": spent.pure, "rho": spent.rho}
     found: dict[str, Any] = {name: each if math.isfinite(each) else None for name, each in numbers.items()}
-    return found | {"method": spent.method, "nominal": spent.nominal}
+    return found | {"method": spent.method, "nominal": spent.nominal, "counter": spent.counter}
 
 
 def history_table(entries: tuple[Entry, ...], where: str) -> Table:
@@ -97,6 +121,7 @@ def history_table(entries: tuple[Entry, ...], where: str) -> Table:
     from dpfda.apps.tables import MOST_ROWS
     from dpfda.studies.reproduction import Table
 
+    adaptive = {entry.dataset for entry in entries if entry.kind == "create" and entry.what == ADAPTIVE}
     fates = {entry.charged: {"output": "stored", "burn": "burnt"}[entry.kind] for entry in entries if entry.charged}
     rows = [
         (
@@ -104,8 +129,8 @@ def history_table(entries: tuple[Entry, ...], where: str) -> Table:
             entry.at.replace("T", " ").split(".")[0],
             entry.dataset or "",
             _what(entry),
-            "" if entry.cost is None else f"{up(entry.cost)}{' (nominal)' if entry.nominal else ''}",
-            "" if entry.total is None else f"{up(entry.total)}{' (nominal)' if entry.total_nominal else ''}",
+            _amount(entry.cost, nominal=entry.nominal, counted=entry.dataset in adaptive),
+            _amount(entry.total, nominal=entry.total_nominal, counted=entry.dataset in adaptive),
             entry.key or "",
             fates.get(entry.number, "open") if entry.kind == "charge" else "",
         )
@@ -113,15 +138,23 @@ def history_table(entries: tuple[Entry, ...], where: str) -> Table:
         if entry.charged is None
     ]
     title = f"Entries of {where}; epsilons at the delta of the data set, at most: dpfda budget show composes tightly"
+    if adaptive:
+        title += f"; counted: {COUNTER}"
     if len(rows) > MOST_ROWS:
         title += f"; the newest {MOST_ROWS} of {len(rows)}, --json has them all"
     columns = ("entry", "when (UTC)", "data set", "what", "cost", "total", "key", "output")
     return Table(title, columns, tuple(rows[-MOST_ROWS:]))
 
 
+def _amount(epsilon: float | None, *, nominal: bool, counted: bool) -> str:
+    words = ", ".join([*(["counted"] if counted else []), *(["nominal"] if nominal else [])])
+    return "" if epsilon is None else f"{up(epsilon)}{f' ({words})' if words else ''}"
+
+
 def _what(entry: Entry) -> str:
     if entry.kind == "create" and entry.budget is not None:
-        return f"budget of epsilon {entry.budget.epsilon:g}, delta {entry.budget.delta:g}"
+        prices = ", prices may depend on earlier releases" if entry.what == ADAPTIVE else ""
+        return f"budget of epsilon {entry.budget.epsilon:g}, delta {entry.budget.delta:g}{prices}"
     anchored = "anchored" if entry.what is None else f"anchored anew: {entry.what}"
     texts = {"copy": f"copy '{entry.name}'", "freeze": "frozen", "anchor": anchored, "charge": entry.what or ""}
     return texts.get(entry.kind, entry.kind)

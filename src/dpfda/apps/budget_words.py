@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 BAR = 40  # characters
 WARN_DELTA, MOST_DELTA = 1e-5, 1e-2  # from here on one person in a hundred may be exposed
 MOST_EPSILON = 100.0  # beyond, e^100: nothing is promised that any computation could tell from no promise
+COUNTER = "what the privacy filter has counted, which is no guarantee by itself"
 APPROXIMATE = "a release was drawn approximately: what was spent is what it aimed at, and no guarantee"
 FREE = "this key was charged before: with the same request it is free, with another it is refused"
 
@@ -93,15 +94,15 @@ def at(delta: float) -> str:
     return f" at delta {delta:g}" if delta else ""
 
 
-def bar(spent: float, cap: float) -> str:
-    """A bar of what is spent of a budget: full only when nothing is left, empty only when nothing is spent.
+def bar(spent: float, cap: float, *, word: str = "spent") -> str:
+    """A bar of what is spent of a budget, or counted: full only when nothing is left, empty only when nothing is spent.
 
     >>> bar(1.0, 4.0)
     '[##########..............................] 25.0% spent'
     """
     share = min(spent / cap, 1.0)
     full = min(max(round(share * BAR), 1 if spent > 0 else 0), BAR if spent >= cap else BAR - 1)
-    return f"[{'#' * full}{'.' * (BAR - full)}] {share:.1%} spent"
+    return f"[{'#' * full}{'.' * (BAR - full)}] {share:.1%} {word}"
 
 
 def unrecorded(dataset: str) -> str:
@@ -120,6 +121,11 @@ def left_after(till: Till, receipt: Receipt) -> str:
     except DpfdaError:  # the release stands, whatever has become of the ledger
         return entry
     cap = "" if receipt.cap is None else f" of {down(receipt.cap.epsilon)}"
+    if spent.counter is not None:
+        return (
+            f"{entry}; the guarantee for '{receipt.dataset}' is {nominally(spent)}its whole budget, epsilon "
+            f"{down(spent.epsilon)}{at(spent.delta)}; its filter counts {up(spent.counter)}, left {down(rest.epsilon)}"
+        )
     return (
         f"{entry}; '{receipt.dataset}' has spent {nominally(spent)}epsilon {up(spent.epsilon)}{cap}{at(rest.delta)}, "
         f"left {down(rest.epsilon)}"
@@ -130,10 +136,11 @@ def quote_lines(asked: Asked) -> tuple[tuple[str, str], ...]:
     """What a dry run says about the ledger, as labels and texts."""
     quote = asked.quote
     cap = quote.cap.epsilon
-    after = f"spent {nominally(quote)}{up(quote.after)}, left {down(left(cap, quote.after))}"
+    word = "counted" if quote.adaptive else "spent"
+    after = f"{word} {nominally(quote)}{up(quote.after)}, left {down(left(cap, quote.after))}"
     return (
         ("costs", f"epsilon {up(quote.cost)}{at(quote.cap.delta)}, charged to '{asked.charge.dataset}'"),
-        ("before", f"spent {up(quote.spent)} of {down(cap)}, left {down(left(cap, quote.spent))}"),
+        ("before", f"{word} {up(quote.spent)} of {down(cap)}, left {down(left(cap, quote.spent))}"),
         ("after", FREE if asked.known else after if quote.allowed else "it would be refused"),
     )
 
@@ -155,6 +162,7 @@ def quote_facts(asked: Asked) -> dict[str, Any]:
         "allowed": quote.allowed,
         "affordable": quote.affordable,
         "nominal": quote.nominal,
+        "adaptive": quote.adaptive,
     }
 
 

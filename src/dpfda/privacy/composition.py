@@ -44,6 +44,8 @@ class Statement:
     rho: float  # inf where there is none
     method: str
     nominal: bool = False  # whether it rests on an approximate draw, whose curve is aimed at and not guaranteed
+    # Where prices may depend on outputs, the cap is all that is proved: what its filter counts, which is no guarantee.
+    counter: float | None = None
 
 
 def compose(losses: Iterable[Profile], *, delta: float, people: int = 1) -> Statement:

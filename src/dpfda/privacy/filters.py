@@ -14,7 +14,10 @@ SHARE = 3 / 8  # of delta for each of two filters; a quarter is left for what in
 
 
 def filtered_epsilon(sums: Sums, cap: Budget) -> float:
-    """A number that stays below the cap's epsilon only while the cap holds, however the prices came about.
+    """A counter that stays below the cap's epsilon only while the cap holds, however the prices came about.
+
+    The cap is all that is proved. The counter itself is no guarantee: whoever looks at the releases and stops where
+    they tell much has learnt more than it shows, so no epsilon below the cap holds of what was released so far.
 
     Three filters stand side by side, each with a limit that is fixed with the cap: epsilons that add up (Rogers et al.
     2016), concentrated losses that add up (Feldman and Zrnic 2021), Gaussian shifts whose squares add up (Smith and

@@ -10,6 +10,11 @@ from dpfda.privacy.ledger.amounts import shown_spent
 from dpfda.releases.wording import plain
 
 FILTERED = (
+    "prices in this budget may depend on what earlier releases gave, and the privacy filter that grants charges proves "
+    "nothing less; its counter is no guarantee by itself"
+)
+# On cards from before: a filter proves no total.
+_TOTALS = (
     "prices in this budget may depend on what earlier releases gave, so a privacy filter granted the charge: the total "
     "is what the filter proves, which can be more than the releases would cost had their prices been fixed in advance"
 )
@@ -21,8 +26,9 @@ MARKS = ("nominal", "adaptive")  # left out of files where they say nothing, as 
 class Entry:
     """The entry of a ledger under which a release was charged, and what the data set had spent after it.
 
-    Amounts are (epsilon, delta), composed at the delta of the data set; None where nobody composes or caps. A ledger
-    that lives as long as its process has no name, and its entries no digest.
+    Amounts are (epsilon, delta), composed at the delta of the data set; None where nobody composes or caps. Where
+    prices are adaptive, `spent` is what a privacy filter counts, and the guarantee is `cap`. A ledger that lives as
+    long as its process has no name, and its entries no digest.
     """
 
     ledger: str
@@ -60,19 +66,37 @@ class Entry:
     @property
     def text(self) -> str:
         """The entry in words, for the card."""
-        where = (
-            f"charged before reading as entry {self.number} of ledger {self.ledger}"
-            if self.ledger
-            else f"charged before reading as entry {self.number} of a ledger that ended with its process"
-        )
+        if self.spent is None or not self.adaptive:
+            return self._composed
+        return f"{self._where}; {self.capped}"
+
+    @property
+    def older_text(self) -> str:
+        """The same as cards from before had it, which took what a filter counts for a total."""
+        return f"{self._composed}; {_TOTALS}" if self.spent is not None and self.adaptive else self._composed
+
+    @property
+    def capped(self) -> str:
+        """What holds of a budget whose prices are adaptive: all of it, whatever its filter has counted so far."""
+        cap, counted = self.cap, "" if self.spent is None else f", and stands at {shown_spent(self.spent[0])}"
+        whole = "" if cap is None else f", epsilon {plain(cap[0])}{_at(cap[1])}"
+        nominal = ", nominally, since it rests on an approximate draw" if self.nominal else ""
+        return f"the guarantee of the data set is its whole budget{whole}{nominal}: {FILTERED}{counted}"
+
+    @property
+    def _where(self) -> str:
+        book = f"ledger {self.ledger}" if self.ledger else "a ledger that ended with its process"
+        return f"charged before reading as entry {self.number} of {book}"
+
+    @property
+    def _composed(self) -> str:
         if self.spent is None:
-            return where
+            return self._where
         of = "" if self.cap is None else f" of {plain(self.cap[0])}"
-        at = f" at delta {plain(self.spent[1])}" if self.spent[1] else ""
         bound = "nominally" if self.nominal else "at most"
         more = ", which rests on an approximate draw and is no guarantee" if self.nominal else ""
-        total = f"{where}; with it the data set has spent {bound} epsilon {shown_spent(self.spent[0])}{of}{at}{more}"
-        return f"{total}; {FILTERED}" if self.adaptive else total
+        amount = f"{bound} epsilon {shown_spent(self.spent[0])}{of}{_at(self.spent[1])}{more}"
+        return f"{self._where}; with it the data set has spent {amount}"
 
     def to_dict(self) -> dict[str, Any]:
         """The entry as plain data; marks that joined later are left out where they say nothing."""
@@ -85,6 +109,10 @@ class Entry:
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Entry:
         return Entry(**data | {"spent": _amounts(data["spent"]), "cap": _amounts(data["cap"])})
+
+
+def _at(delta: float) -> str:
+    return f" at delta {plain(delta)}" if delta else ""
 
 
 def _pair(budget: Budget | None) -> tuple[float, float] | None:

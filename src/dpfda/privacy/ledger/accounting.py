@@ -73,6 +73,7 @@ def quote_of(order: Order, tight: Tight) -> Quote:
         affordable=float(grant),
         nominal=tight.account.nominal or order.charge.nominal,
         refusal=None if allowed else _refusal(order, tight, grant),
+        adaptive=tight.account.adaptive,
     )
 
 
@@ -107,7 +108,7 @@ def _refusal(order: Order, tight: Tight, grant: str) -> str:
     where = "" if price == ordered else f" at the budget's delta {account.budget.delta:g}"
     twice = " (counted twice: the budget is for neighbours='replace-one')" if tight.people == 2 else ""
     return (
-        f"This release costs epsilon {price}{where}{twice}; spent "
+        f"This release costs epsilon {price}{where}{twice}; {'counted' if account.adaptive else 'spent'} "
         f"{shown(tight.before, up=True, digits=digits)} of {shown(account.cap, up=False)} for {account.name!r}, left "
         f"{shown(left, up=False, digits=digits)}. {way} Nothing was charged."
     )

@@ -18,7 +18,7 @@ class Charge:
 
     `losses` are the privacy curves of all that is drawn, in the order of time, for composition; empty means that only
     the budget is known.
-    A budget below what the curves compose to is refused.
+    A budget below what the curves compose to is refused, and so is one that cannot be shown to hold for them.
     `nominal` says that the draw is approximate: its curves are those of the law it aims at, and no guarantee.
     `key` names the request: the same key and the same request get the same output again, free. `request` is a hash of
     all that was ordered.
@@ -34,6 +34,8 @@ class Charge:
     nominal: bool = False
 
     def __post_init__(self) -> None:
+        # A list could grow after it was compared with the price.
+        object.__setattr__(self, "losses", tuple(self.losses))
         check_stated(self.budget, self.losses)
 
 
@@ -46,7 +48,9 @@ class Receipt:
     ledger: str  # the ledger's own identifier, a random word; empty where none is kept
     number: int  # of the entry
     digest: str  # of the entry, in hexadecimal, as the chain has it
-    spent: Budget | None  # at most, of the data set up to here, at its own delta; None where nobody composes
+    # At most, of the data set up to here, at its own delta; None where nobody composes. With `adaptive` it is what the
+    # filter counts, and no guarantee: that is the cap.
+    spent: Budget | None
     cap: Budget | None
     output: bytes | None = None  # what an earlier call under the same key stored
     recorded: bool = True  # False where an estimator only counts for itself

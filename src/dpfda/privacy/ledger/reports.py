@@ -14,6 +14,7 @@ from dpfda.arrays import brief, is_whole
 from dpfda.errors import LedgerDamaged, UsageError
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.composition import Statement, compose
+from dpfda.privacy.filters import filtered_epsilon
 from dpfda.privacy.ledger.amounts import epsilon_of, units_up
 from dpfda.privacy.ledger.anchor import Anchor, Seen
 from dpfda.privacy.ledger.book import Book
@@ -32,6 +33,8 @@ from dpfda.privacy.ledger.rules import (
     readable,
 )
 from dpfda.privacy.ledger.views import Dataset, Entry, Remaining
+from dpfda.privacy.profiles import Profile, StatedProfile
+from dpfda.privacy.sums import Sums
 from dpfda.privacy.units import EPSILON_UNITS
 
 FILTER = "privacy filter"
@@ -58,7 +61,8 @@ class Reports:
     def spent(self, dataset: str | None = None, *, people: int = 1) -> Statement:
         """What all charges compose to, at the data set's delta, by the best accountant; for groups of people too.
 
-        A ledger of one budget needs no name.
+        Where prices are adaptive it is the cap, from the first charge on: a privacy filter proves nothing less. What
+        it counts stands beside it as `counter`, and is no guarantee. A ledger of one budget needs no name.
         """
         with self._reading() as book:
             account = _account(book, dataset)
@@ -68,19 +72,23 @@ class Reports:
     def remaining(self, dataset: str | None = None, *, people: int = 1) -> Remaining:
         """What is left of the cap at the data set's delta; for `people`, as if the cap were promised to such groups.
 
-        A ledger of one budget needs no name.
+        Where prices are adaptive it is what the filter leaves, whose counter is no guarantee. A ledger of one budget
+        needs no name.
         """
         with self._reading() as book:
             account = _account(book, dataset)
             charges = book.charges(account.created.number)
         if account.frozen:
-            return Remaining(0.0, account.budget.delta, account.nominal)
-        if (account.pure or account.adaptive) and people == 1:
+            return Remaining(0.0, account.budget.delta, account.nominal, account.adaptive)
+        if account.adaptive:
+            spent = min(_counted(account, charges, people), account.cap)
+        elif account.pure and people == 1:
             spent = account.spent
         else:
             found = _composed(account, charges, people).epsilon
             spent = units_up(found) if math.isfinite(found) else account.cap
-        return Remaining(epsilon_of(max(0, account.cap - spent)), account.budget.delta, account.nominal)
+        left = epsilon_of(max(0, account.cap - spent))
+        return Remaining(left, account.budget.delta, account.nominal, account.adaptive)
 
     def datasets(self) -> tuple[Dataset, ...]:
         """All budgets, in the order in which they were made."""
@@ -174,16 +182,37 @@ def _account(book: Book, dataset: str | None) -> Account:
     return account_of(book, next(iter(names)))
 
 
-def _composed(account: Account, charges: list[Event], people: int) -> Statement:
-    losses = [
+def _losses(account: Account, charges: list[Event]) -> list[Profile]:
+    """The curves of all charges, for the budget's relation of neighbours."""
+    return [
         loss
         for event in charges
         for loss in grouped(losses_in(event), people_of(account.created.neighbours, event.neighbours))
     ]
-    found = replace(compose(losses, delta=account.budget.delta, people=people), nominal=account.nominal)
+
+
+def _counted(account: Account, charges: list[Event], people: int) -> int:
+    """What the filter of an adaptive budget counts; for groups, as if it had counted for them from the beginning."""
+    if people == 1:
+        return account.spent
+    sums = Sums.nothing().plus([loss.grouped(people) for loss in _losses(account, charges)])
+    found = filtered_epsilon(sums, account.budget)
+    return units_up(found) if math.isfinite(found) else account.cap
+
+
+def _capped(account: Account, people: int) -> Statement:
+    """What a privacy filter proves, whatever was charged so far: the cap, and what follows from it for groups."""
+    cap = StatedProfile(account.budget.epsilon, account.budget.delta).grouped(people)
+    epsilon = cap.epsilon if cap.stated < 1 else math.inf
+    counter = epsilon_of(account.spent)
+    return Statement(epsilon, cap.stated, cap.pure, math.inf, FILTER, nominal=account.nominal, counter=counter)
+
+
+def _composed(account: Account, charges: list[Event], people: int) -> Statement:
+    losses = _losses(account, charges)
     if account.adaptive and losses:
-        # Prices may have been chosen on the way: what the filter says holds, and for groups the sum of epsilons.
-        return replace(found, epsilon=epsilon_of(account.spent) if people == 1 else found.pure, method=FILTER)
+        return _capped(account, people)
+    found = replace(compose(losses, delta=account.budget.delta, people=people), nominal=account.nominal)
     if people > 1 or not losses:
         return found
     # What the newest entry states was proved too, and for a pure budget it is the exact sum.

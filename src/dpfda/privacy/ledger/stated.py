@@ -20,23 +20,27 @@ def check_stated(budget: Budget, losses: Sequence[Profile]) -> None:
     """Refuse a price below what is drawn for it, whichever budget it is charged to."""
     if covers(budget, losses):
         return
+    way = ""
+    if not all(map(is_kept, losses)):
+        way = " Where one cannot be written down, the epsilons and deltas of all are added; state their sum."
     raise UsageError(
-        f"A charge cannot cost less than its curves: they come to {_found(budget, losses)}, and its budget states "
-        f"epsilon {budget.epsilon:g}{f', delta {budget.delta:g}' if budget.delta else ''}. Nothing was charged."
+        f"A charge cannot cost less than its curves: they come to {'more' if way else _found(budget, losses)}, and "
+        f"its budget states epsilon {budget.epsilon:g}{f', delta {budget.delta:g}' if budget.delta else ''}.{way} "
+        "Nothing was charged."
     )
 
 
 def covers(budget: Budget, losses: Sequence[Profile]) -> bool:
-    """Whether (epsilon, delta) holds for all these losses together; those that cannot be kept are taken one by one.
+    """Whether (epsilon, delta) holds for all these losses together, as far as can be shown.
 
-    An epsilon beyond all budgets is refused by the budget, in its own words.
+    No accountant knows a curve that cannot be kept: epsilons and deltas are then added. An epsilon beyond all budgets
+    is refused by the budget, in its own words.
     """
     if not losses or budget.epsilon > MOST_EPSILON:
         return True
     epsilon, delta = budget.epsilon * SLACK, budget.delta * SLACK
-    kept = [loss for loss in losses if is_kept(loss)]
-    if len(kept) < len(losses):
-        return covers(budget, kept) and all(_alone(loss, epsilon, delta) for loss in losses)
+    if not all(map(is_kept, losses)):
+        return _adds_up(losses, epsilon, delta)
     bounded = math.fsum(loss.pure for loss in losses if math.isfinite(loss.pure))
     others = [loss for loss in losses if not math.isfinite(loss.pure)]
     if not others and bounded <= epsilon:
@@ -52,17 +56,37 @@ def covers(budget: Budget, losses: Sequence[Profile]) -> bool:
     return quick <= epsilon or compose(losses, delta=budget.delta).epsilon <= epsilon
 
 
-def _alone(loss: Profile, epsilon: float, delta: float) -> bool:
-    """Whether a curve of one's own lies under the stated guarantee, as far as it says anything."""
+def _adds_up(losses: Sequence[Profile], epsilon: float, delta: float) -> bool:
+    """Whether the guarantee holds by basic composition: of pure epsilons, and of equal shares for all other curves."""
+    pure = [_pure(loss) for loss in losses]
+    others = [loss for loss, bound in zip(losses, pure, strict=True) if not math.isfinite(bound)]
+    left = epsilon - math.fsum(bound for bound in pure if math.isfinite(bound))
+    return _shared(others, left, delta) or _shared(losses, epsilon, delta)
+
+
+def _shared(losses: Sequence[Profile], epsilon: float, delta: float) -> bool:
+    if not losses or epsilon < 0:
+        return epsilon >= 0
+    return math.fsum(_delta(loss, epsilon / len(losses)) for loss in losses) <= delta
+
+
+def _pure(loss: Profile) -> float:
+    """What a curve of one's own proves: nothing, where it leaves out the method or returns no such number."""
     try:
-        return loss.delta(epsilon) <= delta
+        return loss.pure if loss.pure >= 0 else math.inf
     except (AttributeError, NotImplementedError):
-        return True
+        return math.inf
+
+
+def _delta(loss: Profile, epsilon: float) -> float:
+    try:
+        found = loss.delta(epsilon)
+    except (AttributeError, NotImplementedError):
+        return 1.0
+    return found if found >= 0 else 1.0
 
 
 def _found(budget: Budget, losses: Sequence[Profile]) -> str:
-    if not all(map(is_kept, losses)):
-        return "more"
     if budget.pure:
         return f"pure epsilon {math.fsum(loss.pure for loss in losses):g}"
     return f"epsilon {compose(losses, delta=budget.delta).epsilon:g} at delta {budget.delta:g}"

@@ -26,8 +26,9 @@ class Entry:
     neighbours: str | None = None
     budget: Budget | None = None  # create: the cap; charge: what was ordered
     losses: tuple[dict[str, Any], ...] = ()
-    cost: float | None = None  # epsilon of a charge alone, at the data set's delta: at most
-    total: float | None = None  # epsilon of the data set up to here, at its delta: at most, `spent` may find less
+    # Epsilons at the data set's delta: at most. Where its prices are adaptive, what the filter counts: no guarantee.
+    cost: float | None = None  # of a charge alone
+    total: float | None = None  # of the data set up to here; `spent` may find less
     request: str | None = None  # charge: the digest of all that was ordered
     output: str | None = None  # output: the digest of what was drawn
     nominal: bool = False  # charge: drawn approximately, so that its cost is no guarantee
@@ -45,7 +46,9 @@ class Dataset:
     neighbours: str
     frozen: bool
     charges: int
-    spent: float  # epsilon at the cap's delta, as the newest entry has it: an upper bound that took no time
+    # Epsilon at the cap's delta, as the newest entry has it: an upper bound that took no time. With `adaptive` it is
+    # what the filter counts, and no guarantee: that is the cap.
+    spent: float
     number: int  # of the entry that created it
     nominal: bool = False  # whether what was spent rests on an approximate draw
     adaptive: bool = False  # whether prices may be chosen after seeing earlier releases
@@ -58,6 +61,7 @@ class Remaining:
     epsilon: float
     delta: float
     nominal: bool = False  # whether what was spent rests on an approximate draw, and so what is left
+    adaptive: bool = False  # whether a privacy filter counts: a limit for charges, while the guarantee is the cap
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +76,4 @@ class Quote:
     affordable: float  # the largest epsilon up to the one ordered that would be granted, rounded down; 0 if none
     nominal: bool = False  # whether `after` rests on an approximate draw
     refusal: str | None = None  # what the charge itself would raise; None if it is allowed
+    adaptive: bool = False  # whether epsilons are what a privacy filter counts: no guarantee, which is the cap

@@ -12,7 +12,6 @@ from dpfda.privacy import REPLACE
 from dpfda.privacy.ledger.amounts import shown_spent
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.choices import ChoiceCard
-from dpfda.releases.entry import FILTERED
 from dpfda.releases.wording import plain, up
 
 Card = Certificate | ChoiceCard
@@ -145,12 +144,13 @@ def spent(card: Card) -> str:
     entry = card.entry
     if entry is None or entry.spent is None:
         return "not known: no ledger counted what other releases of the same records cost"
+    more = "" if card.neighbours == REPLACE else f"; if that budget is under replace-one, {TWICE}"
+    if entry.adaptive:
+        return f"{entry.capped}, with all releases of '{card.dataset}' up to this one{more}"
     of = "" if entry.cap is None else f", of a budget of {plain(entry.cap[0])}"
     at = f" at delta {plain(entry.spent[1])}" if entry.spent[1] else ""
-    more = "" if card.neighbours == REPLACE else f"; if that budget is under replace-one, {TWICE}"
     bound = "nominally (an approximate draw is among them)" if entry.nominal else "at most"
     amount = f"{bound} epsilon {shown_spent(entry.spent[0])}{at}{of}"
-    more += f"; {FILTERED}" if entry.adaptive else ""
     return f"{amount}, by all releases of '{card.dataset}' up to this one{more}"
 
 

@@ -208,6 +208,8 @@ def _check_words(card: Card, checks: Checks) -> None:
         said = card.recorded.startswith(NOTHING)
         checks.rule(said, GUARANTEE, "words about the ledger", card.recorded, NOTHING)
     else:
-        checks.rule(
-            card.recorded == card.entry.text, GUARANTEE, "words about the ledger", card.recorded, card.entry.text
-        )
+        older = card.recorded != card.entry.text and card.recorded == card.entry.older_text
+        said = older or card.recorded == card.entry.text
+        checks.rule(said, GUARANTEE, "words about the ledger", card.recorded, card.entry.text)
+        if older:
+            checks.notes.append(f"the card takes what a filter counts for a total; {card.entry.capped}")
