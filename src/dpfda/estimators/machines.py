@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from dpfda.arrays import Array, ArrayLike, as_real, brief, public_numbers
+from dpfda.arrays import Array, ArrayLike, as_real, brief, public_numbers, told
 from dpfda.bases import Basis, Domain
 from dpfda.errors import AssumptionWarning, UsageError, warn
 from dpfda.estimators.machine import KernelMachine
@@ -33,7 +33,8 @@ LABELS_ASSUMED = (
 def _has_chances(est: KernelClassifier) -> bool:
     if est.loss != "logistic":
         raise AttributeError(
-            f"predict_proba has meaning for loss='logistic' alone: values with loss {est.loss!r} are no probabilities."
+            f"predict_proba has meaning for loss='logistic' alone: values with loss {brief(est.loss)} are no "
+            "probabilities."
         )
     return True
 
@@ -140,8 +141,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         compared = label_of(first), label_of(second)
         if None in compared or compared[0] == compared[1]:
             raise UsageError(
-                f"classes={self.classes!r} cannot be told apart, or from a missing label, once labels are read from a "
-                "table: numbers are compared as numbers, texts without spaces around them. Name them otherwise."
+                f"classes={brief(self.classes)} cannot be told apart, or from a missing label, once labels are read "
+                "from a table: numbers are compared as numbers, texts without spaces around them. Name them otherwise."
             )
         return first, second
 
@@ -188,7 +189,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         except UsageError:
             raise
         except ValueError as error:
-            raise UsageError(f"These points and labels have no score: {error}") from error
+            raise UsageError(f"These points and labels have no score: {told(error)}") from error
 
     @available_if(_has_chances)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> Array:

@@ -262,11 +262,11 @@ class FunctionOnScalarRegression(CurveEstimator):
         ):
             raise UsageError(
                 "A regression needs exactly one of covariate_limits and covariate_bound, known in advance, e.g. "
-                f"covariate_limits=[(18, 90), (0, 1)]; got covariate_limits={self.covariate_limits!r} and "
-                f"covariate_bound={self.covariate_bound!r}. Neither may be read from the data."
+                f"covariate_limits=[(18, 90), (0, 1)]; got covariate_limits={brief(self.covariate_limits)} and "
+                f"covariate_bound={brief(self.covariate_bound)}. Neither may be read from the data."
             )
         if not isinstance(self.intercept, bool | np.bool_):
-            raise UsageError(f"intercept must be True or False, got {self.intercept!r}.")
+            raise UsageError(f"intercept must be True or False, got {brief(self.intercept)}.")
         if self.covariate_limits is not None:
             return check_limits(self.covariate_limits)
         if self.covariate_bound is None:
@@ -275,8 +275,8 @@ class FunctionOnScalarRegression(CurveEstimator):
         number = isinstance(bound, Real) and not isinstance(bound, bool)
         if not number or not 1e-100 <= float(bound) <= 1e100:
             raise UsageError(
-                f"covariate_bound must be a positive finite number, between 1e-100 and 1e100, got {bound!r}. It may "
-                "not be read from the data."
+                f"covariate_bound must be a positive finite number, between 1e-100 and 1e100, got {brief(bound)}. It "
+                "may not be read from the data."
             )
         return None
 
@@ -294,7 +294,7 @@ class FunctionOnScalarRegression(CurveEstimator):
             if None in wide or len(limits) != len(names):
                 raise UsageError(
                     f"There must be one pair in covariate_limits for each covariate without levels, got "
-                    f"{self.covariate_limits!r} for {', '.join(names)}."
+                    f"{brief(self.covariate_limits)} for {', '.join(names)}."
                 )
         return scaled(
             names, limits=limits, bound=None if bound is None else float(bound), intercept=bool(self.intercept)
