@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 from dpfda.arrays import Array, ArrayLike, brief
 from dpfda.bases import Domain, as_domain
@@ -299,7 +300,7 @@ class DensityFunction(Spender):
         if self._opened:
             raise UsageError(GIVEN)
         if self._released is None:
-            raise AttributeError("There is no release yet: fit the estimator first.")
+            raise NotFittedError("There is no release yet: fit the estimator first.")
         return self._released
 
     @forgets_records

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from dpfda.arrays import Array, ArrayLike, as_real, brief, public_numbers, told
@@ -186,7 +187,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         """The accuracy on public points and labels, as scikit-learn's classifiers have it."""
         try:
             return float(super().score(X, y, sample_weight))
-        except UsageError:
+        except (UsageError, NotFittedError):
             raise
         except ValueError as error:
             raise UsageError(f"These points and labels have no score: {told(error)}") from error

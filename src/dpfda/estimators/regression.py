@@ -8,6 +8,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from dpfda.arrays import Array, ArrayLike, brief, is_whole
 from dpfda.bases import Basis, Domain, as_domain
@@ -238,11 +239,13 @@ class FunctionOnScalarRegression(CurveEstimator):
     @property
     def coef_(self) -> tuple[Function, ...]:
         """The coefficient function of each covariate, in its own units, callable anywhere in the domain."""
+        check_is_fitted(self, "release_")
         return self.release_.coefficients
 
     @property
     def intercept_(self) -> Function:
         """The curve of somebody with all covariates zero; the public centre where no intercept was fitted."""
+        check_is_fitted(self, "release_")
         return self.release_.intercept
 
     def predict(self, Z: ArrayLike, points: ArrayLike | None = None) -> Array:
@@ -251,6 +254,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         A data frame with the columns of the fit, or a matrix with a 0/1 column for each level but the first. Beyond the
         limits of covariates it extrapolates, and nothing says how well.
         """
+        check_is_fitted(self, "release_")
         levels = check_levels(self.covariate_levels)
         rows = covariate_table(Z, levels, None)[0] if levels and hasattr(Z, "columns") else Z
         return self.release_.predict(rows, self.grid_ if points is None else points)
