@@ -58,7 +58,7 @@ class L1(Norm):
     def over_l2(self, size: int) -> float:
         if size < 1:
             # Without it a size left out would turn every sensitivity into almost nothing.
-            raise UsageError(f"L1() needs the number of coordinates to be converted to, at least 1, got {size!r}.")
+            raise UsageError(f"L1() needs the number of coordinates to be converted to, at least 1, got {brief(size)}.")
         root = math.isqrt(size)
         return float(root) if root * root == size else up(math.sqrt(size))
 
@@ -218,7 +218,7 @@ class Sensitivity:
 
     def __post_init__(self) -> None:
         if not 0 < self.value < math.inf:
-            raise UsageError(f"A sensitivity must be positive and finite, got {self.value!r}.")
+            raise UsageError(f"A sensitivity must be positive and finite, got {brief(self.value)}.")
 
     def to(self, norm: Norm, size: int) -> Sensitivity:
         """The same statement in another norm; only a Euclidean one, weighted or not, says enough to be converted."""

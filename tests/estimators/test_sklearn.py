@@ -10,9 +10,11 @@ import types
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import dpfda
+from dpfda.kernels import Matern
 from dpfda.mechanisms import SeededRandomness
 from dpfda.privacy import Budget, SessionLedger
 
@@ -160,3 +162,32 @@ def test_the_search_for_records_would_find_them():
     est = dpfda.MeanFunction(**GOOD, randomness=SeededRandomness(1))
     est.curves = dpfda.records.as_curves(data, grid=None, units=None)
     assert any(thing is data for thing in reachable(est))
+
+
+POINTS = {"epsilon": 1.0, "delta": 1e-6, "domain": (0, 1)}
+UNFITTED = {
+    "density": (dpfda.DensityFunction(**POINTS), ("open", "sample", "score_samples")),
+    "density gp": (
+        dpfda.DensityFunction(**POINTS, mechanism="gp", kernel=Matern(1.5, 0.2)),
+        ("open", "sample", "score_samples"),
+    ),
+    "classifier": (dpfda.KernelClassifier(**POINTS, classes=(0, 1)), ("open", "predict", "score")),
+    "regressor": (dpfda.KernelRegressor(**POINTS, response_bound=1.0), ("open", "predict", "score")),
+    "regression": (dpfda.FunctionOnScalarRegression(**GOOD, covariate_limits=[(0, 1)]), ("predict",)),
+}
+ARGUMENTS = {"sample": (3,), "score_samples": ([0.5],), "predict": ([[0.5]],), "score": ([[0.5]], [1])}
+
+
+@pytest.mark.parametrize(
+    ("est", "method"),
+    [pytest.param(est, method, id=f"{name} {method}") for name, (est, able) in UNFITTED.items() for method in able],
+)
+def test_before_a_fit_every_use_of_it_says_so_as_scikit_learn_does(est, method):
+    with pytest.raises(NotFittedError, match="fit"):
+        getattr(est, method)(*ARGUMENTS.get(method, ()))
+
+
+@pytest.mark.parametrize("name", ["coef_", "intercept_"])
+def test_coefficients_before_a_fit_say_that_there_is_none(name):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        getattr(UNFITTED["regression"][0], name)

@@ -233,5 +233,7 @@ def test_a_kernel_of_ones_own_cannot_be_written() -> None:
         def __call__(self, s: ArrayLike, t: ArrayLike) -> Array:
             return np.ones((np.size(s), np.size(t)))
 
-    with pytest.raises(UsageError, match=r"^Only kernels of dpfda.kernels can be written to a file, got .*Mine\(\)\.$"):
+    with pytest.raises(
+        UsageError, match=r"^Only kernels of dpfda.kernels can be written to a file, got a value of type Mine\.$"
+    ):
         describe(2.0 * Mine())

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpfda.arrays import brief
 from dpfda.errors import UsageError
 from dpfda.privacy import ADD_REMOVE, RELATIONS, REPLACE, Budget, Unit
 
@@ -19,7 +20,7 @@ NOT_DELTA: list[Any] = [-1e-300, 1, 1.0, 2.0, math.nan, math.inf, False, "0", No
 
 @pytest.mark.parametrize("epsilon", NOT_EPSILON, ids=lambda value: repr(value)[:12])
 def test_a_bad_epsilon_is_refused(epsilon: Any) -> None:
-    text = f"epsilon must be a positive finite number, got {epsilon!r}. Most people choose 0.1 to 10."
+    text = f"epsilon must be a positive finite number, got {brief(epsilon)}. Most people choose 0.1 to 10."
     with pytest.raises(UsageError, match=f"^{re.escape(text)}$"):
         Budget(epsilon=epsilon, delta=0.0)
 

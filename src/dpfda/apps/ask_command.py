@@ -12,6 +12,7 @@ import dpfda
 from dpfda.apps.asking import places
 from dpfda.apps.charging import LEDGER, Account, quoted, till_of
 from dpfda.apps.density_commands import about_density
+from dpfda.apps.notices import notice
 from dpfda.apps.options import DATASET, SPENT, kernel_option, options
 from dpfda.apps.point_checks import Counts, called_after, check_sides, number_of_units, protected_points
 from dpfda.apps.point_options import DOMAIN, POINT_FILE, UNIT_OR_COUNTS
@@ -138,7 +139,7 @@ def ask(
             columns["value"] = oracle(rows).tolist()
         _print(columns, oracle.certificate, new=new, as_json=as_json)
         if new and not as_json:
-            click.echo(f"\n{told_line(till, est.dataset)}", err=True)
+            notice(f"\n{told_line(till, est.dataset)}")
         if port is not None:
             _answer(oracle, store, host, port)
 
@@ -148,7 +149,7 @@ def _print(columns: dict[str, list[float]], card: Certificate, *, new: bool, as_
         click.echo(json.dumps({**columns, "card": card.to_dict()}))
         return
     if new:
-        click.echo(f"{card.text()}\n", err=True)
+        notice(f"{card.text()}\n")
     if columns:
         click.echo("\t".join(columns))
     for row in zip(*columns.values(), strict=True):

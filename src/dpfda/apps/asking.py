@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
 from dpfda.bases import Domain
 from dpfda.errors import UsageError
 
@@ -35,7 +35,7 @@ def places(domain: Domain, at: str) -> tuple[Array, Columns]:
     if not rows or any(len(row) != domain.dimension for row in rows):
         example = ",".join(":".join([number] * domain.dimension) for number in ("0", "1"))
         each = "" if domain.dimension == 1 else f" of {domain.dimension} coordinates, with colons between them"
-        raise UsageError(f"--at takes points{each}, separated by commas, e.g. --at {example}; got {at!r}.")
+        raise UsageError(f"--at takes points{each}, separated by commas, e.g. --at {example}; got {brief(at)}.")
     columns = (list(column) for column in zip(*rows, strict=True))
     return domain.points(np.array(rows)), dict(zip(coordinates(domain.dimension), columns, strict=True))
 

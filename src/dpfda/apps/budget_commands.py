@@ -11,6 +11,7 @@ import click
 
 from dpfda.apps.budget_words import check_sense, opened, safe, typed
 from dpfda.apps.charging import Account, check_books
+from dpfda.apps.notices import notice
 from dpfda.apps.options import NEIGHBOURS, options
 from dpfda.errors import DataError, UsageError
 
@@ -114,7 +115,7 @@ def create(
         "warnings": list(warnings),
     }
     for warning in warnings:
-        click.echo(f"Warning: {warning}", err=True)
+        notice(f"Warning: {warning}")
     if as_json:
         click.echo(json.dumps(facts, indent=1))
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,9 +10,8 @@ from uuid import uuid4
 
 import click
 
+from dpfda.apps.notices import note_charge, notice
 from dpfda.errors import UsageError
-
-CHARGED = "dpfda.charged"  # where a context keeps what is said to those who interrupt
 
 if TYPE_CHECKING:
     from dpfda.privacy.ledger import Charge, Quote, Receipt
@@ -91,12 +89,12 @@ class Till:
     def charge(self, entry: Charge) -> Receipt:
         if self.dry:
             raise Stopped(None if self.ledger is None else self._asked(replace(entry, key=self.key)))
-        _note(self.key, "If it was charged already, the same command with")
+        note_charge(self.key, "If it was charged already, the same command with")
         self.receipt = self.ledger.under(self.key).charge(entry)
-        _note(self.key, "It was charged: the same command with")
+        note_charge(self.key, "It was charged: the same command with")
         if not self.told:
             # Before anything is read or written: whoever loses the output can have it again.
-            click.echo(f"Key of this request: --key {self.key} gives the same output again, free.", err=True)
+            notice(f"Key of this request: --key {self.key} gives the same output again, free.")
         return self.receipt
 
     def _asked(self, entry: Charge) -> Asked:
@@ -116,13 +114,6 @@ class Till:
 
     def __deepcopy__(self, memo: object) -> Till:
         return self  # a clone of an estimator charges the same ledger
-
-
-def _note(key: str, how: str) -> None:
-    """Leave word for whoever interrupts the command from here on: what was drawn is kept, or is drawn then."""
-    context = click.get_current_context(silent=True)
-    if context is not None:
-        context.meta[CHARGED] = f"{how} --key {shlex.quote(key)} goes on with it, free."
 
 
 def check_books(order: Ordered, paths: list[Path]) -> None:

@@ -15,12 +15,12 @@ from dpfda.apps.ask_command import ask
 from dpfda.apps.bounds_command import bounds
 from dpfda.apps.budget_commands import budget
 from dpfda.apps.card_command import card, verify
-from dpfda.apps.charging import CHARGED
 from dpfda.apps.check_command import check
 from dpfda.apps.compare_command import compare
 from dpfda.apps.demo import run_demo
 from dpfda.apps.density_commands import plan_density, release_density
 from dpfda.apps.machine_commands import plan_classifier, plan_regressor, release_classifier, release_regressor
+from dpfda.apps.notices import notice, standing
 from dpfda.apps.plan_command import plan
 from dpfda.apps.reading_commands import evaluate, report, show
 from dpfda.apps.release_command import release
@@ -28,7 +28,7 @@ from dpfda.apps.reproduce_command import reproduce
 from dpfda.apps.serve_command import serve
 from dpfda.apps.use_commands import predict, sample
 from dpfda.apps.wording import in_options
-from dpfda.errors import DpfdaError
+from dpfda.errors import DataError, DpfdaError
 
 
 class Gone(Exception):
@@ -40,15 +40,32 @@ class Interrupted(Exception):
 
 
 class Commands(click.Group):
-    """Commands that end quietly when nobody reads on, and say what was charged when they are interrupted."""
+    """Commands that end quietly when nobody reads on, and say what stands when they cannot go on."""
+
+    def make_context(self, *arguments: Any, **more: Any) -> click.Context:
+        try:
+            return super().make_context(*arguments, **more)
+        except OSError as error:  # help and version are printed here
+            raise _unwritten(error) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:
-            raise Gone from None  # click would end as if something had failed
+        except OSError as error:
+            raise _unwritten(error, standing(ctx)) from None
         except (KeyboardInterrupt, click.exceptions.Abort):
-            raise Interrupted(" ".join(["Interrupted.", ctx.meta.get(CHARGED, "")]).rstrip()) from None
+            raise Interrupted(" ".join(["Interrupted.", standing(ctx)]).rstrip()) from None
+
+
+def _unwritten(error: OSError, stands: str = "") -> Exception:
+    """What becomes of a command whose output, or a file on its way, the system refuses.
+
+    A release may have been paid for and written all the same: whoever repeats the command must know.
+    """
+    if isinstance(error, BrokenPipeError):
+        return Gone()  # click would end as if something had failed
+    what = f"The system refused to write the output, or to read a file: {error.strerror or type(error).__name__}."
+    return DataError(" ".join([what, stands]).rstrip())
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -80,7 +97,8 @@ def cli() -> None:
       dpfda predict people-classifier.json new.csv --points 'age,height'
       dpfda serve releases
 
-    Exit codes: 0 done, 2 usage, 3 refused for privacy, 4 budget, 5 data.
+    Exit codes: 0 done, 2 usage, 3 refused for privacy, 4 budget, 5 data or output,
+    130 interrupted.
     """
 
 
@@ -160,9 +178,9 @@ def run() -> None:
         main()
     except SystemExit as leaving:
         code = leaving.code if isinstance(leaving.code, int) else 0 if leaving.code is None else 1
-    with suppress(OSError):  # whoever read the output may be gone
-        sys.stdout.flush()
-        sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # whoever read the output may be gone
+            stream.flush()
     os._exit(code)
 
 
@@ -187,5 +205,5 @@ def _leave_usage(error: click.ClickException) -> None:
 
 
 def _leave(message: str, code: int) -> None:
-    click.echo(f"Error: {message}", err=True)
+    notice(f"Error: {message}")
     sys.exit(code)

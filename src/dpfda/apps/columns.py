@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import dpfda
+from dpfda.arrays import brief
 from dpfda.errors import DataError, UsageError
 
 WILD = set("*?[")
@@ -25,7 +26,7 @@ def point_columns(header: list[str], asked: tuple[str, ...], taken: Mapping[str,
         # A name may hold a comma.
         for part in [text] if text in header else [part.strip() for part in text.split(",")]:
             if part in taken:
-                raise UsageError(f"Column {part!r} cannot be a coordinate and {taken[part]} at once.")
+                raise UsageError(f"Column {brief(part)} cannot be a coordinate and {taken[part]} at once.")
             if part in header or not WILD & set(part):
                 check_column(header, part, "a coordinate")
                 found = [part]
@@ -34,7 +35,7 @@ def point_columns(header: list[str], asked: tuple[str, ...], taken: Mapping[str,
             twice = [name for name in found if name in chosen]
             if twice:
                 raise UsageError(
-                    f"--points names the column {twice[0]!r} twice. Each coordinate has a column of its own."
+                    f"--points names the column {brief(twice[0])} twice. Each coordinate has a column of its own."
                 )
             chosen += found
     return chosen
@@ -69,13 +70,13 @@ def read_points(file: Path, asked: tuple[str, ...], *, unit: str | None, beside:
     for name, what in beside.items():
         check_column(header, name, what)
     if unit is not None and unit in beside:
-        raise UsageError(f"Column {unit!r} cannot be the privacy unit and {beside[unit]} at once.")
+        raise UsageError(f"Column {brief(unit)} cannot be the privacy unit and {beside[unit]} at once.")
     taken = dict(beside) if unit is None else {**beside, unit: "the privacy unit"}
     if unit is not None:
         check_column(header, unit, "the privacy unit")
     chosen = point_columns(header, asked, taken)
     if not chosen:
-        raise UsageError(f"--points names no column that is left for a coordinate; got {', '.join(asked)!r}.")
+        raise UsageError(f"--points names no column that is left for a coordinate; got {brief(', '.join(asked))}.")
     curves = read_beside(file, values=[chosen[0]], unit=unit, grid="even", rows="average", beside=())
     left = unused(header, (*chosen, *taken))
     return replace(
@@ -156,7 +157,9 @@ def _check_label_type(file: Path, name: str) -> None:
     kind = pq.read_schema(file).field(name).type
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
     if pa.types.is_nested(plain) or pa.types.is_temporal(plain):
-        raise DataError(f"Column {name!r} holds {kind}, and labels are numbers or texts. Convert the column first.")
+        raise DataError(
+            f"Column {brief(name)} holds {kind}, and labels are numbers or texts. Convert the column first."
+        )
 
 
 def _texts(source: Any, name: str, *, numbers: bool) -> Any:

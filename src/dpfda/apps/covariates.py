@@ -10,6 +10,7 @@ import click
 
 from dpfda.apps.columns import check_column
 from dpfda.apps.wishes import Source
+from dpfda.arrays import brief
 from dpfda.errors import DataError, UsageError
 
 NAMES = click.option(
@@ -68,12 +69,12 @@ def names_of(text: str) -> Named:
             if len(set(levels[name])) < max(2, len(levels[name])) or not all(levels[name]):
                 raise UsageError(
                     "--covariates takes two or more different levels of a column, separated by |, e.g. "
-                    f"'age,sex=female|male'; got {part.strip()!r}."
+                    f"'age,sex=female|male'; got {brief(part.strip())}."
                 )
     if not all(columns) or len({*columns, "intercept"}) <= len(columns):
         raise UsageError(
             f"--covariates takes different names separated by commas, e.g. age,sex, none of them 'intercept'; got "
-            f"{text!r}."
+            f"{brief(text)}."
         )
     return Named(tuple(columns), levels)
 
@@ -97,7 +98,7 @@ def limits_of(text: str | None, bound: float | None, named: Named | None) -> lis
     if not pairs or any(len(pair) != 2 or not -math.inf < pair[0] < pair[1] < math.inf for pair in pairs):
         raise UsageError(
             "--covariate-limits takes one range LOW:HIGH, LOW below HIGH, for each covariate, separated by commas, "
-            f"e.g. 18:90,0:1; got {text!r}."
+            f"e.g. 18:90,0:1; got {brief(text)}."
         )
     if named is not None and len(pairs) != named.ranges:
         without = " without levels" if named.levels else ""
@@ -120,8 +121,8 @@ def check_columns(source: Source, named: Named) -> None:
     both = [name for name in named.columns if name in values or name == source.unit]
     if both:
         raise UsageError(
-            f"Column {both[0]!r} cannot be a covariate and a value of the curves, or the privacy unit, at once. Name "
-            "the value columns by another pattern."
+            f"Column {brief(both[0])} cannot be a covariate and a value of the curves, or the privacy unit, at once. "
+            "Name the value columns by another pattern."
         )
 
 

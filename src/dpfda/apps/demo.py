@@ -11,6 +11,7 @@ from tempfile import TemporaryFile
 import click
 
 import dpfda
+from dpfda.apps.notices import note_written
 from dpfda.errors import DataError
 
 
@@ -32,6 +33,7 @@ def run_demo(out: Path, *, as_json: bool) -> None:
         )
         release = est.fit(curves).release_
     release.save(out / "mean.json")
+    note_written(out / "mean.json")
     (out / "card.txt").write_text(release.certificate.text() + "\n", encoding="utf-8")
     (out / "mean.html").write_text(page(release, file="mean.json"), encoding="utf-8")
     figure = Figure(figsize=(8, 4.8), layout="constrained")

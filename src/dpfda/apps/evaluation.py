@@ -11,6 +11,7 @@ import numpy as np
 from dpfda.apps.asking import Asked, Columns
 from dpfda.apps.point_evaluation import density_facts, density_table, density_text, machine_table
 from dpfda.apps.wishes import numbers
+from dpfda.arrays import brief
 from dpfda.errors import UsageError
 from dpfda.releases import Release
 from dpfda.releases.components import ComponentsRelease
@@ -145,7 +146,7 @@ def _pair(part: str, at: str) -> tuple[float, float]:
         s, t = (float(end) for end in part.split(":"))
     except ValueError:
         raise UsageError(
-            f"--at takes points, e.g. --at 0,1 for all pairs of them, or pairs, e.g. --at 0:0.5,0:1; got {at!r}."
+            f"--at takes points, e.g. --at 0,1 for all pairs of them, or pairs, e.g. --at 0:0.5,0:1; got {brief(at)}."
         ) from None
     return s, t
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dpfda.apps.wishes import kernel_of, numbers
+from dpfda.arrays import brief
 from dpfda.errors import UsageError
 
 BOUGHT = "private-iqr"
@@ -116,7 +117,7 @@ def edges_of(texts: tuple[str, ...]) -> list[list[float]]:
     except ValueError:
         raise UsageError(
             "--edges takes increasing numbers separated by commas, or stretches FIRST:LAST:STEP of at most "
-            f"{MOST_EDGES} of them, e.g. --edges 0,1,5:100:5; got {' '.join(texts)!r}."
+            f"{MOST_EDGES} of them, e.g. --edges 0,1,5:100:5; got {brief(' '.join(texts))}."
         ) from None
 
 
@@ -146,7 +147,7 @@ def classes_of(text: str) -> tuple[str, str]:
     labels = tuple(label.strip() for label in text.split(","))
     if len(labels) != 2 or not all(labels) or labels[0] == labels[1]:
         raise UsageError(
-            f"--classes takes two different labels separated by a comma, e.g. --classes healthy,ill; got {text!r}. "
-            "They may not be read from the data."
+            "--classes takes two different labels separated by a comma, e.g. --classes healthy,ill; got "
+            f"{brief(text)}. They may not be read from the data."
         )
     return labels[0], labels[1]

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 import dpfda
+from dpfda.apps.notices import notice
 from dpfda.apps.targets import check_targets, same_file, write_text
 from dpfda.errors import DataError, UsageError
 
@@ -108,7 +109,7 @@ def evaluate(
     result, asked = loaded(file), Asked(at or "", derivative, level, covariates, cdf, quantiles)
     table = table_of(result, asked)
     for note in notes_of(result, asked, table):
-        click.echo(f"Note: {note}", err=True)
+        notice(f"Note: {note}")
     if as_json:
         # JSON has no infinity, which a band has where the noisy number of units could be zero.
         columns = {name: [_finite(x) for x in column] for name, column in table.items()}

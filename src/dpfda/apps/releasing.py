@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from dpfda.apps.charging import Asked, Till, check_books, quoted, till_of
+from dpfda.apps.notices import note_written
 from dpfda.apps.targets import check_picture, check_targets, same_file, save_picture
 from dpfda.apps.wishes import Output
 from dpfda.errors import UsageError
@@ -92,6 +93,7 @@ def write(est: Any, result: Any, file: Path, output: Output, *, kind: str, panel
     """Write a release and its picture, and print its card."""
     target = _target(file, output, kind)
     result.save(target)
+    note_written(target)
     if output.picture is not None:
         save_picture(result, output.picture, panels=panels)
     if output.as_json:

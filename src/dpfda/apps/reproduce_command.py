@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from dpfda.apps.notices import notice
 from dpfda.apps.progress import progress_bars
 from dpfda.errors import DataError, UsageError
 
@@ -62,7 +63,7 @@ def reproduce(
                 raise
             # One that lacks its data should not stop the others.
             missing.append(name)
-            click.echo(f"{name}: {error}", err=True)
+            notice(f"{name}: {error}")
     if as_json:
         from dpfda.studies.reproduction import STAMP
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from dpfda.apps.notices import notice
 from dpfda.errors import UsageError
 
 TOKEN = "DPFDA_TOKEN"
@@ -116,7 +117,7 @@ def serve(
     )
     app = make_app(folder=folder, token=read_token(token_file), limits=limits, hosts=(*host_names, host))
     for name in app.endpoints.shelf.refused:
-        click.echo(f"Note: {name} is not served: it is no private release, damaged, or its name is no id.", err=True)
+        notice(f"Note: {name} is not served: it is no private release, damaged, or its name is no id.")
     if not quiet:
         logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", stream=sys.stderr)
         logging.getLogger("dpfda.service").setLevel(logging.INFO)

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
+from dpfda.apps.notices import note_written
 from dpfda.errors import DataError, UsageError
 
 PICTURES = (".png", ".pdf", ".svg")
@@ -94,6 +95,7 @@ def _whole(path: Path, write: Callable[[Path], object]) -> Path:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
         raise DataError(f"Cannot write {str(path)!r}: {error.strerror}. Name another file.") from None
+    note_written(path)
     return path
 
 
@@ -104,3 +106,4 @@ def save_picture(drawn: Any, path: Path, *, panels: int = 1) -> None:
     figure = Figure(figsize=(8, 4.8 if panels == 1 else 1.2 + 2.3 * panels), layout="constrained")
     drawn.plot(figure.subplots(panels))
     figure.savefig(path, dpi=150)
+    note_written(path)

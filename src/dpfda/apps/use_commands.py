@@ -10,6 +10,7 @@ import click
 
 from dpfda.apps.reading_commands import loaded
 from dpfda.apps.targets import check_table, check_targets, same_file, write_table
+from dpfda.arrays import brief
 from dpfda.errors import UsageError
 
 MOST_RECORDS = 10_000_000
@@ -45,7 +46,7 @@ def sample(
     columns = coordinates(dimension) if names is None else tuple(name.strip() for name in names.split(","))
     if len(set(columns)) != dimension or len(columns) != dimension or not all(columns):
         wanted = "one name" if dimension == 1 else f"{dimension} different names, separated by commas"
-        raise UsageError(f"--names takes {wanted}; got {names!r}.")
+        raise UsageError(f"--names takes {wanted}; got {brief(names)}.")
     target = out or Path(f"{file.stem}-sample.csv")
     _check(target, file, overwrite=overwrite)
     drawn = result.sample(size, seed=seed).reshape(size, dimension)

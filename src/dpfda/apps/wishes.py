@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpfda.arrays import brief
 from dpfda.errors import UsageError
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def kernel_of(text: str | None) -> Kernel | None:
         return made[name](float(length))
     except (KeyError, ValueError):
         raise UsageError(
-            f"--kernel takes a name and a range, e.g. --kernel matern-3/2,0.1; got {text!r}. Names are "
+            f"--kernel takes a name and a range, e.g. --kernel matern-3/2,0.1; got {brief(text)}. Names are "
             f"{', '.join(KERNELS)}."
         ) from None
 
@@ -137,7 +138,7 @@ def numbers(text: str, option: str, *, count: int | None) -> tuple[float, ...]:
         values = ()
     if not values or (count is not None and len(values) != count):
         wanted = "numbers" if count is None else f"{count} numbers"
-        raise UsageError(f"{option} takes {wanted} separated by commas, e.g. {option} 0,1; got {text!r}.")
+        raise UsageError(f"{option} takes {wanted} separated by commas, e.g. {option} 0,1; got {brief(text)}.")
     return values
 
 

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dpfda.arrays import ArrayLike, brief, public_numbers
+from dpfda.arrays import ArrayLike, brief, public_numbers, told
 from dpfda.bases.base import Basis, IntervalBasis, check_size
 from dpfda.bases.beam import beam
 from dpfda.bases.combined import Combined
@@ -124,7 +124,9 @@ def from_dict(description: Mapping[str, Any]) -> Basis:
     try:
         return FAMILIES[family](**rest)
     except TypeError as error:
-        raise UsageError(f"This is no description of a {family} basis: {brief(description)} ({error}).") from error
+        raise UsageError(
+            f"This is no description of a {family} basis: {brief(description)} ({told(error)})."
+        ) from error
 
 
 def by_name(name: str, domain: DomainLike, size: int) -> Basis:

@@ -194,7 +194,7 @@ class IntervalBasis(Basis):
 def check_size(name: str, size: int, *, least: int = 1, most: int = MOST_FUNCTIONS) -> None:
     """A size is a whole number, large enough for its family, and not so large that memory ends."""
     if is_whole(size, most + 1, 2**62):
-        raise UsageError(f"The size of a {name} basis must be at most {most}, got {size!r}. Take fewer functions.")
+        raise UsageError(f"The size of a {name} basis must be at most {most}, got {brief(size)}. Take fewer functions.")
     if not is_whole(size, least, most):
         raise UsageError(f"The size of a {name} basis must be a whole number, at least {least}, got {brief(size)}.")
 

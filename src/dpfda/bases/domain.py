@@ -40,8 +40,8 @@ class Domain:
                 )
             if high - low < max(SHORTEST, NARROWEST * max(abs(low), abs(high))):
                 raise UsageError(
-                    f"The domain from {low!r} to {high!r} is too short for points in it to be told apart in double "
-                    "precision. Move its start to zero, or state it in other units."
+                    f"The domain from {brief(low)} to {brief(high)} is too short for points in it to be told apart in "
+                    "double precision. Move its start to zero, or state it in other units."
                 )
         if not 1 / LARGEST_VOLUME <= math.prod(self.lengths) <= LARGEST_VOLUME:
             raise UsageError("The volume of this domain is beyond double precision. State its sides in other units.")

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpfda import kernels
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
 from dpfda.bases.base import MOST_FEATURES, Basis, check_size
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.bases.landmarks import NODES, Landmarks, spread
@@ -98,7 +98,7 @@ class FourierFeatures(Basis):
                 f"Fourier features need rows of {self.domain.dimension} finite frequencies, got shape {table.shape}."
             )
         if not 0 < self.variance < math.inf:
-            raise UsageError(f"The variance of a kernel must be positive and finite, got {self.variance!r}.")
+            raise UsageError(f"The variance of a kernel must be positive and finite, got {brief(self.variance)}.")
 
     @property
     def orthonormal(self) -> bool:
@@ -191,7 +191,7 @@ def _spectrum(kernel: Kernel, dimension: int, count: int) -> tuple[Array, float]
         return ndtri(unit[:, :-1]) / np.sqrt(np.maximum(mixing, 1e-12)) / kernel.rho, 1.0
     raise UsageError(
         f"Fourier features are known for Gaussian, Matérn and exponential kernels, scaled or with a length matrix, got "
-        f"{kernel!r}. Use landmarks for others."
+        f"{brief(kernel)}. Use landmarks for others."
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpfda import kernels
-from dpfda.arrays import Array, ArrayLike, values_of
+from dpfda.arrays import Array, ArrayLike, brief, values_of
 from dpfda.bases.base import MOST_FEATURES, Basis, check_size
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.errors import UsageError
@@ -40,7 +40,7 @@ class Landmarks(Basis):
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, Kernel):
-            raise UsageError(f"Landmarks need a kernel of dpfda.kernels, got {self.kernel!r}.")
+            raise UsageError(f"Landmarks need a kernel of dpfda.kernels, got {brief(self.kernel)}.")
         object.__setattr__(self, "size", len(self.points))
         check_size("landmarks", self.size, most=MOST_FEATURES)
         self.domain.points(np.array(self.points))  # refuses points elsewhere
@@ -159,7 +159,7 @@ def landmarks(
     """
     box = as_domain(domain)
     if not isinstance(kernel, Kernel):
-        raise UsageError(f"Landmarks need a kernel of dpfda.kernels, got {kernel!r}.")
+        raise UsageError(f"Landmarks need a kernel of dpfda.kernels, got {brief(kernel)}.")
     if (points is None) == (size is None):
         raise UsageError("Landmarks need exactly one of points and size: where they stand, or how many to choose.")
     if points is None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpfda import kernels
-from dpfda.arrays import Array, as_real, brief
+from dpfda.arrays import Array, as_real, brief, told
 from dpfda.bases.base import Basis, check_size
 from dpfda.bases.closed_forms import closed_form, sides
 from dpfda.bases.decomposition import Decomposition
@@ -39,9 +39,9 @@ class Mercer(Basis):
     def __post_init__(self) -> None:
         check_size("Mercer", self.size)
         if not isinstance(self.kernel, Kernel):
-            raise UsageError(f"A Mercer basis needs a kernel of dpfda.kernels, got {self.kernel!r}.")
+            raise UsageError(f"A Mercer basis needs a kernel of dpfda.kernels, got {brief(self.kernel)}.")
         if not 0 < as_real(self.power) < math.inf:
-            raise UsageError(f"The power of the eigenvalues must be positive and finite, got {self.power!r}.")
+            raise UsageError(f"The power of the eigenvalues must be positive and finite, got {brief(self.power)}.")
         decompose(self.kernel, self.domain, self.size)  # what cannot be decomposed fails here, not in use
 
     @property
@@ -78,9 +78,7 @@ def decompose(kernel: Kernel, domain: Domain, size: int) -> Decomposition:
     except DpfdaError:
         raise
     except Exception as error:  # a kernel of the user's own, which is public code on public points
-        raise UsageError(
-            f"The kernel {brief(kernel)} could not be decomposed: {type(error).__name__}: {error}."
-        ) from error
+        raise UsageError(f"The kernel {brief(kernel)} could not be decomposed: {told(error)}.") from error
 
 
 def mercer(kernel: Kernel, domain: DomainLike, size: int, *, power: float = 1.0) -> Mercer | Tensor:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief, is_whole
 from dpfda.bases.base import IntervalBasis, check_size
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.bases.quadrature import composite
@@ -32,8 +32,8 @@ class BSpline(IntervalBasis):
     family: ClassVar[str] = "bspline"
 
     def __post_init__(self) -> None:
-        if isinstance(self.degree, bool) or self.degree not in range(1, LARGEST_DEGREE + 1):
-            raise UsageError(f"The degree of a spline must be a whole number from 1 to 15, got {self.degree!r}.")
+        if not is_whole(self.degree, 1, LARGEST_DEGREE):
+            raise UsageError(f"The degree of a spline must be a whole number from 1 to 15, got {brief(self.degree)}.")
         check_size("BSpline", self.size, least=self.degree + 1)
         IntervalBasis.__post_init__(self)
 

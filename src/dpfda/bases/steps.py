@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, is_whole, public_numbers
+from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
 from dpfda.bases.base import MOST_FUNCTIONS, IntervalBasis
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.errors import UsageError
@@ -32,7 +32,8 @@ class Steps(IntervalBasis):
         inside = len(self.edges) >= 2 and np.isfinite(self.edges).all() and bool((np.diff(self.edges) > 0).all())
         if not inside or (self.edges[0], self.edges[-1]) != self.domain.sides[0]:
             raise UsageError(
-                f"Steps need increasing edges with both ends of the domain {self.domain.sides[0]}, got {self.edges!r}."
+                f"Steps need increasing edges with both ends of the domain {self.domain.sides[0]}, got "
+                f"{brief(self.edges)}."
             )
 
     @property
@@ -82,7 +83,9 @@ def equal_steps(domain: DomainLike, size: int) -> Steps:
     """
     box = as_domain(domain)
     if box.dimension != 1 or not is_whole(size, 1, MOST_FUNCTIONS):
-        raise UsageError(f"Equal steps need an interval and a size of at least 1, got {domain!r} and {size!r}.")
+        raise UsageError(
+            f"Equal steps need an interval and a size of at least 1, got {brief(domain)} and {brief(size)}."
+        )
     low, high = box.sides[0]
     edges = np.linspace(low, high, size + 1).tolist()
     return Steps(box, (low, *edges[1:-1], high))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Integers
+from dpfda.arrays import Integers, brief
 from dpfda.bases import Basis
 from dpfda.curator.card import Paper
 from dpfda.curator.order import Order, Terms, least_noise
@@ -43,7 +43,7 @@ class Curator:
         if self.randomness is not None and not isinstance(getattr(self.randomness, "private", None), bool):
             raise UsageError(
                 f"randomness must be None or a source such as dpfda.mechanisms.SeededRandomness(1), got "
-                f"{self.randomness!r}. Seeds make a release not private."
+                f"{brief(self.randomness)}. Seeds make a release not private."
             )
         check_ledger(self.ledger)
         if self.public.width != self.curves.source.width:

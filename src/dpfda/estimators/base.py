@@ -94,6 +94,8 @@ def size_of(
     people: Callable[[], int] | None = None,
 ) -> Size:
     """The number of units of records; `nothing` says that there are none, `people` counts them where rows state it."""
+    if planned_n is not None:
+        check_units(planned_n, "planned_n")  # stated in vain under replace-one, yet no nonsense
     if n is not None:
         return Size(_stated(n, unit), n, Counting.STATED)
     if not unit.size_is_public:
@@ -102,7 +104,6 @@ def size_of(
                 "Under add-or-remove-one the number of units is private, so n is unknown to the plan. "
                 "State a public guess, e.g. planned_n=5000."
             )
-        check_units(planned_n)
         return Size(planned_n, None, Counting.PRIVATE)
     counted = records.size_under(unit) if people is None else people()
     if counted == 0:
@@ -138,7 +139,7 @@ class Spender(BaseEstimator):  # type: ignore[misc]
         The message says which n or epsilon would do; nothing has been charged, and no record has been read.
         """
         if not isinstance(self.force, bool | np.bool_):
-            raise UsageError(f"force must be True or False, got {self.force!r}.")
+            raise UsageError(f"force must be True or False, got {brief(self.force)}.")
         if self.force:
             return
         stated = self.get_params(deep=False)
@@ -314,7 +315,7 @@ class CurveEstimator(Spender):
         if (self.bound is None) == (self.limits is None):
             raise UsageError(
                 f"{self.what} needs exactly one of bound and limits, known in advance, e.g. bound=6.0 or "
-                f"limits=(0.0, 12.0); got bound={self.bound!r} and limits={self.limits!r}. "
+                f"limits=(0.0, 12.0); got bound={brief(self.bound)} and limits={brief(self.limits)}. "
                 "Neither may be read from the data."
             )
         if self.limits is None:

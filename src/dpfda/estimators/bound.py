@@ -89,7 +89,7 @@ def private_bound(
     budget = stated_budget(epsilon, 0.0)
     listed = candidates_of(candidates)
     if not (isinstance(quantile, int | float | np.number) and 0 < quantile <= 1):
-        raise UsageError(f"quantile must lie in (0, 1], e.g. 0.95, got {quantile!r}.")
+        raise UsageError(f"quantile must lie in (0, 1], e.g. 0.95, got {brief(quantile)}.")
     reading = Reading(batch_rows=batch_rows, workers=workers, progress=progress)
     curves = as_curves(X, grid=grid, units=units)
     estimator = MeanFunction(epsilon=epsilon, delta=0.0, bound=listed[-1], domain=domain, centre=centre, n=n)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, brief
 from dpfda.bases import Basis
 from dpfda.curator import Curator
 from dpfda.errors import UsageError
@@ -76,7 +76,7 @@ def private_choice(
     if not listed or not all(isinstance(candidate, MeanFunction) for candidate in listed):
         raise UsageError(
             "candidates must be a list of estimators, e.g. [MeanFunction(mechanism='gp', penalty=p, ...) for p in "
-            f"penalties], got {candidates!r}."
+            f"penalties], got {brief(candidates)}."
         )
     curves = as_curves(X, grid=grid, units=units)
     public = _shared(listed, curves)
@@ -115,7 +115,7 @@ def _shared(candidates: list[MeanFunction], curves: Curves) -> Public:
         if candidate.neighbours != REPLACE:
             raise UsageError(
                 f"A private choice needs neighbours='replace-one', where the number of units is public, got "
-                f"{candidate.neighbours!r}."
+                f"{brief(candidate.neighbours)}."
             )
     facts = [candidate.facts(curves) for candidate in candidates]
     first = facts[0]

@@ -254,7 +254,8 @@ class FPCA(MomentsEstimator):
             return 0.0
         if not 0 < as_real(share) < 1:
             raise UsageError(
-                f"explained_variance is the share of epsilon to spend on it, between 0 and 1, e.g. 0.2, got {share!r}."
+                "explained_variance is the share of epsilon to spend on it, between 0 and 1, e.g. 0.2, got "
+                f"{brief(share)}."
             )
         if self.neighbours != "replace-one":
             raise UsageError("explained_variance needs the number of units, which is private under add-or-remove-one.")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from dpfda.arrays import ArrayLike
+from dpfda.arrays import ArrayLike, brief
 from dpfda.bases import Basis, Domain, as_domain
 from dpfda.errors import UsageError
 from dpfda.estimators.base import Centre, CurveEstimator
@@ -57,7 +57,7 @@ class MomentsEstimator(CurveEstimator):
         if self.mean not in MEANS:
             raise UsageError(
                 f"mean must be None or 'joint', to release it along with second moments, or 'centre', to take the "
-                f"public centre for it, got {self.mean!r}."
+                f"public centre for it, got {brief(self.mean)}."
             )
         return self.mean == "joint"
 

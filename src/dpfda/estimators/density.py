@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, brief
 from dpfda.bases import Domain, as_domain
 from dpfda.curator import GIVEN, Curator, Order, Payment, Tape
 from dpfda.errors import UsageError
@@ -234,8 +235,8 @@ class DensityFunction(Spender):
         if self.bandwidth != PRIVATE or self.bandwidth_epsilon is None or self.neighbours != REPLACE:
             raise UsageError(
                 f"A bandwidth is a number, one for each side, a matrix, None for a rule, or {PRIVATE!r}, which takes "
-                f"bandwidth_epsilon=... of its own and 'replace-one'; got {self.bandwidth!r} with bandwidth_epsilon="
-                f"{self.bandwidth_epsilon!r} and {self.neighbours!r}."
+                f"bandwidth_epsilon=... of its own and 'replace-one'; got {brief(self.bandwidth)} with "
+                f"bandwidth_epsilon={brief(self.bandwidth_epsilon)} and {brief(self.neighbours)}."
             )
         stated_budget(self.bandwidth_epsilon, 0.0)  # refuses what is none
         return tuple(length / 10 for length in self._domain().lengths)
@@ -299,7 +300,7 @@ class DensityFunction(Spender):
         if self._opened:
             raise UsageError(GIVEN)
         if self._released is None:
-            raise AttributeError("There is no release yet: fit the estimator first.")
+            raise NotFittedError("There is no release yet: fit the estimator first.")
         return self._released
 
     @forgets_records
@@ -361,8 +362,8 @@ class DensityFunction(Spender):
         if (self.domain is None) == (self.edges is None):
             raise UsageError(
                 "A density needs exactly one of domain and edges, known in advance, e.g. domain=(0.0, 100.0) or "
-                f"edges=[0, 1, 5, 10]; got domain={self.domain!r} and edges={self.edges!r}. Neither may be read from "
-                "the data."
+                f"edges=[0, 1, 5, 10]; got domain={brief(self.domain)} and edges={brief(self.edges)}. Neither may be "
+                "read from the data."
             )
         return as_domain(self.domain) if self.domain is not None else cells_between(self.edges).domain  # type: ignore[arg-type]
 

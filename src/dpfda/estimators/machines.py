@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
-from dpfda.arrays import Array, ArrayLike, as_real, brief, public_numbers
+from dpfda.arrays import Array, ArrayLike, as_real, brief, public_numbers, told
 from dpfda.bases import Basis, Domain
 from dpfda.errors import AssumptionWarning, UsageError, warn
 from dpfda.estimators.machine import KernelMachine
@@ -33,7 +34,8 @@ LABELS_ASSUMED = (
 def _has_chances(est: KernelClassifier) -> bool:
     if est.loss != "logistic":
         raise AttributeError(
-            f"predict_proba has meaning for loss='logistic' alone: values with loss {est.loss!r} are no probabilities."
+            f"predict_proba has meaning for loss='logistic' alone: values with loss {brief(est.loss)} are no "
+            "probabilities."
         )
     return True
 
@@ -140,8 +142,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         compared = label_of(first), label_of(second)
         if None in compared or compared[0] == compared[1]:
             raise UsageError(
-                f"classes={self.classes!r} cannot be told apart, or from a missing label, once labels are read from a "
-                "table: numbers are compared as numbers, texts without spaces around them. Name them otherwise."
+                f"classes={brief(self.classes)} cannot be told apart, or from a missing label, once labels are read "
+                "from a table: numbers are compared as numbers, texts without spaces around them. Name them otherwise."
             )
         return first, second
 
@@ -185,10 +187,10 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         """The accuracy on public points and labels, as scikit-learn's classifiers have it."""
         try:
             return float(super().score(X, y, sample_weight))
-        except UsageError:
+        except (UsageError, NotFittedError):
             raise
         except ValueError as error:
-            raise UsageError(f"These points and labels have no score: {error}") from error
+            raise UsageError(f"These points and labels have no score: {told(error)}") from error
 
     @available_if(_has_chances)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> Array:

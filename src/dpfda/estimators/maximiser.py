@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dpfda.arrays import ArrayLike, brief, is_whole
+from dpfda.arrays import ArrayLike, brief, is_whole, told
 from dpfda.bases import Basis, Domain, as_domain
 from dpfda.errors import UsageError
 from dpfda.estimators.base import Centre, CurveEstimator
@@ -126,7 +126,7 @@ class Maximiser(CurveEstimator):
         self._check_parameters()
         lattice, _, _ = self._clipping()
         if not callable(self.utility):
-            raise UsageError(f"utility must be a function of units and a point, got {self.utility!r}.")
+            raise UsageError(f"utility must be a function of units and a point, got {brief(self.utility)}.")
         request = Request(
             n=n,
             budget=Budget(self.epsilon, 0.0),
@@ -193,7 +193,7 @@ class Maximiser(CurveEstimator):
             try:
                 own: tuple[float, float] = self.utility.range(bound + radius)
             except Exception as error:
-                raise UsageError(f"The range of the utility failed with {type(error).__name__}: {error}.") from error
+                raise UsageError(f"The range of the utility failed with {told(error)}.") from error
             return own
         return self.utility_range
 

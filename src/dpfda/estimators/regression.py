@@ -8,6 +8,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from dpfda.arrays import Array, ArrayLike, brief, is_whole
 from dpfda.bases import Basis, Domain, as_domain
@@ -238,11 +239,13 @@ class FunctionOnScalarRegression(CurveEstimator):
     @property
     def coef_(self) -> tuple[Function, ...]:
         """The coefficient function of each covariate, in its own units, callable anywhere in the domain."""
+        check_is_fitted(self, "release_")
         return self.release_.coefficients
 
     @property
     def intercept_(self) -> Function:
         """The curve of somebody with all covariates zero; the public centre where no intercept was fitted."""
+        check_is_fitted(self, "release_")
         return self.release_.intercept
 
     def predict(self, Z: ArrayLike, points: ArrayLike | None = None) -> Array:
@@ -251,6 +254,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         A data frame with the columns of the fit, or a matrix with a 0/1 column for each level but the first. Beyond the
         limits of covariates it extrapolates, and nothing says how well.
         """
+        check_is_fitted(self, "release_")
         levels = check_levels(self.covariate_levels)
         rows = covariate_table(Z, levels, None)[0] if levels and hasattr(Z, "columns") else Z
         return self.release_.predict(rows, self.grid_ if points is None else points)
@@ -262,11 +266,11 @@ class FunctionOnScalarRegression(CurveEstimator):
         ):
             raise UsageError(
                 "A regression needs exactly one of covariate_limits and covariate_bound, known in advance, e.g. "
-                f"covariate_limits=[(18, 90), (0, 1)]; got covariate_limits={self.covariate_limits!r} and "
-                f"covariate_bound={self.covariate_bound!r}. Neither may be read from the data."
+                f"covariate_limits=[(18, 90), (0, 1)]; got covariate_limits={brief(self.covariate_limits)} and "
+                f"covariate_bound={brief(self.covariate_bound)}. Neither may be read from the data."
             )
         if not isinstance(self.intercept, bool | np.bool_):
-            raise UsageError(f"intercept must be True or False, got {self.intercept!r}.")
+            raise UsageError(f"intercept must be True or False, got {brief(self.intercept)}.")
         if self.covariate_limits is not None:
             return check_limits(self.covariate_limits)
         if self.covariate_bound is None:
@@ -275,8 +279,8 @@ class FunctionOnScalarRegression(CurveEstimator):
         number = isinstance(bound, Real) and not isinstance(bound, bool)
         if not number or not 1e-100 <= float(bound) <= 1e100:
             raise UsageError(
-                f"covariate_bound must be a positive finite number, between 1e-100 and 1e100, got {bound!r}. It may "
-                "not be read from the data."
+                f"covariate_bound must be a positive finite number, between 1e-100 and 1e100, got {brief(bound)}. It "
+                "may not be read from the data."
             )
         return None
 
@@ -294,7 +298,7 @@ class FunctionOnScalarRegression(CurveEstimator):
             if None in wide or len(limits) != len(names):
                 raise UsageError(
                     f"There must be one pair in covariate_limits for each covariate without levels, got "
-                    f"{self.covariate_limits!r} for {', '.join(names)}."
+                    f"{brief(self.covariate_limits)} for {', '.join(names)}."
                 )
         return scaled(
             names, limits=limits, bound=None if bound is None else float(bound), intercept=bool(self.intercept)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
 from dpfda.errors import UsageError
 
 
@@ -43,7 +43,7 @@ class RobustDistance:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.knot, int | float) and 0 < self.knot < math.inf):
-            raise UsageError(f"knot must be a positive number, in the units of the curves, got {self.knot!r}.")
+            raise UsageError(f"knot must be a positive number, in the units of the curves, got {brief(self.knot)}.")
 
     @property
     def __name__(self) -> str:

@@ -71,7 +71,7 @@ def _rows(matrix: ArrayLike) -> tuple[tuple[float, ...], ...]:
         lengths = np.diag(lengths)
     if lengths.ndim != 2 or not lengths.size or lengths.shape[0] != lengths.shape[1] or not _invertible(lengths):
         raise UsageError(
-            f"A length matrix must be square and invertible, with finite numbers, got {matrix!r}. "
+            f"A length matrix must be square and invertible, with finite numbers, got {brief(matrix)}. "
             "Write p positive lengths, e.g. (0.5, 2.0), or p rows, e.g. ((0.5, 0.0), (0.1, 2.0))."
         )
     return tuple(tuple(row) for row in lengths.tolist())

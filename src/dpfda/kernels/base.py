@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, values_of
+from dpfda.arrays import Array, ArrayLike, brief, values_of
 from dpfda.errors import UsageError
 from dpfda.kernels.parameters import count, positive
 
@@ -64,7 +64,7 @@ class Kernel(ABC):
 def as_kernel(value: object) -> Kernel:
     """The kernel itself, or an error that says what was given instead."""
     if not isinstance(value, Kernel):
-        raise UsageError(f"A kernel is needed here, got {value!r}. Write for example Gaussian(rho=1.0).")
+        raise UsageError(f"A kernel is needed here, got {brief(value)}. Write for example Gaussian(rho=1.0).")
     return value
 
 

@@ -24,7 +24,7 @@ def positive(value: object, what: str, example: str) -> float:
     if not 0 < found < math.inf:
         raise UsageError(f"{what} must be a positive finite number, got {brief(value)}. Write {example}.")
     if not SMALLEST <= found <= LARGEST:
-        raise UsageError(f"{what} must lie between {SMALLEST:g} and {LARGEST:g}, got {found!r}. Change the units.")
+        raise UsageError(f"{what} must lie between {SMALLEST:g} and {LARGEST:g}, got {brief(found)}. Change the units.")
     return found
 
 

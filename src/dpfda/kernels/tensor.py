@@ -21,7 +21,7 @@ class Tensor(Kernel):
     def __post_init__(self) -> None:
         if not isinstance(self.factors, tuple | list) or not self.factors:
             raise UsageError(
-                f"Tensor needs one kernel for each axis, got {self.factors!r}. "
+                f"Tensor needs one kernel for each axis, got {brief(self.factors)}. "
                 "Write e.g. Tensor((Gaussian(rho=1.0), BrownianMotion()))."
             )
         object.__setattr__(self, "factors", tuple(as_kernel(factor) for factor in self.factors))

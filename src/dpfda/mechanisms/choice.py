@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Integers
+from dpfda.arrays import Integers, brief
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.decision import decide, exponential, exponential_exactly, wide
@@ -52,7 +52,7 @@ def choose(scores: Scores, rate: float, *, randomness: Randomness) -> int:
     how the scores lie.
     """
     if not 0 < rate <= LARGEST_RATE:
-        raise UsageError(f"The rate of a choice must be positive and at most {LARGEST_RATE:g}, got {rate!r}.")
+        raise UsageError(f"The rate of a choice must be positive and at most {LARGEST_RATE:g}, got {brief(rate)}.")
     size = len(scores.squares)
     with localcontext(wide(DIGITS)):
         values = [scores.exactly(candidate, DIGITS) for candidate in range(size)]
@@ -136,7 +136,7 @@ class Dictionary:
             raise UsageError(f"The candidates have {self.candidates.shape[1]} coordinates, not {len(vector)}.")
         if not 1 / LARGEST_RATE <= scale <= LARGEST_RATE:
             raise UsageError(
-                f"The scale of a choice must lie between {1 / LARGEST_RATE:g} and {LARGEST_RATE:g}, got {scale!r}."
+                f"The scale of a choice must lie between {1 / LARGEST_RATE:g} and {LARGEST_RATE:g}, got {brief(scale)}."
             )
         # Rounded down, so that the rate drawn with never exceeds the rate paid for.
         rate = math.nextafter(1 / scale, 0.0)

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief, told
 from dpfda.errors import UsageError
 from dpfda.mechanisms.concave import UNEVENNESS, best_envelope
 from dpfda.mechanisms.envelope import Target
@@ -38,8 +38,8 @@ def check_declared(objective: Objective, bound: float) -> None:
     low, high = objective.limits
     if not np.ptp(np.clip(table, low, high)) > 0:
         raise UsageError(
-            f"Moved into utility_range={objective.limits!r}, all utilities of made-up units are equal: no two points "
-            "could be told apart. State the range of one unit's utility."
+            f"Moved into utility_range={brief(objective.limits)}, all utilities of made-up units are equal: no two "
+            "points could be told apart. State the range of one unit's utility."
         )
     _check_alone(objective, units, points, table)
     if objective.curvature is not None:
@@ -59,7 +59,7 @@ def _values(objective: Objective, units: Array, point: Array) -> Array:
         values = np.asarray(objective.utility(units, point), dtype=np.float64)
     except Exception as error:
         raise UsageError(
-            f"The utility fails on made-up units, with {type(error).__name__}: {error}. It takes units (n, "
+            f"The utility fails on made-up units, with {told(error)}. It takes units (n, "
             f"{objective.size}) and a point ({objective.size},), which it may not change, and returns (n,)."
         ) from None
     if values.shape != (len(units),):
@@ -106,7 +106,7 @@ def _stated(curvature: Curvature, reach: Array, name: str) -> Array:
         stated = np.broadcast_to(np.asarray(curvature(reach), dtype=np.float64), reach.shape)
     except Exception as error:
         raise UsageError(
-            f"The {name} must be a number or a function of distances, and fails with {type(error).__name__}: {error}"
+            f"The {name} must be a number or a function of distances, and fails with {told(error)}"
         ) from None
     if not (np.isfinite(stated).all() and (stated >= 0).all() and (np.diff(stated) <= 0).all()):
         raise UsageError(

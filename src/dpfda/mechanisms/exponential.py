@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, Integers
+from dpfda.arrays import Array, Integers, brief
 from dpfda.errors import UsageError
 from dpfda.mechanisms.ball import draw_in_ball
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
@@ -46,8 +46,8 @@ class Exponential:
         if not (whole and 1 <= self.n <= 2**38 and 1 <= self.radius <= 2**24):
             # So that n b and sums of squares of b stay within 64 bits.
             raise UsageError(
-                f"n must be a whole number between 1 and 2^38 and radius one between 1 and 2^24, got n={self.n!r} and "
-                f"radius={self.radius!r}."
+                f"n must be a whole number between 1 and 2^38 and radius one between 1 and 2^24, got n={brief(self.n)} "
+                f"and radius={brief(self.radius)}."
             )
         if not 1 <= len(self.prior) <= 2**14 or not all(deviation > 0 for deviation in self.prior):
             raise UsageError(
@@ -86,7 +86,7 @@ class Exponential:
         if not 2 * self.n <= scale <= 2.0**100:
             raise UsageError(
                 f"The scale of an exponential mechanism for {self.n} units must lie between {2 * self.n} and "
-                f"{2.0**100:g}, got {scale!r}; below, it would spread over less than one lattice step. A smaller "
+                f"{2.0**100:g}, got {brief(scale)}; below, it would spread over less than one lattice step. A smaller "
                 "epsilon or a larger radius helps."
             )
         rate = math.nextafter(1 / scale, 0.0)  # never above the rate paid for

@@ -9,7 +9,7 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 
-from dpfda.arrays import Array, Integers
+from dpfda.arrays import Array, Integers, brief
 from dpfda.errors import UsageError
 from dpfda.mechanisms.decision import Booleans, decide, exponential, exponential_exactly, wide
 from dpfda.mechanisms.randomness import Randomness
@@ -106,7 +106,7 @@ def draw_normals(size: int, randomness: Randomness) -> Reals:
     why no quantile function has to be inverted: to know a number more closely is to draw more bits of it.
     """
     if size < 1:
-        raise UsageError(f"Normal numbers are drawn one or more at a time, got size {size!r}.")
+        raise UsageError(f"Normal numbers are drawn one or more at a time, got size {brief(size)}.")
     parts: list[Reals] = []
     missing = size
     while missing > 0:

@@ -115,8 +115,8 @@ def _check(scale: float, size: int) -> None:
     # OpenDP releases exact values at scale 0 and says nothing about lengths: both are ruled out here.
     if not SMALLEST_SCALE <= as_real(scale) <= LARGEST_SCALE:
         raise UsageError(
-            f"A noise scale must lie between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g} lattice steps, got {scale!r}. "
-            "An epsilon nearer to 1 brings it there."
+            f"A noise scale must lie between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g} lattice steps, got "
+            f"{brief(scale)}. An epsilon nearer to 1 brings it there."
         )
     if not is_whole(size, 1, MOST_AT_ONCE):
         raise UsageError(f"Noise needs at least one coordinate, got size {brief(size)}.")

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Integers
+from dpfda.arrays import Integers, brief
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.decision import Booleans
@@ -67,7 +67,7 @@ def draw_noise(side: int, scale: float, randomness: Randomness) -> Integers:
         # The largest scale leaves 64 bits only if a trace exceeds 1024 times the scale.
         raise UsageError(
             f"The scale of Wishart noise must lie between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g} lattice steps, got "
-            f"{scale!r}. An epsilon nearer to 1 brings it there."
+            f"{brief(scale)}. An epsilon nearer to 1 brings it there."
         )
     normals = draw_normals(2 * (side + 1) * side, randomness)
     rounded, decided = round_in_doubles(normals, side, scale)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dpfda.arrays import brief
 from dpfda.bases.domain import Domain
 from dpfda.bases.landmarks import spread
 from dpfda.errors import CannotMeetBudget, UsageError
@@ -117,10 +118,12 @@ def calibrated(
     most = MOST_ROWS if line is None else MOST_ANSWERS
     cap = most if answers is None else answers
     if isinstance(cap, bool) or not isinstance(cap, int) or not 1 <= cap <= most:
-        raise UsageError(f"The number of answers must be a whole number between 1 and {most} here, got {answers!r}.")
+        raise UsageError(
+            f"The number of answers must be a whole number between 1 and {most} here, got {brief(answers)}."
+        )
     for name, value in (("sensitivity", sensitivity), ("moved", moved)):
         if not 0 < value < math.inf:
-            raise UsageError(f"{name} must be a positive finite number, got {value!r}.")
+            raise UsageError(f"{name} must be a positive finite number, got {brief(value)}.")
     coordinates = math.sqrt(cap * (1 if line is None else line.size))
     height = math.sqrt(peak_of(kernel, domain))
     own = (OWN_ERROR_ROWS if line is None else OWN_ERROR) + 0.5 * coordinates / FINE

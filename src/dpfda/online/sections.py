@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, Integers
+from dpfda.arrays import Array, ArrayLike, Integers, brief
 from dpfda.bases.domain import Domain
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
@@ -34,7 +34,7 @@ class Sections:
                 f"{self.points.shape} and {self.masses.dtype} of shape {self.masses.shape}."
             )
         if not 0 < self.weight < np.inf:
-            raise UsageError(f"The weight of one mass must be a positive finite number, got {self.weight!r}.")
+            raise UsageError(f"The weight of one mass must be a positive finite number, got {brief(self.weight)}.")
         if int(np.abs(self.masses).sum(dtype=np.float64)) > MOST_MASS:
             raise UsageError("Sections hold a total mass of at most 2^48. Give each unit a smaller mass.")
 
@@ -73,7 +73,7 @@ class Sections:
 def weight_step(total: float) -> float:
     """The public lattice of a machine's weights."""
     if not 0 < total < np.inf:
-        raise UsageError(f"The total weight must be bounded by a positive finite number, got {total!r}.")
+        raise UsageError(f"The total weight must be bounded by a positive finite number, got {brief(total)}.")
     return float(total) / WEIGHT_STEPS
 
 

@@ -207,7 +207,7 @@ def as_store(store: str | Path | Store | None) -> Store:
     if isinstance(store, str):
         if store.startswith(PREFIX) and len(store) > len(PREFIX):
             return SqliteStore(Path(store.removeprefix(PREFIX)))
-        raise UsageError(f"A store is named 'sqlite:///oracle.db', a Path, or None for memory, got {store!r}.")
+        raise UsageError(f"A store is named 'sqlite:///oracle.db', a Path, or None for memory, got {brief(store)}.")
     if isinstance(store, Path):
         return SqliteStore(store)
     if isinstance(store, type) or not callable(getattr(store, "header", None)):
@@ -235,7 +235,7 @@ def check_header(found: dict[str, Any], expected: dict[str, Any], name: str) -> 
             f"{key}: {_short(found.get(key))} there, {_short(expected.get(key))} here" for key in different
         )
         raise UsageError(
-            f"The store {name!r} belongs to another release ({said}). Open it as it was made, or name a new store."
+            f"The store {brief(name)} belongs to another release ({said}). Open it as it was made, or name a new store."
         )
 
 
@@ -258,7 +258,7 @@ def _header(text: str, name: str) -> dict[str, Any]:
     except ValueError:
         data = None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise DataError(f"The store {name!r} is not of format {FORMAT}. Take a fresh copy of it.")
+        raise DataError(f"The store {brief(name)} is not of format {FORMAT}. Take a fresh copy of it.")
     return data
 
 

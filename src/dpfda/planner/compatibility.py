@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from dpfda.arrays import is_one_of
+from dpfda.arrays import brief, is_one_of
 from dpfda.errors import IncompatibleNoise, UsageError
 
 Law = Literal["gaussian", "laplace"]
@@ -32,9 +32,11 @@ class Compatibility:
 
     def __post_init__(self) -> None:
         if not is_one_of(self.law, ("gaussian", "laplace")):
-            raise UsageError(f"A noise process is 'gaussian' or 'laplace', got {self.law!r}.")
+            raise UsageError(f"A noise process is 'gaussian' or 'laplace', got {brief(self.law)}.")
         if not (self.summary >= 0 and self.noise >= 0):
-            raise UsageError(f"Exponents of decay are numbers, 0 or more, got {self.summary!r} and {self.noise!r}.")
+            raise UsageError(
+                f"Exponents of decay are numbers, 0 or more, got {brief(self.summary)} and {brief(self.noise)}."
+            )
 
     @property
     def margin(self) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
 from dpfda.bases import Basis
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms.frames import Frames, Gibbs
@@ -130,13 +130,13 @@ def plan_components(request: Request, *, k: int, joint: bool, base: str, share: 
     """
     check_side(request)
     if not isinstance(base, str) or base not in BASES:
-        raise UsageError(f"base must be 'bingham' or 'projected', got {base!r}.")
+        raise UsageError(f"base must be 'bingham' or 'projected', got {brief(base)}.")
     name = request.mechanism
     if name in ("exponential", "gibbs"):
         if joint:
             raise UsageError(
-                f"mechanism={name!r} releases no mean: it takes components around the public centre. Leave mean out, "
-                "and let centre= be a public curve or a mean release."
+                f"mechanism={brief(name)} releases no mean: it takes components around the public centre. Leave mean "
+                "out, and let centre= be a public curve or a mean release."
             )
         return plan_frames(request, k=k, base=base, share=share)
     if name in ("auto", "covariance"):
@@ -155,7 +155,7 @@ def plan_components(request: Request, *, k: int, joint: bool, base: str, share: 
         return replace(chosen, reasons=(*reasons, ("mechanism", f"{why}: the least predicted distance of the span")))
     if isinstance(name, str) and name not in NAMES:
         known = ", ".join(map(repr, ("auto", "covariance", "exponential", "gibbs", *NAMES)))
-        raise UsageError(f"Unknown mechanism {name!r} for principal components. Known are {known}.")
+        raise UsageError(f"Unknown mechanism {brief(name)} for principal components. Known are {known}.")
     return plan_moments(request, lead=joint, k=k)
 
 

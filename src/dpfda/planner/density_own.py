@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
 from dpfda.bases import Basis, tensor
 from dpfda.bases.domain import Domain
 from dpfda.bases.steps import Steps, equal_steps
@@ -86,7 +86,7 @@ def chosen_noise(budget: Budget, mechanism: str, *, counted: bool) -> tuple[str,
         return mechanism, pure
     if mechanism not in ("auto", "gaussian"):
         raise UsageError(
-            f"A density by steps takes the mechanism 'auto', 'gaussian', 'laplace' or 'k-norm', got {mechanism!r}."
+            f"A density by steps takes the mechanism 'auto', 'gaussian', 'laplace' or 'k-norm', got {brief(mechanism)}."
         )
     try:
         moved = 1.0 if counted else math.sqrt(2)

@@ -44,7 +44,7 @@ class DensityFacts:
 
     def __post_init__(self) -> None:
         if self.calibration not in ("exact", "published"):
-            raise UsageError(f"The calibration of a density is 'exact' or 'published', got {self.calibration!r}.")
+            raise UsageError(f"The calibration of a density is 'exact' or 'published', got {brief(self.calibration)}.")
 
     @property
     def domain(self) -> Domain:
@@ -129,7 +129,7 @@ def iclp_qr(
     dimension = facts.domain.dimension
     power = ETAS.get(dimension, BOX_ETA) if eta is None else eta
     if isinstance(power, bool) or not 1 < power < math.inf:
-        raise UsageError(f"The power eta of a kernel must be above 1, e.g. 1.25, got {power!r}.")
+        raise UsageError(f"The power eta of a kernel must be above 1, e.g. 1.25, got {brief(power)}.")
     family = "gaussian" if dimension == 1 else "exponential"
     used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family=family)
     basis, eigenvalues = spectral_basis(used.kernel, facts.domain, size, most=ICLP_TERMS.get(dimension, ICLP_PRODUCTS))
@@ -278,8 +278,8 @@ def classical_factor(budget: Budget) -> float:
         raise CannotMeetBudget(f"A Gaussian process cannot meet {budget}: it needs delta > 0.")
     if budget.epsilon > 1:
         raise CannotMeetBudget(
-            f"The published scale of the Gaussian process is proven for epsilon up to 1, got {budget.epsilon!r}. Use "
-            "calibration='exact', which holds for every epsilon."
+            f"The published scale of the Gaussian process is proven for epsilon up to 1, got {brief(budget.epsilon)}. "
+            "Use calibration='exact', which holds for every epsilon."
         )
     exact = calibrate(Gaussian(), Sensitivity(1.0, L2(), "one"), budget)
     return max(1.0, math.sqrt(2 * math.log(2 / budget.delta)) / budget.epsilon / exact)

@@ -64,10 +64,13 @@ class DensityRequest:
         check_units(self.n)
         if not isinstance(self.mechanism, str) or self.mechanism not in MECHANISMS:
             raise UsageError(
-                f"Unknown mechanism {self.mechanism!r} for a density. Known are {', '.join(map(repr, MECHANISMS))}."
+                f"Unknown mechanism {brief(self.mechanism)} for a density. Known are "
+                f"{', '.join(map(repr, MECHANISMS))}."
             )
         if not (self.kernel is None or isinstance(self.kernel, Kernel)):
-            raise UsageError(f"kernel must be a kernel such as dpfda.kernels.Matern(1.5, 0.1), got {self.kernel!r}.")
+            raise UsageError(
+                f"kernel must be a kernel such as dpfda.kernels.Matern(1.5, 0.1), got {brief(self.kernel)}."
+            )
         if not (self.size is None or is_whole(self.size, 1, MOST_STATED)):
             raise UsageError(
                 f"size must be a whole number of functions, at least 1, got {brief(self.size)}. The most is "
@@ -78,13 +81,13 @@ class DensityRequest:
             if getattr(self, parameter) is not None and parameter not in known:
                 able = ", ".join(repr(name) for name, (_, each) in PAPERS.items() if parameter in each)
                 raise UsageError(
-                    f"{parameter} is for mechanism {able}; {self.mechanism!r} does not use it. Leave it out"
+                    f"{parameter} is for mechanism {able}; {brief(self.mechanism)} does not use it. Leave it out"
                     + (", or smooth after the noise, free: release_.kernel(h)." if parameter == "bandwidth" else ".")
                 )
         if self.calibration != "exact" and self.mechanism not in PAPERS:
             raise UsageError(
-                f"calibration={self.calibration!r} is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; "
-                f"{self.mechanism!r} is always calibrated exactly."
+                f"calibration={brief(self.calibration)} is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; "
+                f"{brief(self.mechanism)} is always calibrated exactly."
             )
         if self.edges is not None and (self.mechanism in PAPERS or self.size is not None):
             raise UsageError(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpfda import bases
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
 from dpfda.bases import Basis, Domain
 from dpfda.bases.closed_forms import sides
 from dpfda.bases.landmarks import landmarks
@@ -94,7 +94,7 @@ def _family(family: str, widths: tuple[float, ...]) -> Kernel:
 def _widths(bandwidth: Bandwidth, dimension: int) -> Array:
     problem = UsageError(
         f"A bandwidth in {dimension} dimension(s) is a positive number, {dimension} of them, or a symmetric positive "
-        f"definite matrix with {dimension} rows, got {bandwidth!r}."
+        f"definite matrix with {dimension} rows, got {brief(bandwidth)}."
     )
     try:
         widths = np.array(bandwidth, dtype=np.float64)

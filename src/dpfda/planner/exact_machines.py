@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, brief
 from dpfda.bases.landmarks import spread
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.machines import tolerance_of
@@ -138,7 +138,7 @@ def plan_exactly(request: MachineRequest) -> ExactPlan:
         )
     if not (request.features is None or request.features == "auto"):
         raise UsageError(
-            f"mechanism 'gp' releases the exact minimiser: features must be None, got {request.features!r}."
+            f"mechanism 'gp' releases the exact minimiser: features must be None, got {brief(request.features)}."
         )
     kernel, loss = request.known_kernel, request.loss
     where = spread(request.domain, LOOKED_AT)

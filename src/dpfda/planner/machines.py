@@ -61,17 +61,17 @@ class MachineRequest:
     def __post_init__(self) -> None:
         check_units(self.n)
         if not (self.kernel is None or isinstance(self.kernel, Kernel)):
-            raise UsageError(f"kernel must be a kernel such as dpfda.kernels.Gaussian(0.1), got {self.kernel!r}.")
+            raise UsageError(f"kernel must be a kernel such as dpfda.kernels.Gaussian(0.1), got {brief(self.kernel)}.")
         for name, value, least in (("penalty", self.penalty, 1e-100), ("eta", self.eta, 1.0)):
             if value is not None and not least <= as_real(value) <= 1e100:
                 raise UsageError(f"{name} must be None or a number of at least {least:g}, got {brief(value)}.")
         if self.eta is not None and self.mechanism != "iclp-qr":
-            raise UsageError(f"eta is for mechanism 'iclp-qr'; {self.mechanism!r} does not use it.")
+            raise UsageError(f"eta is for mechanism 'iclp-qr'; {brief(self.mechanism)} does not use it.")
         known = self.features is None or isinstance(self.features, Basis) or self.features == "auto"
         if not known and not is_whole(self.features, 1, MOST_FEATURES):
             raise UsageError(
                 f"features must be 'auto', a number of features between 1 and {MOST_FEATURES}, None for the exact "
-                f"minimiser, or a basis such as dpfda.bases.landmarks.landmarks(...), got {self.features!r}."
+                f"minimiser, or a basis such as dpfda.bases.landmarks.landmarks(...), got {brief(self.features)}."
             )
         if isinstance(self.features, Basis) and self.features.domain != self.domain:
             raise UsageError(
@@ -99,7 +99,7 @@ def check_penalty(penalty: float, loss: Loss, reach: float) -> None:
     if not 1e-8 * unit <= penalty <= 1e6 * unit:
         raise UsageError(
             f"The penalty must lie between {1e-8 * unit:.3g} and {1e6 * unit:.3g} for this loss and kernel, whose "
-            f"units must be neither tiny nor huge; got {penalty!r}."
+            f"units must be neither tiny nor huge; got {brief(penalty)}."
         )
 
 
@@ -267,9 +267,9 @@ def _variance(kernel: Kernel, domain: Domain) -> float:
 def _planned(request: MachineRequest, mechanism: str | Mechanism, why: str) -> MachinePlan:
     name = mechanism if isinstance(mechanism, str) else mechanism.name
     if isinstance(mechanism, str) and mechanism not in NAMES:
-        raise UsageError(f"mechanism must be 'auto', {', '.join(map(repr, (*NAMES, EXACT)))}, got {mechanism!r}.")
+        raise UsageError(f"mechanism must be 'auto', {', '.join(map(repr, (*NAMES, EXACT)))}, got {brief(mechanism)}.")
     if request.features is None:
-        raise UsageError(f"features=None is for mechanism 'gp'; {name!r} needs features.")
+        raise UsageError(f"features=None is for mechanism 'gp'; {brief(name)} needs features.")
     basis, why_features = _features(request, name)
     noise_maker = _noise_maker(name, basis) if isinstance(mechanism, str) else mechanism
     # Pure noise spends no delta.

@@ -170,7 +170,8 @@ def check_side(request: Request) -> None:
     """A stated number of functions whose products can be released and turned in seconds."""
     if request.size is not None and request.size > MOST_STATED:
         raise UsageError(
-            f"Second moments take at most {MOST_STATED} functions, got size={request.size!r}. Noise would hide more."
+            f"Second moments take at most {MOST_STATED} functions, got size={brief(request.size)}. Noise would hide "
+            "more."
         )
 
 
@@ -210,7 +211,7 @@ def _planned(request: Request, lead: bool, least: int, why: str) -> MomentsPlan:
     name = request.mechanism if isinstance(request.mechanism, str) else request.mechanism.name
     if isinstance(request.mechanism, str) and name not in NAMES:
         raise UsageError(
-            f"Unknown mechanism {name!r} for second moments. Known are 'auto', {', '.join(map(repr, NAMES))}."
+            f"Unknown mechanism {brief(name)} for second moments. Known are 'auto', {', '.join(map(repr, NAMES))}."
         )
     if not isinstance(request.mechanism, str) and hasattr(request.mechanism, "k"):
         raise UsageError(f"{name} draws components and adds no noise to moments: FPCA takes it by its name.")

@@ -245,7 +245,9 @@ def plan_objective(
     if request.n > MOST_PLANNED:
         raise UsageError(f"An objective is summed over at most {MOST_PLANNED} units, got {request.n}.")
     if request.size is not None and request.size > MOST_FUNCTIONS:
-        raise UsageError(f"A maximiser is drawn among at most {MOST_FUNCTIONS} functions, got size={request.size!r}.")
+        raise UsageError(
+            f"A maximiser is drawn among at most {MOST_FUNCTIONS} functions, got size={brief(request.size)}."
+        )
     radius = in_range("radius", request.bound if radius is None else radius)
     spread = in_range("spread", radius if spread is None else spread)
     kernel, why = noise_kernel(request)

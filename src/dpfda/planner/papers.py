@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dpfda import bases
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
 from dpfda.bases import Basis
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel, Matern, Tensor
@@ -209,7 +209,7 @@ def noise_basis(request: Request, kernel: Kernel, size: int) -> Basis:
             raise UsageError("A noise process needs the basis of its kernel: dpfda.bases.mercer(kernel, domain, size).")
         return request.basis
     if request.basis is not None:
-        raise UsageError(f"A noise process brings its kernel's own basis: leave basis={request.basis!r} out.")
+        raise UsageError(f"A noise process brings its kernel's own basis: leave basis={brief(request.basis)} out.")
     return bases.mercer(kernel, request.domain, size)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from dpfda.arrays import brief
 from dpfda.errors import UsageError
 
 
@@ -29,8 +30,8 @@ def privacy_safe(mechanism: str, *, n: int, epsilon: float, decay: float) -> Par
     """
     if not (n >= 1 and 0 < epsilon < math.inf and not decay <= 0):  # an unknown decay is no number
         raise UsageError(
-            f"Parameters are chosen for at least one unit, a positive epsilon and a positive decay, got n={n!r}, "
-            f"epsilon={epsilon!r}, decay={decay!r}."
+            f"Parameters are chosen for at least one unit, a positive epsilon and a positive decay, got n={brief(n)}, "
+            f"epsilon={brief(epsilon)}, decay={brief(decay)}."
         )
     inverse = 0.0 if math.isinf(decay) else 1 / decay
     # (n epsilon^2)^(-eta b / (b + 2)) with eta = 1 + 2/b is 1 / (n epsilon^2); more penalty than 1/n only where needed.
@@ -43,4 +44,4 @@ def privacy_safe(mechanism: str, *, n: int, epsilon: float, decay: float) -> Par
         return Parameters(1.0, 0.0, max(1, math.floor(round(n ** (1 / 3), 9))))
     if mechanism == "gp":
         return Parameters(1.0, 1 / n)
-    raise UsageError(f"Parameters are chosen for 'gp', 'iclp-qr', 'iclp-ar' and 'frl', got {mechanism!r}.")
+    raise UsageError(f"Parameters are chosen for 'gp', 'iclp-qr', 'iclp-ar' and 'frl', got {brief(mechanism)}.")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
 from dpfda.bases import Basis
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms import Mechanism
@@ -263,15 +263,15 @@ def _planned(request: Request, why: str, *, spends: Budget | None = None) -> Pla
     if isinstance(request.mechanism, str):
         if request.mechanism not in DESIGNS:
             known = ", ".join(repr(known) for known in ("auto", *DESIGNS))
-            raise UsageError(f"Unknown mechanism {request.mechanism!r}. Known are {known}.")
+            raise UsageError(f"Unknown mechanism {brief(request.mechanism)}. Known are {known}.")
         _check_parameters(request, request.mechanism)
         design = DESIGNS[request.mechanism](request)
     else:
         design = own_design(request, request.mechanism)
     if request.calibration != "exact" and design.name not in (*CALIBRATED, "bernstein"):
         raise UsageError(
-            f"calibration={request.calibration!r} is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; "
-            f"{design.name!r} is always calibrated exactly."
+            f"calibration={brief(request.calibration)} is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; "
+            f"{brief(design.name)} is always calibrated exactly."
         )
     noise = design.mechanism.noise(_scale(request, design, spends), design.basis.size + request.counted)
     if request.counted:
@@ -287,7 +287,7 @@ def _check_parameters(request: Request, name: str) -> None:
     for parameter in ("kernel", "eta", "penalty", "candidates"):
         if getattr(request, parameter) is not None and parameter not in PARAMETERS.get(name, ()):
             able = ", ".join(repr(other) for other, known in PARAMETERS.items() if parameter in known)
-            raise UsageError(f"{parameter} is for mechanism {able}; {name!r} does not use it. Leave it out.")
+            raise UsageError(f"{parameter} is for mechanism {able}; {brief(name)} does not use it. Leave it out.")
 
 
 def _scale(request: Request, design: Design, spends: Budget) -> float:

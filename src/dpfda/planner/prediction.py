@@ -28,7 +28,8 @@ class SmoothnessClass:
     def __post_init__(self) -> None:
         if not (0 < self.order < np.inf and 0 < self.radius < np.inf):
             raise UsageError(
-                f"A smoothness class needs a positive order and radius, got {self.order!r} and {self.radius!r}."
+                f"A smoothness class needs a positive order and radius, got {brief(self.order)} and "
+                f"{brief(self.radius)}."
             )
 
     @property

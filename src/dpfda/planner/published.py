@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.mechanisms import Gaussian
 from dpfda.norms import L2, Sensitivity, up
@@ -57,7 +57,7 @@ def published_scale(
         if request.budget.epsilon > 1:
             raise CannotMeetBudget(
                 f"The published scale of the Gaussian process is proven for epsilon up to 1, got "
-                f"{request.budget.epsilon!r}. Use calibration='exact', which holds for every epsilon."
+                f"{brief(request.budget.epsilon)}. Use calibration='exact', which holds for every epsilon."
             )
         return up(math.sqrt(2 * math.log(2 / request.budget.delta)) * longest / request.budget.epsilon, 4)
     return up(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
 from dpfda.bases import Basis
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.planner.prediction import DEFAULT_CLASS, Prediction, SmoothnessClass, check_class, linear_minimax, worst_bias
@@ -196,7 +196,7 @@ def plan_regression(request: Request, covariates: Covariates) -> RegressionPlan:
     """The design that was asked for, or the one with the least predicted error, by public facts alone."""
     for parameter in ("kernel", "eta", "penalty"):
         if getattr(request, parameter) is not None and request.mechanism != "iclp-qr":
-            raise UsageError(f"{parameter} is for mechanism 'iclp-qr'; {request.mechanism!r} does not use it.")
+            raise UsageError(f"{parameter} is for mechanism 'iclp-qr'; {brief(request.mechanism)} does not use it.")
     if request.mechanism != "auto":
         return _planned(request, covariates, "stated by the user")
     names = ("k-norm",) if request.budget.pure else ("gaussian", "k-norm")

@@ -20,10 +20,12 @@ CALIBRATIONS = ("exact", "published", "simple")
 MOST_VALUES = 2**24  # of one curve
 
 
-def check_units(n: object) -> None:
-    """The number of units that a plan is for."""
+def check_units(n: object, name: str = "n") -> None:
+    """The number of units that a plan is for, under the name of the argument that states it."""
     if not is_whole(n, 1, MOST_UNITS):
-        raise UsageError(f"n must be a whole number of units, at least 1, got {brief(n)}. The most is {MOST_UNITS}.")
+        raise UsageError(
+            f"{name} must be a whole number of units, at least 1, got {brief(n)}. The most is {MOST_UNITS}."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +57,9 @@ class Request:
                 f"grid_size is the number of values of a curve, 1 to {MOST_VALUES}, got {brief(self.grid_size)}."
             )
         if not (self.kernel is None or isinstance(self.kernel, Kernel)):
-            raise UsageError(f"kernel must be a kernel such as dpfda.kernels.Matern(1.5, 0.1), got {self.kernel!r}.")
+            raise UsageError(
+                f"kernel must be a kernel such as dpfda.kernels.Matern(1.5, 0.1), got {brief(self.kernel)}."
+            )
         for name, value, least in (("eta", self.eta, 0.0), ("penalty", self.penalty, 0.0)):
             if value is not None and not least <= as_real(value) < math.inf:
                 raise UsageError(f"{name} must be a finite number, 0 or more, got {brief(value)}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
 from dpfda.bases import Basis
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Dictionary, Exponential
@@ -96,6 +96,6 @@ def _coordinates(request: Request, basis: Basis) -> tuple[Array, Array]:
 def _public_size(request: Request, name: str) -> None:
     if request.counted:
         raise UsageError(
-            f"mechanism={name!r} needs the number of units to be public: use neighbours='replace-one', or a mechanism "
-            "that adds noise."
+            f"mechanism={brief(name)} needs the number of units to be public: use neighbours='replace-one', or a "
+            "mechanism that adds noise."
         )

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
 from dpfda.bases import Basis
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism
@@ -94,7 +94,7 @@ def design_of(request: Request, setting: Setting) -> RegressionDesign:
     name = request.mechanism if isinstance(request.mechanism, str) else request.mechanism.name
     if isinstance(request.mechanism, str) and name not in NAMES:
         raise UsageError(
-            f"Unknown mechanism {name!r} for a regression. Known are 'auto', {', '.join(map(repr, NAMES))}."
+            f"Unknown mechanism {brief(name)} for a regression. Known are 'auto', {', '.join(map(repr, NAMES))}."
         )
     if name == "iclp-qr":
         return _process(request, setting)

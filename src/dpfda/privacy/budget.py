@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dpfda.arrays import as_real
+from dpfda.arrays import as_real, brief
 from dpfda.errors import UsageError
 
 LEAST_EPSILON, MOST_EPSILON = 1e-15, 1e9  # of a release: noise for less or more is no double
@@ -27,11 +27,11 @@ class Budget:
         epsilon, delta = as_real(self.epsilon), as_real(self.delta)
         if not 0 < epsilon < math.inf:
             raise UsageError(
-                f"epsilon must be a positive finite number, got {self.epsilon!r}. Most people choose 0.1 to 10."
+                f"epsilon must be a positive finite number, got {brief(self.epsilon)}. Most people choose 0.1 to 10."
             )
         if not 0 <= delta < 1:
             raise UsageError(
-                f"delta must lie in [0, 1), got {self.delta!r}. Use 0 for pure privacy, or at most 1e-5, "
+                f"delta must lie in [0, 1), got {brief(self.delta)}. Use 0 for pure privacy, or at most 1e-5, "
                 "well below one over the number of people."
             )
         object.__setattr__(self, "epsilon", epsilon)
@@ -65,7 +65,7 @@ def stated_budget(epsilon: float, delta: float) -> Budget:
     budget = Budget(epsilon, delta)
     if not LEAST_EPSILON <= budget.epsilon <= MOST_EPSILON:
         raise UsageError(
-            f"epsilon must lie between {LEAST_EPSILON:g} and {MOST_EPSILON:g}, got {budget.epsilon!r}: beyond, noise "
-            "is too large or too small for a double. Most people choose 0.1 to 10."
+            f"epsilon must lie between {LEAST_EPSILON:g} and {MOST_EPSILON:g}, got {brief(budget.epsilon)}: beyond, "
+            "noise is too large or too small for a double. Most people choose 0.1 to 10."
         )
     return budget

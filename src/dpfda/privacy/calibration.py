@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Protocol
 
+from dpfda.arrays import told
 from dpfda.errors import CannotMeetBudget, DpfdaError, UsageError
 from dpfda.norms import Norm, Sensitivity, up
 from dpfda.privacy.budget import Budget
@@ -44,9 +45,7 @@ def calibrate(mechanism: Noisy, sensitivity: Sensitivity, budget: Budget, *, siz
         except DpfdaError:
             raise
         except Exception as error:  # a mechanism of the user's own: public code, and no record is in reach of it
-            raise UsageError(
-                f"The privacy curve of {mechanism.name} failed with {type(error).__name__}: {error}."
-            ) from error
+            raise UsageError(f"The privacy curve of {mechanism.name} failed with {told(error)}.") from error
 
     low = high = sensitivity.value / budget.epsilon
     while not (math.isfinite(high) and enough(high)):

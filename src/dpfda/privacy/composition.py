@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from dpfda.arrays import brief
 from dpfda.errors import UsageError
 from dpfda.norms import up
 from dpfda.privacy.parts import Law, LossLaw, Parts
@@ -85,7 +86,7 @@ class Composed:
     def nothing(delta: float, *, people: int = 1) -> Composed:
         """A data set of which nothing was released."""
         if not 0 <= delta < 1:
-            raise UsageError(f"delta must lie in [0, 1), got {delta!r}.")
+            raise UsageError(f"delta must lie in [0, 1), got {brief(delta)}.")
         statement = Statement(0.0, delta, 0.0, 0.0, SUM)
         zero = Fraction()
         return Composed(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from dpfda.arrays import brief
 from dpfda.errors import UsageError
 from dpfda.privacy.profiles import (
     GaussianProfile,
@@ -75,7 +76,7 @@ def loss_from(description: Mapping[str, Any]) -> Profile:
         return make(*(read(description[name]) for name, read in fields.items()))
     except (KeyError, TypeError, ValueError, OverflowError):
         raise UsageError(
-            f"This is no description of a privacy loss: {_short(description)}. It names a law ("
+            f"This is no description of a privacy loss: {brief(description)}. It names a law ("
             f"{', '.join(LAWS)}) and its numbers, e.g. {{'law': 'pure', 'epsilon': 0.5}}."
         ) from None
 
@@ -96,8 +97,3 @@ def is_kept(loss: object) -> bool:
         return loss_from(loss.describe()) == loss  # type: ignore[attr-defined]
     except (AttributeError, UsageError, NotImplementedError):
         return False
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else text[:197] + "..."

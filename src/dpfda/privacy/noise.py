@@ -48,7 +48,7 @@ class Noise:
 
     def __post_init__(self) -> None:
         if self.law not in LAWS:
-            raise UsageError(f"A noise law is one of {', '.join(map(repr, LAWS))}, got {self.law!r}.")
+            raise UsageError(f"A noise law is one of {', '.join(map(repr, LAWS))}, got {brief(self.law)}.")
         if len(self.sizes) != len(self.scales) or not self.sizes:
             raise UsageError(f"Noise needs one scale for each block, got {len(self.sizes)} and {len(self.scales)}.")
         check_blocks(*self.sizes)

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from dpfda.arrays import brief
 from dpfda.errors import UsageError
 from dpfda.norms import up
 from dpfda.privacy.budget import Budget
@@ -54,7 +55,7 @@ def mirrored(epsilon: float, delta: float) -> float:
 def check_people(people: int) -> int:
     """A group has at least one unit, and so few that their number is a double."""
     if isinstance(people, bool) or not isinstance(people, int) or not 1 <= people <= MOST_PEOPLE:
-        raise UsageError(f"A group has a whole number of people, at least 1, got {people!r}.")
+        raise UsageError(f"A group has a whole number of people, at least 1, got {brief(people)}.")
     return people
 
 

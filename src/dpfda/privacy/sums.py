@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from typing import Any
 
+from dpfda.arrays import brief
 from dpfda.errors import UsageError
 from dpfda.privacy.profiles import Profile
 from dpfda.privacy.quick import gaussian_epsilon, root_up, zcdp_epsilon
@@ -122,5 +123,5 @@ class Sums:
         names = [field.name for field in fields(Sums)]
         right = isinstance(row, Mapping) and set(row) == set(names)
         if not right or not all(type(row[name]) is int and row[name] >= -(name == "weight") for name in names):
-            raise UsageError(f"Totals of privacy losses are whole numbers called {', '.join(names)}, got {row!r}.")
+            raise UsageError(f"Totals of privacy losses are whole numbers called {', '.join(names)}, got {brief(row)}.")
         return Sums(**row)

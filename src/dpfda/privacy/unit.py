@@ -39,6 +39,8 @@ class Unit:
     neighbours: str
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise UsageError(f"The name of a privacy unit is a text, e.g. 'person', got {brief(self.name)}.")
         if not isinstance(self.neighbours, str) or self.neighbours not in RELATIONS:
             known = ", ".join(map(repr, RELATIONS))
             raise UsageError(f"neighbours must be one of {known}, got {brief(self.neighbours)}.")

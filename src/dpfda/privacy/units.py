@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from dpfda.arrays import brief
 from dpfda.errors import UsageError
 
 EPSILON_UNITS = 10**12  # in 1: for epsilon, rho and squares of mu
@@ -14,7 +15,7 @@ DELTA_UNITS = 10**18  # in 1: for delta and total variation distances
 def exactly(amount: float) -> Fraction:
     """An amount as it was typed: ten times 0.1 make 1, which doubles do not."""
     if not math.isfinite(amount):
-        raise UsageError(f"Only finite privacy losses can be added up, got {amount!r}.")
+        raise UsageError(f"Only finite privacy losses can be added up, got {brief(amount)}.")
     return Fraction(repr(float(amount)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpfda.arrays import ArrayLike
+from dpfda.arrays import ArrayLike, brief
 from dpfda.errors import UsageError
 from dpfda.records.columns import as_grid, grid_of
 from dpfda.records.curves import Curves
@@ -51,5 +51,5 @@ def as_curves(data: Any, *, grid: ArrayLike | str | None, units: object) -> Curv
     if hasattr(data, "iloc") or hasattr(data, "__arrow_c_stream__"):
         return from_frame(with_units(data, units), unit=units, grid=grid)
     if isinstance(grid, str) and grid != "even":
-        raise UsageError(f"grid={grid!r} is for tables, whose columns have names. Pass the points themselves.")
+        raise UsageError(f"grid={brief(grid)} is for tables, whose columns have names. Pass the points themselves.")
     return from_array(data, None if isinstance(grid, str) else as_grid(grid), units)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
 from dpfda.errors import DataError, UsageError
 from dpfda.records.headers import called
 
@@ -122,7 +122,7 @@ def check_unit_type(schema: Any, name: str) -> None:
 
     kind = schema.field(name).type
     if pa.types.is_nested(kind):
-        raise DataError(f"Column {name!r} holds {kind}, which cannot name a privacy unit. Use text or numbers.")
+        raise DataError(f"Column {brief(name)} holds {kind}, which cannot name a privacy unit. Use text or numbers.")
 
 
 def check_types(schema: Any, names: list[str] | tuple[str, ...]) -> None:

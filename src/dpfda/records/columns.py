@@ -59,7 +59,7 @@ def choose_columns(columns: list[str], values: Values | None, unit: str | None) 
     if not (unit is None or isinstance(unit, str)):
         raise UsageError(f"unit is the name of a column, got {brief(unit)}.")
     if unit is not None and unit not in columns:
-        raise DataError(f"No column {unit!r} for the privacy unit. Columns are: {listed(columns)}.")
+        raise DataError(f"No column {brief(unit)} for the privacy unit. Columns are: {listed(columns)}.")
     rest = [name for name in columns if name != unit]
     if values is None:
         if rest and not alike(rest):
@@ -78,7 +78,7 @@ def choose_columns(columns: list[str], values: Values | None, unit: str | None) 
             )
         )
     if not chosen:
-        raise DataError(f"No column matches the pattern {values or '*'!r}. Columns are: {listed(columns)}.")
+        raise DataError(f"No column matches the pattern {brief(values or '*')}. Columns are: {listed(columns)}.")
     return chosen
 
 
@@ -96,7 +96,7 @@ def _parts(values: Values, columns: list[str]) -> list[str]:
 def _found(part: str, rest: list[str], columns: list[str]) -> list[str]:
     found = [name for name in rest if fnmatchcase(name, part)]
     if not found:
-        raise DataError(f"No column matches the pattern {part!r}. Columns are: {listed(columns)}.")
+        raise DataError(f"No column matches the pattern {brief(part)}. Columns are: {listed(columns)}.")
     if part == "*" or alike(found):
         return found
     raise DataError(_unlike(part, found, rest, columns))
@@ -112,8 +112,8 @@ def _unlike(part: str, found: list[str], rest: list[str], columns: list[str]) ->
     tighter = pattern_for(largest, rest) if NUMBERED.search(largest[0]) else None
     way = f"Take {tighter!r}, or list" if tighter and not may_be_record(columns) else "List"
     return (
-        f"The pattern {part!r} matches columns that are not alike; beside the others stand: {listed(others, columns)}. "
-        f"{way} the names, separated by commas; '*' takes all columns."
+        f"The pattern {brief(part)} matches columns that are not alike; beside the others stand: "
+        f"{listed(others, columns)}. {way} the names, separated by commas; '*' takes all columns."
     )
 
 
@@ -133,8 +133,8 @@ def check_curve(names: list[str], among: list[str]) -> None:
     stem = NUMBER.sub("", names[0])
     if len(names) > 1 and alike(names) and PERSONS.search(stem) and not may_be_record(among):
         raise DataError(
-            f"Columns {names[0]!r} to {names[-1]!r} are named after persons. A table of curves has one row a curve and "
-            "one column a grid point: transpose it, e.g. frame.set_index('time').T, or rename the columns."
+            f"Columns {brief(names[0])} to {brief(names[-1])} are named after persons. A table of curves has one row a "
+            "curve and one column a grid point: transpose it, e.g. frame.set_index('time').T, or rename the columns."
         )
 
 
@@ -151,7 +151,7 @@ def check_rows(rows: str | None, left: list[str]) -> None:
     kinds = [name for name in left if KINDS.match(name)]
     if kinds and rows is None and not may_be_record(left):
         raise DataError(
-            f"By its name column {kinds[0]!r} says which kind of row it is, and it is not used: rows of all kinds "
+            f"By its name column {brief(kinds[0])} says which kind of row it is, and it is not used: rows of all kinds "
             "would be averaged. Keep the rows of one kind, or say rows='average' if that is meant."
         )
 
@@ -160,8 +160,8 @@ def check_count(name: str) -> None:
     """Refuse a column of counts that is named after thousands: every row would stand for too few people."""
     if THOUSANDS.search(name):
         raise DataError(
-            f"By its name column {name!r} counts thousands or millions, and counts are people. Multiply it first, and "
-            "give it a name that says so."
+            f"By its name column {brief(name)} counts thousands or millions, and counts are people. Multiply it first, "
+            "and give it a name that says so."
         )
 
 
@@ -271,7 +271,7 @@ def grid_of(grid: ArrayLike | str | None, columns: list[str]) -> Array | None:
         if grid == "even":
             return None
         if grid != "header":
-            raise UsageError(f"grid is a sequence of numbers, 'even', 'header' or None, got {grid!r}.")
+            raise UsageError(f"grid is a sequence of numbers, 'even', 'header' or None, got {brief(grid)}.")
         return header_grid(columns)
     if grid is None and columns:
         check_even(columns)

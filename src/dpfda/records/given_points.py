@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
 from dpfda.errors import UsageError
 from dpfda.records.cells import as_numbers, check_dtype, check_types, columns_of, number
 from dpfda.records.columns import check_count
@@ -33,7 +33,9 @@ def as_points(data: Any, dimension: int, *, units: object = None, counts: object
     rest = without(data, counts)[0] if isinstance(counts, str) else data
     records = _records(rest, dimension, units, counted=counts is not None)
     if column is not None and records.unit is not None:
-        raise UsageError(f"These points belong to units by their column {records.unit!r}, and counts exclude that.")
+        raise UsageError(
+            f"These points belong to units by their column {brief(records.unit)}, and counts exclude that."
+        )
     if records.source.width != dimension:
         raise UsageError(
             f"A point has {dimension} coordinate(s), one for each side of the domain, got {records.source.width} "

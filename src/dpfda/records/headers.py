@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from dpfda.arrays import LONGEST, brief
+
 MAY_BE_A_RECORD = "the first line may be a record: give the file a line of names"
 MOST = 12  # names in a list
 FEWEST_TIMES = 3  # as many times of day are the columns of a curve; one or two may stand in a record
@@ -49,13 +51,13 @@ def listed(names: Sequence[str], among: Sequence[str] | None = None) -> str:
     """Names in a list, the first of many; `among` are those of the whole table."""
     if may_be_record(names if among is None else among):
         return f"not shown, since {MAY_BE_A_RECORD}"
-    shown = ", ".join(names[:MOST])
+    shown = ", ".join(name if len(name) <= LONGEST else f"{name[:LONGEST]}..." for name in names[:MOST])
     return shown if len(names) <= MOST else f"{shown}, ... ({len(names)} in all)"
 
 
 def called(name: str, among: Sequence[str]) -> str:
     """A column as a message calls it."""
-    return "A column" if may_be_record(among) else f"Column {name!r}"
+    return "A column" if may_be_record(among) else f"Column {brief(name)}"
 
 
 def in_few_words(chosen: Sequence[str], among: Sequence[str], *, most: int = 1) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, brief
 from dpfda.errors import DataError, UsageError
 from dpfda.records.cells import as_numbers, check_unit_type, columns_of
 from dpfda.records.columns import choose_columns
@@ -87,7 +87,9 @@ def without(frame: Any, unit: str) -> tuple[Any, object, str]:
         place = columns.index(unit)
         return frame.drop(columns=frame.columns[place]), frame.iloc[:, place], unit
     if not hasattr(frame, "__arrow_c_stream__"):
-        raise UsageError(f"units={unit!r} names a column, and a matrix has none. Pass one identifier for each row.")
+        raise UsageError(
+            f"units={brief(unit)} names a column, and a matrix has none. Pass one identifier for each row."
+        )
     table = as_arrow(frame)
     choose_columns(table.column_names, "*", unit)
     check_unit_type(table.schema, unit)

@@ -29,7 +29,7 @@ class Lattice:
             )
         # So that variances of covariances, which are fourth powers, neither overflow nor vanish.
         if not 1e-60 <= bound <= 1e60:
-            raise UsageError(f"bound must lie between 1e-60 and 1e60, got {self.bound!r}. Change the units.")
+            raise UsageError(f"bound must lie between 1e-60 and 1e60, got {brief(self.bound)}. Change the units.")
         object.__setattr__(self, "bound", bound)
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
 from dpfda.errors import DataError, UsageError
 from dpfda.records.cells import as_numbers, cells_of, check_dtype, check_types, columns_of, number
 from dpfda.records.forgetting import reads_records
@@ -31,7 +31,7 @@ def check_levels(levels: object) -> dict[str, tuple[str, ...]]:
         if not isinstance(name, str) or len(listed) < 2 or len(keys) < len(listed) or None in keys:
             raise UsageError(
                 "covariate_levels gives the public levels of columns, two or more that differ, as texts or numbers, "
-                f"e.g. {{'sex': ('female', 'male')}}, got {levels!r}."
+                f"e.g. {{'sex': ('female', 'male')}}, got {brief(levels)}."
             )
         found[name] = tuple(str(level).strip() for level in listed)
     return found
@@ -55,7 +55,7 @@ def covariate_table(data: Any, levels: Levels, size: int | None) -> tuple[np.nda
     names = [name for name, _ in columns]
     for name in levels:
         if names.count(name) != 1:
-            raise UsageError(f"covariate_levels names {name!r}, which must be one column of Z, among {names}.")
+            raise UsageError(f"covariate_levels names {brief(name)}, which must be one column of Z, among {names}.")
     plain = len(names) - len(levels)
     if size is not None and plain != size:
         raise UsageError(
@@ -98,8 +98,9 @@ def _floats(column: Any, name: str) -> Array:
     if kind == "category" or kind.startswith("dictionary"):
         # By its type, which somebody has declared, not by what a cell holds.
         raise DataError(
-            f"Column {name!r} of the covariates is a category. Declare its levels, e.g. covariate_levels={{{name!r}: "
-            "('a', 'b')}, or make 0/1 columns by pandas.get_dummies with fixed categories."
+            f"Column {brief(name)} of the covariates is a category. Declare its levels, e.g. "
+            f"covariate_levels={{{brief(name)}: ('a', 'b')}}, or make 0/1 columns by pandas.get_dummies with fixed "
+            "categories."
         )
     try:
         if hasattr(column, "iloc"):
@@ -159,7 +160,7 @@ def _cells(column: Any, name: str) -> np.ndarray[Any, Any]:
     """A column as an array, of numbers or of objects; a declared type that holds neither numbers nor texts is none."""
     if not hasattr(column, "to_pylist"):
         array = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
-        check_dtype(array.dtype, f"Column {name!r} of the covariates is")
+        check_dtype(array.dtype, f"Column {brief(name)} of the covariates is")
         return array
     import pyarrow as pa
 

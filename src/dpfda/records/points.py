@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dpfda.arrays import Array, Integers
+from dpfda.arrays import Array, Integers, brief
 from dpfda.bases import Domain
 from dpfda.errors import UsageError
 from dpfda.records.curves import Curves, quietly
@@ -126,7 +126,7 @@ def cells_between(edges: Sequence[float] | Sequence[Sequence[float]]) -> Cells:
     if not sides or not right or math.prod(len(along) - 1 for along in sides) > MOST_CELLS:
         raise UsageError(
             f"edges are increasing finite numbers with both ends of the domain, e.g. [0, 1, 5, 10], one such list for "
-            f"each side of a box, with at most {MOST_CELLS} cells in all; got {edges!r}."
+            f"each side of a box, with at most {MOST_CELLS} cells in all; got {brief(edges)}."
         )
     return Cells(sides)
 

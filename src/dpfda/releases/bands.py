@@ -20,7 +20,9 @@ def check_level(level: float) -> None:
     if not 0 < as_real(level) < 1:
         raise UsageError(f"level must lie strictly between 0 and 1, got {brief(level)}. Common is 0.95.")
     if level > HIGHEST_LEVEL:
-        raise UsageError(f"level = {level!r} is beyond what the noise law is tabulated for: at most {HIGHEST_LEVEL}.")
+        raise UsageError(
+            f"level = {brief(level)} is beyond what the noise law is tabulated for: at most {HIGHEST_LEVEL}."
+        )
 
 
 @dataclass(frozen=True, eq=False)

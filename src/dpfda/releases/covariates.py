@@ -152,7 +152,7 @@ def check_limits(limits: object) -> tuple[tuple[float, float], ...]:
     if not (wide and (np.abs(array) <= 1e100).all() and (array[:, 1] - array[:, 0] >= 1e-100).all()):
         raise UsageError(
             "covariate_limits must be one pair (low, high) of finite numbers with low < high for each covariate, e.g. "
-            f"[(18, 90), (0, 1)], got {limits!r}."
+            f"[(18, 90), (0, 1)], got {brief(limits)}."
         )
     return tuple((float(low), float(high)) for low, high in array)
 

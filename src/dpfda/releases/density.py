@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, is_one_of, public_numbers
+from dpfda.arrays import Array, ArrayLike, brief, is_one_of, public_numbers
 from dpfda.bases import Basis
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.privacy import Noise
@@ -272,4 +272,4 @@ def _check_name(smoothing: str) -> None:
     from dpfda.releases.smoothing import FAMILIES
 
     if not is_one_of(smoothing, ("auto", *FAMILIES)):
-        raise UsageError(f"Unknown smoothing {smoothing!r}.")
+        raise UsageError(f"Unknown smoothing {brief(smoothing)}.")

@@ -48,7 +48,7 @@ class Mesh:
         first = starts[None, :] if low is None else self._anywhere(low)
         last = ends[None, :] if high is None else self._anywhere(high)
         if first.shape != (1, len(self.axes)) or last.shape != first.shape or (first > last).any():
-            raise UsageError(f"An integral goes from one lower to one upper end, got {low!r} to {high!r}.")
+            raise UsageError(f"An integral goes from one lower to one upper end, got {brief(low)} to {brief(high)}.")
         within = [
             _below(nodes, end) - _below(nodes, start)
             for nodes, start, end in zip(self.axes, first.T, last.T, strict=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpfda.arrays import as_path
+from dpfda.arrays import as_path, brief
 from dpfda.bases import Basis
 from dpfda.bases import from_dict as basis_from_dict
 from dpfda.errors import DataError, UsageError
@@ -184,7 +184,7 @@ def release_in(content: bytes, data: Any, path: str | Path) -> Any:
     kind = None if data is None else data.get("kind", "mean")
     if isinstance(kind, str) and kind not in FORMS:
         raise DataError(
-            f"{str(path)!r} holds a release of kind {kind!r}, which this version does not know: it knows "
+            f"{str(path)!r} holds a release of kind {brief(kind)}, which this version does not know: it knows "
             f"{', '.join(FORMS)}. Use a newer version of dpfda."
         )
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, as_points
+from dpfda.arrays import Array, ArrayLike, as_points, brief
 from dpfda.bases import Basis, Domain
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.privacy import Noise
@@ -41,7 +41,7 @@ class MachineRelease:
 
     def __post_init__(self) -> None:
         if self.task not in TASKS or (self.classes is None) is (self.task == "classifier"):
-            raise ValueError(f"A machine is one of {TASKS}, a classifier with its classes, got {self.task!r}.")
+            raise ValueError(f"A machine is one of {TASKS}, a classifier with its classes, got {brief(self.task)}.")
         if (self.bound is None) is (self.task == "regressor"):
             raise ValueError("A regressor has a bound on responses, and a classifier has none.")
 
@@ -65,7 +65,7 @@ class MachineRelease:
         """The chances of both classes at each point, (m, 2); the logistic loss alone gives its values that meaning."""
         if self.loss != "logistic":
             raise UsageError(
-                f"Values of a machine with loss {self.loss!r} are no probabilities. Fit one with loss='logistic'."
+                f"Values of a machine with loss {brief(self.loss)} are no probabilities. Fit one with loss='logistic'."
             )
         from scipy.special import expit
 
@@ -170,7 +170,7 @@ def check_classes(classes: object) -> tuple[Label, Label]:
     if len(labels) != 2 or not known or not finite_labels or labels[0] == labels[1]:
         raise UsageError(
             f"classes must be two different labels, both numbers or both texts, stated in advance, e.g. (-1, 1) or "
-            f"('healthy', 'ill'), got {classes!r}. They may not be read from the data."
+            f"('healthy', 'ill'), got {brief(classes)}. They may not be read from the data."
         )
     return labels[0], labels[1]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, brief
 from dpfda.bases import Basis
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.privacy import Noise
@@ -372,6 +372,6 @@ def check_ridge(ridge: object) -> float | None:
     if not number or not 0 <= float(ridge) < np.inf:  # type: ignore[arg-type]
         raise UsageError(
             "ridge must be 'auto' or a number of 0 or more, added to the diagonal of the mean of z z' with covariates "
-            f"scaled into the unit ball, got {ridge!r}."
+            f"scaled into the unit ball, got {brief(ridge)}."
         )
     return float(ridge)  # type: ignore[arg-type]

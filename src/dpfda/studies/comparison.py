@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.estimators import MeanFunction
 from dpfda.mechanisms import SeededRandomness
@@ -229,11 +229,13 @@ def _mean(values: Sequence[float]) -> tuple[float, float]:
 
 def _check(scenario: str, mechanisms: Sequence[str], calibration: str, *, n: int, repetitions: int) -> None:
     if scenario not in MEANS:
-        raise UsageError(f"The scenarios are {', '.join(MEANS)}, got {scenario!r}.")
+        raise UsageError(f"The scenarios are {', '.join(MEANS)}, got {brief(scenario)}.")
     unknown = [name for name in mechanisms if name not in MECHANISMS]
     if unknown or not mechanisms:
         raise UsageError(f"Mechanisms to compare are {', '.join(MECHANISMS)}; got {', '.join(unknown) or 'none'}.")
     if calibration not in CALIBRATIONS:
-        raise UsageError(f"calibration must be one of {', '.join(CALIBRATIONS)}, got {calibration!r}.")
+        raise UsageError(f"calibration must be one of {', '.join(CALIBRATIONS)}, got {brief(calibration)}.")
     if n < 1 or repetitions < 2:
-        raise UsageError(f"A comparison needs n of at least 1 and 2 repetitions, got {n!r} and {repetitions!r}.")
+        raise UsageError(
+            f"A comparison needs n of at least 1 and 2 repetitions, got {brief(n)} and {brief(repetitions)}."
+        )

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike
+from dpfda.arrays import Array, ArrayLike, brief
 from dpfda.bases import Basis, mercer
 from dpfda.bases.domain import DomainLike
 from dpfda.bases.mercer import decompose
@@ -39,11 +39,11 @@ def draw_process(
     (3, 2)
     """
     if law not in get_args(Law):
-        raise UsageError(f"The law of a process is one of {', '.join(get_args(Law))}, got {law!r}.")
+        raise UsageError(f"The law of a process is one of {', '.join(get_args(Law))}, got {brief(law)}.")
     if size < 1:
-        raise UsageError(f"At least one path must be drawn, got size {size!r}.")
+        raise UsageError(f"At least one path must be drawn, got size {brief(size)}.")
     if not isinstance(randomness, SeededRandomness):
-        raise UsageError(f"A study draws from SeededRandomness(seed), which is never private, got {randomness!r}.")
+        raise UsageError(f"A study draws from SeededRandomness(seed), which is never private, got {brief(randomness)}.")
     table = process_table(source, points, terms=terms, domain=domain)
     shape = (size, len(table))
     return (randomness.normal(shape) if law == "gaussian" else randomness.laplace_variables(shape)) @ table
@@ -58,10 +58,12 @@ def process_table(
     """
     basis = mercer(source, domain, TERMS if terms is None else terms) if isinstance(source, Kernel) else source
     if not isinstance(basis, Basis) or basis.eigenvalues is None:
-        raise UsageError(f"A process needs a kernel, or a basis with eigenvalues such as mercer(...), got {source!r}.")
+        raise UsageError(
+            f"A process needs a kernel, or a basis with eigenvalues such as mercer(...), got {brief(source)}."
+        )
     count = basis.size if terms is None else terms
     if not 1 <= count <= basis.size:
-        raise UsageError(f"This basis has {basis.size} terms, got terms={terms!r}. Take a larger basis.")
+        raise UsageError(f"This basis has {basis.size} terms, got terms={brief(terms)}. Take a larger basis.")
     places = basis.domain.points(points)
     return _table(basis, places.tobytes(), places.shape, count)
 

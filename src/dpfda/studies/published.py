@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import Gaussian, SeededRandomness
@@ -185,7 +185,9 @@ def gaussian_process(
     their theorem is exact, so the exact calibration differs by the tight privacy curve alone.
     """
     if calibration != "exact" and epsilon > 1:
-        raise UsageError(f"The published Gaussian calibration needs epsilon at most 1, got {epsilon!r}. Use 'exact'.")
+        raise UsageError(
+            f"The published Gaussian calibration needs epsilon at most 1, got {brief(epsilon)}. Use 'exact'."
+        )
     shrink = _ridge(terms, eta, penalty)
     roots = np.sqrt(terms.eigenvalues)
     largest = float((shrink / roots).max())
@@ -221,7 +223,7 @@ def _ridge(terms: Spectrum, eta: float, penalty: float) -> Array:
 
 def _choose(calibration: Calibration, *, published: float, exact: float) -> float:
     if calibration not in CALIBRATIONS:
-        raise UsageError(f"A calibration is one of {', '.join(map(repr, CALIBRATIONS))}, got {calibration!r}.")
+        raise UsageError(f"A calibration is one of {', '.join(map(repr, CALIBRATIONS))}, got {brief(calibration)}.")
     return exact if calibration == "exact" else published
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from importlib import import_module
 
+from dpfda.arrays import brief
 from dpfda.errors import UsageError
 from dpfda.studies.reproduction import Reproduction
 
@@ -61,5 +62,5 @@ def select(word: str) -> tuple[str, ...]:
     if not begun:
         near = get_close_matches(word, [*HOMES, *dict.fromkeys(name.split("-")[0] for name in HOMES), "all"], n=3)
         meant = f"Did you mean {' or '.join(near)}? " if near else ""
-        raise UsageError(f"Nothing to reproduce is called {word!r}. {meant}All names: dpfda reproduce --list.")
+        raise UsageError(f"Nothing to reproduce is called {brief(word)}. {meant}All names: dpfda reproduce --list.")
     return begun

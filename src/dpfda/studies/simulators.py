@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dpfda import bases
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
 from dpfda.errors import UsageError
 from dpfda.kernels import Exponential, Gaussian, Kernel, Matern
 from dpfda.mechanisms.randomness import SeededRandomness
@@ -87,7 +87,7 @@ def sample(
     curve's squared norm is about 167 and the mean is a small part of it.
     """
     if name not in MEANS:
-        raise UsageError(f"The means are {', '.join(MEANS)}, got {name!r}.")
+        raise UsageError(f"The means are {', '.join(MEANS)}, got {brief(name)}.")
     if errors == "gaussian":
         root = _root(Gaussian.from_length(length), tuple(grid))
         noise = randomness.normal((n, root.shape[1])) @ root.T
@@ -95,7 +95,7 @@ def sample(
         functions = bases.mercer(kernel, (0.0, 1.0), HEAVY_TERMS).matrix(grid)
         noise = randomness.student((n, HEAVY_TERMS), HEAVY_DEGREES) @ functions.T
     else:
-        raise UsageError(f"Errors are 'gaussian' or 'heavy', got {errors!r}.")
+        raise UsageError(f"Errors are 'gaussian' or 'heavy', got {brief(errors)}.")
     return np.asarray(MEANS[name](grid) + noise)
 
 
@@ -179,7 +179,7 @@ class Scenario:
         """One case for each value of a parameter that this scenario varies."""
         if parameter not in self.varied:
             known = ", ".join(self.varied)
-            raise UsageError(f"Scenario {self.number} varies {known}, not {parameter!r}.")
+            raise UsageError(f"Scenario {self.number} varies {known}, not {brief(parameter)}.")
         return tuple(replace(Case(), **{parameter: value}) for value in self.varied[parameter])
 
 

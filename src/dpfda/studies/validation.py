@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dpfda.arrays import Array, Integers
+from dpfda.arrays import Array, Integers, brief
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.mechanisms.randomness import SeededRandomness
@@ -94,7 +94,7 @@ def mechanism(
         "iclp-qr": published.iclp_qr,
     }
     if name not in known:
-        raise UsageError(f"Cross-validation knows 'gp', 'iclp-qr', 'iclp-ar' and 'frl', got {name!r}.")
+        raise UsageError(f"Cross-validation knows 'gp', 'iclp-qr', 'iclp-ar' and 'frl', got {brief(name)}.")
     return lambda sample, terms, penalty: known[name](
         sample, terms, epsilon=epsilon, eta=eta, penalty=penalty, calibration=calibration
     )
@@ -124,9 +124,9 @@ def validate(
     curves, grid = np.asarray(curves, dtype=np.float64), np.asarray(grid, dtype=np.float64)
     n = len(curves)
     if not 2 <= folds <= n:
-        raise UsageError(f"Cross-validation needs from 2 to {n} folds for {n} curves, got {folds!r}.")
+        raise UsageError(f"Cross-validation needs from 2 to {n} folds for {n} curves, got {brief(folds)}.")
     if score not in SCORES:
-        raise UsageError(f"A score is one of {', '.join(map(repr, SCORES))}, got {score!r}.")
+        raise UsageError(f"A score is one of {', '.join(map(repr, SCORES))}, got {brief(score)}.")
     parts = np.array_split(np.argsort(randomness.uniform((n,))), folds)
     # The same noise for every choice: scores are compared, and what they share cancels.
     seed = int(randomness.bits53(1)[0])

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, Integers
+from dpfda.arrays import Array, Integers, brief
 from dpfda.bases import Basis
 from dpfda.errors import UsageError
 from dpfda.norms import Nuclear, Sensitivity, frobenius, up
@@ -87,7 +87,9 @@ class Moments(Summary):
 
     def __post_init__(self) -> None:
         if not 0 <= self.lead <= ROUGH:
-            raise UsageError(f"The lead of a moment matrix must lie between 0 and {ROUGH} steps, got {self.lead!r}.")
+            raise UsageError(
+                f"The lead of a moment matrix must lie between 0 and {ROUGH} steps, got {brief(self.lead)}."
+            )
 
     @property
     def name(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, Integers
+from dpfda.arrays import Array, Integers, brief
 from dpfda.bases import Basis
 from dpfda.errors import UsageError
 from dpfda.norms import Sensitivity, WeightedL2, frobenius, up
@@ -142,10 +142,10 @@ class Regression(Summary):
         if not 0 <= self.lead <= STEPS or (self.lead > 0) is not self.covariates.intercept:
             raise UsageError(
                 f"The lead of a regression lies between 1 and {STEPS} steps with an intercept and is 0 without, got "
-                f"{self.lead!r}."
+                f"{brief(self.lead)}."
             )
         if not 0 < self.weight < math.inf:
-            raise UsageError(f"The weight of the products must be positive and finite, got {self.weight!r}.")
+            raise UsageError(f"The weight of the products must be positive and finite, got {brief(self.weight)}.")
 
     @property
     def name(self) -> str:

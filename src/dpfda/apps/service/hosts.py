@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from dpfda.arrays import brief
 from dpfda.errors import UsageError
 
 NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(\.(?!-)[a-z0-9_-]{1,63})*\.?")
@@ -35,7 +36,7 @@ class Hosts:
             plain = name.lower() if isinstance(name, str) else ""
             if not (_numeric(plain) or (len(plain) <= 253 and NAME.fullmatch(plain))):
                 raise UsageError(
-                    f"A host name is written without scheme and port, e.g. functions.example.org, got {name!r}."
+                    f"A host name is written without scheme and port, e.g. functions.example.org, got {brief(name)}."
                 )
             found.add(plain.rstrip("."))
         return Hosts(frozenset(found))

@@ -7,6 +7,7 @@ import math
 from collections import OrderedDict
 from dataclasses import dataclass, fields
 
+from dpfda.arrays import brief
 from dpfda.errors import UsageError
 
 ADDRESSES = 20_000  # that are remembered; whoever has not asked for longest is forgotten, and starts afresh
@@ -31,10 +32,10 @@ class Limits:
             value = getattr(self, limit.name)
             if not (math.isfinite(value) and value > 0):
                 raise UsageError(
-                    f"{limit.name} must be a positive number, got {value!r}. Leave it out for the default."
+                    f"{limit.name} must be a positive number, got {brief(value)}. Leave it out for the default."
                 )
         if not 1 <= self.deadline_ms <= 60_000:
-            raise UsageError(f"deadline_ms must be from 1 to 60000 milliseconds, got {self.deadline_ms!r}.")
+            raise UsageError(f"deadline_ms must be from 1 to 60000 milliseconds, got {brief(self.deadline_ms)}.")
 
 
 class Bucket:

@@ -13,6 +13,7 @@ from typing import Any
 from dpfda.apps.service.entry import Entry, entry
 from dpfda.apps.service.refusals import NO_FOLDER, NOT_FOUND, TAKEN, UNFIT, Refused
 from dpfda.apps.service.sources import put_away, read, sources, stamp
+from dpfda.arrays import brief
 from dpfda.errors import DataError, UsageError
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -30,7 +31,7 @@ class Shelf:
             if not ID.fullmatch(name):
                 raise UsageError(
                     f"An id has 1 to 100 letters, digits, dots, hyphens and underscores, a letter or digit first, got "
-                    f"{name!r}."
+                    f"{brief(name)}."
                 )
             self._entries[name] = entry(name, thing)
         if folder is not None:

@@ -153,7 +153,7 @@ def _unpacked(coordinates: Integers, k: int, precision: tuple[float, ...] | None
         raise UsageError(f"The base measure has {len(precision)} coordinates, and the matrix {side}.")
     if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
         raise UsageError(
-            f"The scale of a choice must lie between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g}, got {scale!r}. "
+            f"The scale of a choice must lie between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g}, got {brief(scale)}. "
             "An epsilon nearer to 1 brings it there."
         )
     first, second = places(side)

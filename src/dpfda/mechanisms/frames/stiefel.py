@@ -170,7 +170,8 @@ def check_matrix(A: ArrayLike) -> Array:
     largest = float(np.abs(matrix).max())
     if not largest <= LARGEST_ENTRY:
         raise UsageError(
-            f"The entries of A must be finite and at most {LARGEST_ENTRY:g}, the largest is {largest!r}. Rescale A."
+            f"The entries of A must be finite and at most {LARGEST_ENTRY:g}, the largest is {brief(largest)}. Rescale "
+            "A."
         )
     if float(np.abs(matrix - matrix.T).max()) > 1e-12 * largest:
         raise UsageError(
@@ -185,6 +186,6 @@ def check_count(value: int, least: int, most: int | None, rule: str, name: str) 
     if not is_whole(value, -(2**62), 2**62):
         raise UsageError(f"{rule.format(most)}, a whole number, got {name}={brief(value)}.")
     if value < least or (most is not None and value > most):
-        raise UsageError(f"{rule.format(most)}, got {name}={value!r}.")
+        raise UsageError(f"{rule.format(most)}, got {name}={brief(value)}.")
     if value > MOST_DRAWS:
-        raise UsageError(f"{name} is at most {MOST_DRAWS} in one call, got {value!r}. Make several.")
+        raise UsageError(f"{name} is at most {MOST_DRAWS} in one call, got {brief(value)}. Make several.")

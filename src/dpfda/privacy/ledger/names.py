@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
+from dpfda.arrays import brief
 from dpfda.errors import UsageError
 
 SQLITE = "sqlite:///"
@@ -22,7 +23,7 @@ def check_name(name: object, what: str = "The name of a data set") -> str:
     """A name that people can read back: 1 to 200 printable characters."""
     if not isinstance(name, str) or not 1 <= len(name) <= LONGEST or not name.isprintable() or name != name.strip():
         raise UsageError(
-            f"{what} has 1 to {LONGEST} printable characters and no spaces at its ends, got {_short(name)}."
+            f"{what} has 1 to {LONGEST} printable characters and no spaces at its ends, got {brief(name)}."
         )
     return name
 
@@ -36,7 +37,8 @@ def sqlite_path(url: str) -> Path:
     text = url.removeprefix(SQLITE)
     if not text or text.startswith(":memory:") or "\0" in text:
         raise UsageError(
-            f"A ledger in a file is named 'sqlite:///ledger.db', got {url!r}. For one in memory use SessionLedger()."
+            f"A ledger in a file is named 'sqlite:///ledger.db', got {brief(url)}. For one in memory use "
+            "SessionLedger()."
         )
     return Path(text).absolute()
 
@@ -67,7 +69,7 @@ def without_password(url: str) -> str:
 def shown_of(url: object) -> str:
     """An address that was not understood, as far as no password can stand in it."""
     if not isinstance(url, str):
-        return repr(url)
+        return brief(url)
     kind = re.match(r"[A-Za-z0-9+]{1,20}:/*", url)
     return repr(url) if re.fullmatch(r"[\w./ -]{0,200}", url) else f"{kind[0]}..." if kind else "another one"
 
@@ -115,8 +117,3 @@ def way_to(name: str, ledger: str, known: Sequence[str]) -> str:
         f"people, say so: dataset={likely!r}, or once and for all dpfda budget copy {where} --dataset "
         f"{shlex.quote(likely)} --name {shlex.quote(name)}. Only for other people: dpfda budget create."
     )
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -113,7 +113,7 @@ class Reports:
             # With all that its total rests on.
             before = [] if event is None else book.events(event.dataset)
         if event is None:
-            raise UsageError(f"The ledger {self._database.name} has no entry {number!r}.")
+            raise UsageError(f"The ledger {self._database.name} has no entry {brief(number)}.")
         entries = _entries(before, {} if created is None else {created.number: created.name})
         return next(entry for entry in entries if entry.number == number)
 

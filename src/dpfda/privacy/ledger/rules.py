@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from dpfda.arrays import brief
 from dpfda.errors import LedgerDamaged, NoBudget, PrivacyRefused, UsageError
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.filters import filtered_epsilon
@@ -120,7 +121,7 @@ def account_of(book: Book, name: str) -> Account:
     created = book.named(check_name(name))
     if created is None:
         way = way_to(name, book.name, list(book.names()))
-        raise NoBudget(f"The ledger {book.name} has no budget for {name!r}. {way} Nothing was charged.")
+        raise NoBudget(f"The ledger {book.name} has no budget for {brief(name)}. {way} Nothing was charged.")
     nominal = any(map(is_nominal, book.charges(created.number)))
     return Account(created, *book.state(created.number), nominal)
 
@@ -133,8 +134,9 @@ def check_fits(account: Account, charge: Charge) -> None:
         )
     if account.unit is not None and account.unit != charge.unit.name:
         raise PrivacyRefused(
-            f"The budget of {account.name!r} protects each {account.unit!r}, and this release each "
-            f"{charge.unit.name!r}: the two do not add up. Release with the unit {account.unit!r}. Nothing was charged."
+            f"The budget of {account.name!r} protects each {brief(account.unit)}, and this release each "
+            f"{brief(charge.unit.name)}: the two do not add up. Release with the unit {brief(account.unit)}. Nothing "
+            "was charged."
         )
     if account.created.neighbours != charge.unit.neighbours and charge.unit.neighbours == REPLACE:
         raise PrivacyRefused(
@@ -249,7 +251,7 @@ def cap_of(epsilon: float, delta: float) -> tuple[Budget, int]:
     budget = Budget(epsilon, delta)
     cap = units_down(budget.epsilon) if budget.epsilon <= MOST_EPSILON else 0
     if cap < 1:
-        raise UsageError(f"The epsilon of a budget lies between 1e-12 and 1e6, got {epsilon!r}.")
+        raise UsageError(f"The epsilon of a budget lies between 1e-12 and 1e6, got {brief(epsilon)}.")
     return budget, cap
 
 
