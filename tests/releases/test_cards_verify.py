@@ -203,7 +203,7 @@ FORGED: list[tuple[str, str, dict[str, Any], str]] = [
     ("other words", "mean", {"noise": "independent Laplace noise in every coordinate"}, "law of the noise in words"),
     ("smaller deviation", "mean", {"scale": 1e-3}, "largest deviation of a coordinate"),
     ("never charged", "mean", {"recorded": "charged before reading"}, "words about the ledger"),
-    ("another schema", "mean", {"schema": "dpfda-card-0"}, "version of the card's schema"),
+    ("another schema", "mean", {"schema": "dpfda-card-0"}, "parts of the file"),
     ("another number", "mean, private number", {"n": 300.0}, "noisy number of units"),
     ("no curves", "mean", {"losses": []}, "privacy curves"),
     ("no scale", "mean", {"noise_scale": 0.0}, "scale of the noise"),
@@ -409,7 +409,7 @@ def test_a_text_among_the_numbers_is_an_edit(release_of: Of, tmp_path: Path) -> 
     assert checked(data, tmp_path).exit_code == 3
     data = plain(release_of("mean"))
     data["certificate"]["noise_scale"] = "large"
-    assert "numbers on the card" in rules(checked(data, tmp_path))
+    assert rules(checked(data, tmp_path)) == ["parts of the file"]
 
 
 @pytest.mark.parametrize(
@@ -438,8 +438,7 @@ def test_whatever_stands_on_a_card_there_is_a_report(field: str, value: Any, rel
     data = plain(release_of("mean"))
     data["certificate"][field] = value
     report = checked(data, tmp_path)
-    assert report.exit_code in (0, 3)
-    assert report.ok == (field == "software")
+    assert report.exit_code == 3
 
 
 # What is none of ours ------------------------------------------------------------------------------------------------
