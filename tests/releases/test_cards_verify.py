@@ -9,12 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import dpfda
 from dpfda.releases.cards import Finding, Report, recompute, verify
 from dpfda.releases.cards.document import json_text
+from dpfda.releases.cards.recomputed import SOURCES
 from dpfda.releases.cards.report import EXIT_CODES, worst
 from dpfda.releases.entry import Entry
 from dpfda.releases.files import text_of, to_dict
@@ -233,6 +236,9 @@ FORGED: list[tuple[str, str, dict[str, Any], str]] = [
     ("another mechanism", "mean", {"mechanism": "laplace"}, "mechanism has this noise"),
     ("a process", "mean", {"mechanism": "gp"}, "a mean under the noise of a process is penalised"),
     ("dice", "mean", {"randomness": "system dice"}, "source of randomness is one of ours"),
+    ("dice that nobody knows", "mean", {"randomness": "dice"}, "source of randomness is one of ours"),
+    ("a coloured source", "mean", {"randomness": "\x1b[31msystem"}, "source of randomness is one of ours"),
+    ("no source", "mean", {"randomness": ""}, "source of randomness is one of ours"),
     ("private all at once", "mean", {"randomness": "system, exact sampler"}, "warnings follow from the card"),
     ("no warning", "mean", {"epsilon": 25.0}, "warnings follow from the card"),
 ]
@@ -250,6 +256,21 @@ def test_an_altered_number_is_found_out_by_the_others(
     assert rule in rules(report), report.text()
     assert report.exit_code == 3
     assert "digest of every byte before it" in report.held
+
+
+def test_every_source_that_a_card_can_name_is_known(tmp_path: Path) -> None:
+    """Noise of a mean, a choice among candidates, and answers point by point, none of them seeded."""
+    grid, spent = np.linspace(0, 1, 5), {"epsilon": 1.0, "delta": 1e-6, "force": True}
+    mean = dpfda.MeanFunction(**spent, bound=1.0, size=2).fit(np.zeros((50, 5)), grid=grid).release_.certificate
+    wishes: dict[str, Any] = {"epsilon": 1.0, "quantile": 0.9, "candidates": (0.5, 1.0), "grid": grid, "force": True}
+    choice = dpfda.private_bound(np.zeros((50, 5)), **wishes).card
+    with dpfda.DensityFunction(**spent, domain=(0, 1), mechanism="gp").fit(np.full((50, 1), 0.5)).open() as oracle:
+        cards = (mean, choice, oracle.certificate)
+    assert {card.randomness for card in cards} == set(SOURCES)
+    for card in cards:
+        (tmp_path / "card.json").write_text(json_text(card))
+        report = recompute(tmp_path / "card.json")
+        assert "source of randomness is one of ours" in report.held, report.text()
 
 
 @pytest.mark.parametrize("kind", KINDS)

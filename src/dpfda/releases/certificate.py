@@ -14,6 +14,12 @@ from dpfda.releases.wording import entry, plain, steps, up, wrapped
 
 SCHEMA = "dpfda-card-1"
 ADDS = "whose cost adds to this one"  # what is said of a centre that is itself a release
+# What noise and choices are drawn from, as cards say it: sums, choices among candidates, answers point by point.
+INTEGERS, CANDIDATES, POINTS = (
+    "system, exact integer samplers",
+    "system, exact sampler",
+    "system, exact normal numbers",
+)
 NOT_PRIVATE = "NOT PRIVATE: the noise came from a seeded source and can be predicted. For tests and studies only."
 
 
