@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -16,7 +17,7 @@ import dpfda
 from dpfda.apps.report.card import card_page
 from dpfda.errors import UsageError
 from dpfda.mechanisms import SeededRandomness
-from dpfda.releases.seal import sealed, stated_digest
+from dpfda.releases.seal import sealed, stated_digest, with_digest
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 GRID = np.linspace(0, 1, 12)
@@ -56,6 +57,32 @@ def test_a_card_as_json_has_a_digest_of_its_own_and_names_its_release(run: Run, 
     assert run("card", file, "--format", "json", "--out", tmp_path / "card.json").out.startswith("Written: ")
     assert run("verify", tmp_path / "card.json", "--file-only").code == 0
     assert run("card", tmp_path / "card.json", "--format", "nist").code == 0
+
+
+IMPOSSIBLE = {
+    "rho": "1" + "0" * 400,
+    "mu": "1" + "0" * 400,
+    "noise_scale": '"0.5"',
+    "bound": "1e308",
+    "epsilon": "-1",
+    "n": "0",
+    "neighbours": '"replace-two"',
+    "schema": '"dpfda-card-2"',
+}
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_no_command_opens_an_impossible_card(name: str, run: Run, file: Path) -> None:
+    body = file.read_text()[: file.read_text().rindex(',\n "digest"')]
+    edited, count = re.subn(rf'"{name}": [^,\n]+', f'"{name}": {IMPOSSIBLE[name]}', body, count=1)
+    assert count == 1
+    file.write_text(with_digest(edited + "\n}"))
+    forms = [("card", file, "--format", form) for form in ("text", "json", "html", "nist", "registry")]
+    for command in (("show", file), ("evaluate", file, "--at", "0,0.5"), ("report", file, "-o", "r.html"), *forms):
+        outcome = run(*command)
+        assert (outcome.code, outcome.out) == (5, ""), command
+        assert "Take a fresh copy of it." in outcome.err or "take a fresh copy of it." in outcome.err
+    assert run("verify", file, "--file-only").code == 3
 
 
 def test_a_card_for_the_registry_and_for_nist(run: Run, file: Path) -> None:

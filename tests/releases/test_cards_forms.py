@@ -350,5 +350,10 @@ def test_files_without_a_card_are_refused(card_of: Of, tmp_path: Path) -> None:
         with pytest.raises(DataError, match=r"is not a release of format dpfda-release-1\."):
             read_card(path)
     path.write_text(json.dumps(card_of("mean").to_dict() | {"epsilon": "one"}))
+    with pytest.raises(
+        DataError, match=r"^'.*other\.json' cannot be opened: on its card epsilon must be a finite number"
+    ):
+        read_card(path)
+    path.write_text(json.dumps({key: part for key, part in card_of("mean").to_dict().items() if key != "unit"}))
     with pytest.raises(DataError, match=r"^The card in '.*other\.json' is damaged\. Take a fresh copy of it\.$"):
         read_card(path)

@@ -162,7 +162,10 @@ ENTRY = Entry("f3a9", 7, "ab" * 32, "k1", (2.5, 1e-6), (4.0, 1e-6))
 
 
 def test_a_card_with_losses_and_an_entry_survives_json(card: Card) -> None:
-    losses = ({"kind": "gaussian", "mu": 0.25}, {"kind": "range", "epsilon": 0.1})
+    losses = (
+        {"law": "gaussian", "mu": 0.25, "distance": 0.0, "size": 0, "steps": None},
+        {"law": "range", "epsilon": 0.1},
+    )
     one = card(losses=losses, noise_scale=134217728.0, entry=ENTRY, curves_per_unit="one")
     other = Certificate.from_dict(json.loads(json.dumps(one.to_dict(), allow_nan=False)))
     assert other == one
@@ -209,7 +212,16 @@ def test_an_entry_keeps_all_of_a_receipt_but_what_was_drawn() -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("ledger", 5), ("number", "7"), ("number", -1), ("number", True), ("spent", ["2.5", 0.0]), ("spent", 5)],
+    [
+        ("ledger", 5),
+        ("number", "7"),
+        ("number", -1),
+        ("number", True),
+        ("spent", ["2.5", 0.0]),
+        ("spent", 5),
+        ("cap", [True, 0.0]),
+        ("cap", [-1.0, 0.0]),
+    ],
     ids=str,
 )
 def test_an_entry_of_other_types_is_none(field: str, value: object) -> None:
@@ -218,7 +230,7 @@ def test_an_entry_of_other_types_is_none(field: str, value: object) -> None:
 
 
 def test_the_digest_of_a_card_is_that_of_all_it_says_but_what_may_change_later(card: Card) -> None:
-    one = card(n=2500, losses=({"law": "gaussian", "mu": 0.2},))
+    one = card(n=2500, losses=({"law": "pure", "epsilon": 0.2},))
     digest = card_digest(one)
     assert len(digest) == 32
     # A file may hold a whole number as a double; another version or a later step may add words.
@@ -233,6 +245,6 @@ def test_the_digest_of_a_card_is_that_of_all_it_says_but_what_may_change_later(c
         {"randomness": "dice"},
         {"unit_was_assumed": True},
         {"what": "covariance function"},
-        {"losses": ({"law": "gaussian", "mu": 0.1},)},
+        {"losses": ({"law": "pure", "epsilon": 0.1},)},
     ):
         assert card_digest(replace(one, **changes)) != digest, changes

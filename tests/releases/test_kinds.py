@@ -180,7 +180,6 @@ COMMON: list[tuple[str, Any]] = [
     ("centre", [1.0]),
     ("centre", [float("nan")] * 5),
     ("certificate", None),
-    ("certificate.epsilon", "one"),
     ("certificate.size", 6),
     ("certificate.domain", [[0, 1]]),
 ]

@@ -10,7 +10,7 @@ import pytest
 
 import dpfda
 from dpfda.apps.evaluation import Asked, table_of
-from dpfda.apps.service import Limits, make_app
+from dpfda.apps.service import Limits, endpoints, make_app
 from dpfda.errors import UsageError
 from dpfda.releases.seal import with_digest
 
@@ -80,12 +80,19 @@ def test_few_points_and_many_get_the_same_values(client, folder, count):
     np.testing.assert_allclose(ask(client, "mean", points.tolist()).json()["values"], expected, rtol=1e-9, atol=1e-15)
 
 
-def test_a_value_that_is_not_finite_is_null(service, folder):
+def test_a_value_that_is_not_finite_is_null(client, monkeypatch):
+    monkeypatch.setattr(endpoints, "_quietly", lambda evaluate, points: np.array([np.inf, 0.5, np.nan]))
+    assert ask(client, "mean", [0.0, 0.5, 1.0]).json() == {"values": [None, 0.5, None]}
+
+
+def test_a_file_whose_numbers_cannot_be_computed_with_is_not_served(service, folder):
     data = json.loads((folder / "mean.json").read_text())
     del data["digest"]
     data["noisy"] = [1.7e308] * len(data["noisy"])
     (folder / "huge.json").write_text(with_digest(json.dumps(data)))
-    assert ask(service(folder=folder), "huge", [0.0]).json() == {"values": [None]}
+    found = service(folder=folder)
+    assert ask(found, "huge", [0.0]).status_code == 404
+    assert "huge.json" in found.app.endpoints.shelf.refused
 
 
 BODIES = {

@@ -13,6 +13,7 @@ from dpfda.curator.payment import software
 from dpfda.mechanisms import Randomness, SystemRandomness
 from dpfda.privacy import Budget, Profile, RangeProfile, Receipt
 from dpfda.releases import NOT_PRIVATE, Certificate
+from dpfda.releases.certificate import CANDIDATES, INTEGERS
 from dpfda.releases.choices import ChoiceCard
 from dpfda.releases.entry import NOTHING, Entry
 from dpfda.summaries import Decoded, Public
@@ -71,7 +72,7 @@ class Paper:
             size=basis.size,
             chosen=self.chosen,
             missing=terms.summary.missing + self.unknown,
-            randomness="system, exact integer samplers" if is_private(self.randomness) else NOT_PRIVATE,
+            randomness=INTEGERS if is_private(self.randomness) else NOT_PRIVATE,
             recorded=recorded(receipt),
             entry=entry_of(receipt),
             software=software(receipt),
@@ -100,7 +101,7 @@ class Paper:
             rho=profile.rho,
             attacker_power=profile.power(0.05),
             chosen=self.chosen,
-            randomness="system, exact sampler" if is_private(self.randomness) else NOT_PRIVATE,
+            randomness=CANDIDATES if is_private(self.randomness) else NOT_PRIVATE,
             recorded=recorded(receipt),
             entry=entry_of(receipt),
             software=software(receipt),

@@ -14,6 +14,7 @@ from dpfda.online.law import NUGGET, OnlineLaw
 from dpfda.online.noise import STEPS
 from dpfda.privacy import Counting, RangeProfile
 from dpfda.releases import NOT_PRIVATE, Certificate
+from dpfda.releases.certificate import POINTS
 from dpfda.releases.entry import NOTHING, Entry
 
 
@@ -98,7 +99,7 @@ def card(law: OnlineLaw, facts: Facts, randomness: Randomness) -> OnlineCard:
         size=law.answers,
         chosen=facts.chosen,
         missing=facts.missing,
-        randomness="system, exact normal numbers" if private else NOT_PRIVATE,
+        randomness=POINTS if private else NOT_PRIVATE,
         recorded=facts.recorded,
         entry=facts.entry,
         losses=described((law.profile, *((RangeProfile(facts.before),) if facts.before else ()))),

@@ -8,11 +8,18 @@ from typing import Any
 
 from dpfda.privacy import REPLACE
 from dpfda.releases.entry import Entry
+from dpfda.releases.fields import check_fields, read_change, read_domain, read_losses, read_named, read_texts
 from dpfda.releases.neighbours import neighbour_entries, units_text
 from dpfda.releases.wording import entry, plain, steps, up, wrapped
 
 SCHEMA = "dpfda-card-1"
 ADDS = "whose cost adds to this one"  # what is said of a centre that is itself a release
+# What noise and choices are drawn from, as cards say it: sums, choices among candidates, answers point by point.
+INTEGERS, CANDIDATES, POINTS = (
+    "system, exact integer samplers",
+    "system, exact sampler",
+    "system, exact normal numbers",
+)
 NOT_PRIVATE = "NOT PRIVATE: the noise came from a seeded source and can be predicted. For tests and studies only."
 
 
@@ -85,16 +92,18 @@ class Certificate:
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Certificate:
+        """The card that `to_dict` wrote; DataError where a field is none, else any exception where one is missing."""
+        check_fields(Certificate, data, schema=SCHEMA)
         return Certificate(
             **data
             | {
-                "domain": tuple((float(low), float(high)) for low, high in data["domain"]),
-                "chosen": tuple(data["chosen"].items()),
-                "software": tuple(data["software"].items()),
-                "warnings": tuple(data["warnings"]),
-                "losses": tuple(dict(loss) for loss in data.get("losses", ())),
+                "domain": read_domain(data["domain"]),
+                "chosen": read_named("chosen", data["chosen"]),
+                "software": read_named("software", data["software"]),
+                "warnings": read_texts("warnings", data["warnings"]),
+                "losses": read_losses(data.get("losses", ())),
                 "entry": None if data.get("entry") is None else Entry.from_dict(data["entry"]),
-                "afterwards": tuple(_change(**change) for change in data.get("afterwards", ())),
+                "afterwards": tuple(read_change(**change) for change in data.get("afterwards", ())),
             }
         )
 
@@ -240,13 +249,6 @@ class Certificate:
             wrapped("  ", self.not_covered),
         ]
         return "\n".join(lines)
-
-
-def _change(*, what: str, was: Any, now: Any) -> dict[str, Any]:
-    """A change as a card keeps it; TypeError where a file holds another one."""
-    if not isinstance(what, str) or any(isinstance(value, list | dict) for value in (was, now)):
-        raise TypeError
-    return {"what": what, "was": was, "now": now}
 
 
 def _named(value: Any) -> str:

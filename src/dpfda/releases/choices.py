@@ -9,6 +9,7 @@ from typing import Any
 from dpfda.privacy import REPLACE
 from dpfda.releases.certificate import NOT_PRIVATE, SCHEMA
 from dpfda.releases.entry import Entry
+from dpfda.releases.fields import check, check_fields, read_losses, read_named, read_texts
 from dpfda.releases.neighbours import neighbour_entries, units_text
 from dpfda.releases.wording import plain, up, wrapped
 
@@ -63,14 +64,18 @@ class ChoiceCard:
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> ChoiceCard:
+        """The card that `to_dict` wrote; DataError where a field is none, else any exception where one is missing."""
+        check_fields(ChoiceCard, data, schema=SCHEMA)
+        # A choice knows replaced units alone, so that its relation of neighbours is no field.
+        check("neighbours", data.get("neighbours", REPLACE), (lambda value: value == REPLACE, repr(REPLACE)))
         told = {name: value for name, value in data.items() if name != "neighbours"}
         return ChoiceCard(
             **told
             | {
-                "chosen": tuple(data["chosen"].items()),
-                "software": tuple(data["software"].items()),
-                "warnings": tuple(data["warnings"]),
-                "losses": tuple(dict(loss) for loss in data.get("losses", ())),
+                "chosen": read_named("chosen", data["chosen"]),
+                "software": read_named("software", data["software"]),
+                "warnings": read_texts("warnings", data["warnings"]),
+                "losses": read_losses(data.get("losses", ())),
                 "entry": None if data.get("entry") is None else Entry.from_dict(data["entry"]),
             }
         )

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
 from dpfda.errors import UsageError
+from dpfda.releases.fields import SMALLEST, is_moderate
 from dpfda.releases.wording import plain
 
 
@@ -126,17 +127,22 @@ class Covariates:
         limits = data["limits"]
         found = Covariates(
             tuple(map(str, data["names"])),
-            None if limits is None else tuple((float(low), float(high)) for low, high in limits),
-            None if data["bound"] is None else float(data["bound"]),
-            tuple(map(float, data["middles"])),
-            tuple(map(float, data["scales"])),
-            bool(data["intercept"]),
+            None if limits is None else tuple((_number(low), _number(high)) for low, high in limits),
+            None if data["bound"] is None else _number(data["bound"]),
+            tuple(map(_number, data["middles"])),
+            tuple(map(_number, data["scales"])),
+            data["intercept"],
         )
-        numbers = np.array([found.middles, found.scales])
-        fits = limits is None or len(limits) == found.size
-        if not fits or numbers.shape != (2, found.size) or not np.isfinite(numbers).all() or min(found.scales) <= 0:
+        fits = (limits is None or len(limits) == found.size) and isinstance(found.intercept, bool)
+        if not fits or not len(found.middles) == len(found.scales) == found.size or min(found.scales) < SMALLEST:
             raise ValueError
         return found
+
+
+def _number(value: Any) -> float:
+    if not is_moderate(value):
+        raise ValueError
+    return float(value)
 
 
 def check_limits(limits: object) -> tuple[tuple[float, float], ...]:

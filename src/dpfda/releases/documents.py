@@ -54,7 +54,11 @@ def parsed(content: bytes) -> Any:
     if content.count(b"[") + content.count(b"{") > MOST_PARTS:
         raise ValueError("too many lists and objects")
     data = json.loads(
-        content.decode("utf-8"), parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_each_once
+        content.decode("utf-8"),
+        parse_constant=_no_constant,
+        parse_float=_finite,
+        parse_int=_whole,
+        object_pairs_hook=_each_once,
     )
     _check_depth(data)
     if b"\\u" in content:
@@ -82,6 +86,11 @@ def _finite(digits: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"a number of {len(digits)} digits is no double")
     return number
+
+
+def _whole(digits: str) -> int:
+    _finite(digits)  # nothing of ours counts so far, and whatever computes with it would overflow
+    return int(digits)
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

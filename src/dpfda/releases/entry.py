@@ -7,6 +7,7 @@ from typing import Any
 
 from dpfda.privacy import Budget, Receipt
 from dpfda.privacy.ledger.amounts import shown_spent
+from dpfda.releases.fields import is_number, is_whole_number
 from dpfda.releases.wording import plain
 
 FILTERED = (
@@ -44,7 +45,7 @@ class Entry:
         # A file may hold anything: texts that are texts, and amounts that are two numbers.
         if not all(isinstance(text, str) for text in (self.ledger, self.digest, self.key)):
             raise TypeError
-        if not isinstance(self.number, int) or isinstance(self.number, bool) or self.number < 0:
+        if not is_whole_number(self.number) or self.number < 0:
             raise TypeError
         if not (isinstance(self.nominal, bool) and isinstance(self.adaptive, bool)):
             raise TypeError
@@ -123,6 +124,6 @@ def _amounts(data: Any) -> tuple[float, float] | None:
     if data is None:
         return None
     epsilon, delta = data
-    if isinstance(epsilon, str) or isinstance(delta, str):
+    if not (is_number(epsilon) and is_number(delta)) or min(epsilon, delta) < 0:
         raise TypeError
     return float(epsilon), float(delta)

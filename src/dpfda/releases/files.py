@@ -112,7 +112,7 @@ def from_dict(data: dict[str, Any]) -> Any:
     basis = basis_from_dict(data["basis"])
     if certificate.domain != basis.domain.sides or certificate.size != basis.size:
         raise ValueError
-    certificate.text()  # fails where a number is no number
+    certificate.text()  # fails where words are none
     # Files from before there were kinds hold means.
     return FORMS[data.get("kind", "mean")].read(data, basis, certificate)
 
@@ -189,6 +189,8 @@ def release_in(content: bytes, data: Any, path: str | Path) -> Any:
         )
     try:
         return from_dict(data)
+    except DataError as error:
+        raise DataError(f"{str(path)!r} cannot be opened: {error}") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         raise DataError(
             f"{str(path)!r} is damaged: a part of the release is missing or of another kind. Take a fresh copy of it."

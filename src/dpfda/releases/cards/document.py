@@ -12,6 +12,7 @@ from dpfda.releases.cards.nist import answers
 from dpfda.releases.certificate import SCHEMA, Certificate
 from dpfda.releases.choices import ChoiceCard
 from dpfda.releases.documents import read_document
+from dpfda.releases.fields import is_moderate
 from dpfda.releases.files import FORMAT, release_in
 from dpfda.releases.seal import check_seal, sealed, stated_digest
 from dpfda.releases.wording import entry
@@ -61,7 +62,9 @@ def json_text(card: Card, release: Any = None, *, digest: str = "") -> str:
 def card_from(data: dict[str, Any]) -> Card:
     """A card of either kind from its plain data; any ordinary exception where it is none."""
     card: Card = ChoiceCard.from_dict(data) if "candidates" in data else Certificate.from_dict(data)
-    card.text()  # fails where a number is no number
+    card.text()  # fails where words are none
+    if not all(map(is_moderate, bound_in(card).values())):
+        raise ValueError
     return card
 
 
@@ -85,6 +88,8 @@ def read_card(path: str | Path) -> tuple[Card, Any, str]:
         if isinstance(found, dict) and found.get("schema") == SCHEMA:
             try:
                 return card_from(bare(found)[0]), None, str(data.get("release", ""))
+            except DataError as error:
+                raise DataError(f"{str(path)!r} cannot be opened: {error}") from None
             except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
                 raise DataError(f"The card in {str(path)!r} is damaged. Take a fresh copy of it.") from None
     release = release_in(content, data, path)

@@ -69,6 +69,8 @@ def native(card: Card) -> str:
             words.append(f"exponential mechanism of range {least(float(loss['epsilon']), 6)}")
         elif loss.get("law") == "stated":
             words.append(f"stated (epsilon = {plain(loss['epsilon'])}, delta = {plain(loss['delta'])})")
+        elif "epsilon" not in loss:
+            words.append(f"a privacy curve '{loss.get('law')}', which this version does not know")
         else:
             words.append(f"pure epsilon {least(float(loss['epsilon']), 6)}")
     return " and ".join(words) or "not kept: the card is from before they were"

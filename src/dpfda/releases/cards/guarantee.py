@@ -7,7 +7,7 @@ from typing import Any
 
 from dpfda.privacy import REPLACE, Profile, PureProfile
 from dpfda.releases.cards.report import GUARANTEE, Checks
-from dpfda.releases.certificate import NOT_PRIVATE, SCHEMA, Certificate
+from dpfda.releases.certificate import NOT_PRIVATE, Certificate
 from dpfda.releases.choices import ChoiceCard
 from dpfda.releases.entry import NOTHING
 from dpfda.releases.wording import plain
@@ -23,7 +23,6 @@ LEAST_STEPS = 16.0  # of lattice, from which on that is claimed
 
 def check_guarantee(card: Card, checks: Checks) -> None:
     """Every number of the guarantee, from the sensitivity and the scale of the noise up."""
-    checks.rule(card.schema == SCHEMA, GUARANTEE, "version of the card's schema", card.schema, SCHEMA)
     if not card.private:
         checks.notes.append(NOT_PRIVATE)
     if not card.losses:

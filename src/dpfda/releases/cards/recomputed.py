@@ -17,7 +17,7 @@ from dpfda.releases.afterwards import as_handed_out
 from dpfda.releases.cards.facts import Card
 from dpfda.releases.cards.guarantee import CLOSE
 from dpfda.releases.cards.report import EDITED, GUARANTEE, Checks
-from dpfda.releases.certificate import NOT_PRIVATE, Certificate
+from dpfda.releases.certificate import CANDIDATES, INTEGERS, NOT_PRIVATE, POINTS, Certificate
 from dpfda.releases.wording import plain, up
 from dpfda.symmetric import multiplicities, places
 
@@ -33,15 +33,16 @@ WORDS = {
     "exponential": ("none added", "independent normal noise"),
     "dictionary": ("none added",),
 }
-SOURCES = ("system, exact integer samplers", "system, exact sampler", NOT_PRIVATE)
+SOURCES = (INTEGERS, CANDIDATES, POINTS)
 # Said by whoever ran the program: nothing else in the file knows of them.
 SAID = ("what", "dataset", "unit", "unit_was_assumed", "chosen", "missing", "randomness", "warnings", "software")
 
 
 def check_stated(card: Card, release: Any, kind: str, checks: Checks) -> tuple[str, ...]:
     """Compare what can be compared; the names of the fields for which there was nothing to compare them with."""
-    source = card.randomness in SOURCES or not card.private
-    checks.rule(source, GUARANTEE, "source of randomness is one of ours", card.randomness, " or ".join(SOURCES[:2]))
+    # Also where nothing is promised: a source that was given another name is unknown, not seeded.
+    source = card.randomness in (*SOURCES, NOT_PRIVATE)
+    checks.rule(source, GUARANTEE, "source of randomness is one of ours", card.randomness, " or ".join(SOURCES))
     _check_warnings(card, checks)
     if not isinstance(card, Certificate):
         return (*SAID, "n", "candidates")

@@ -104,8 +104,8 @@ def _check_bare(data: dict[str, Any], checks: Checks, ledger: Any) -> None:
     plain, others = bare(data)
     try:
         card = card_from(plain)
-    except UNREAD:
-        checks.rule(False, EDITED, "parts of the file", "card", "a part is missing or of another kind")
+    except UNREAD as error:
+        checks.rule(False, EDITED, "parts of the file", "card", _unread(error))
         return
     if others:
         checks.missing.append(f"not of the card: {', '.join(others)}")
@@ -118,8 +118,8 @@ def _check_document(data: dict[str, Any], checks: Checks, ledger: Any) -> None:
         card = card_from(data["card"])
         check_words(data, card, checks)
         belongs = bytes.fromhex(data["release"])
-    except UNREAD:
-        checks.rule(False, EDITED, "parts of the file", "card", "a part is missing or of another kind")
+    except UNREAD as error:
+        checks.rule(False, EDITED, "parts of the file", "card", _unread(error))
         return
     _check_parts(Subject(card, data["card"], digest=belongs), checks, ledger)
 
@@ -127,12 +127,17 @@ def _check_document(data: dict[str, Any], checks: Checks, ledger: Any) -> None:
 def _check_release(data: dict[str, Any], digest: bytes, checks: Checks, ledger: Any) -> None:
     try:
         release = from_dict(data)
-    except UNREAD:
+    except UNREAD as error:
         said = data.get("kind", "mean")
-        known = "a part is missing or of another kind" if isinstance(said, str) and said in FORMS else list(FORMS)
+        known = _unread(error) if isinstance(said, str) and said in FORMS else list(FORMS)
         checks.rule(False, EDITED, "parts of the file", said, known)
         return
     _check_parts(Subject(release.certificate, data["certificate"], release, digest), checks, ledger, data)
+
+
+def _unread(error: Exception) -> str:
+    """Why a card could not be read: the field and its rule, where they are known."""
+    return str(error) if isinstance(error, DataError) else "a part is missing or of another kind"
 
 
 def _check_parts(subject: Subject, checks: Checks, ledger: Any, data: dict[str, Any] | None = None) -> None:
