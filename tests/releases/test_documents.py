@@ -10,7 +10,7 @@ import pytest
 
 import dpfda
 from dpfda.errors import DataError, UsageError
-from dpfda.releases import documents
+from dpfda.releases import documents, seal
 from dpfda.releases.cards import verify
 from dpfda.releases.documents import parsed, read_content, read_document
 
@@ -34,7 +34,7 @@ def test_a_file_beyond_the_limit_is_refused(tmp_path: Path) -> None:
     large = tmp_path / "large.json"
     with large.open("wb") as stream:
         stream.truncate(documents.MOST_BYTES + 1)  # takes no room on the disk
-    with pytest.raises(DataError, match="has more than 256 MB, and no file of ours has"):
+    with pytest.raises(DataError, match="has more than 64 MB, and no file of ours has"):
         dpfda.load(large)
 
 
@@ -80,8 +80,51 @@ def test_json_that_leaves_open_what_it_says_is_none(text: str, tmp_path: Path) -
     assert (content, data) == (text.encode(), None)
 
 
-def test_lists_beyond_the_limit_are_refused_before_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "MOST_PARTS", 5)
-    assert parsed(b"[[], [], [], []]") == [[], [], [], []]
-    with pytest.raises(ValueError, match="too many lists and objects"):
-        parsed(b"[[], [], [], [], {}]")
+@pytest.mark.parametrize(
+    ("allowed", "refused"),
+    [
+        (b"[[], [], []]", b"[[], [], [], {}]"),
+        (b"[0, 0, 0, 0, 0, 0]", b"[0, 0, 0, 0, 0, 0, 0]"),
+        (b'{"a": 0, "b": 0, "c": [0.5, 0, 0]}', b'{"a": 0, "b": 0, "c": [0.5, 0, 0, 0]}'),
+    ],
+)
+def test_parts_beyond_the_limit_are_refused_before_they_are_made(
+    allowed: bytes, refused: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "MOST_PARTS", 6)
+    assert parsed(allowed)
+    monkeypatch.setattr(documents.json, "loads", None)
+    with pytest.raises(ValueError, match="more than 6 lists, objects and values in them"):
+        parsed(refused)
+
+
+def flat(ending: bytes) -> bytes:
+    """A file of ours with five million numbers, by its first bytes."""
+    return b'{\n "format": "dpfda-release-1",\n "noisy": [' + b"0," * 5_000_000 + b"1]" + ending
+
+
+@pytest.mark.parametrize("ending", [b"\n}\n", b',\n "digest": "' + b"0" * 64 + b'"\n}\n'], ids=["cut off", "edited"])
+def test_a_long_flat_file_is_never_parsed(ending: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "flat.json").write_bytes(flat(ending))
+    monkeypatch.setattr(documents.json, "loads", None)
+    with pytest.raises(DataError, match=r"does not end with its digest|was changed after it was written"):
+        dpfda.load(tmp_path / "flat.json")
+    report = verify(tmp_path / "flat.json")
+    assert report.verdict == "DOES NOT HOLD"
+    assert report.exit_code != 0
+
+
+def test_the_place_of_a_change_is_looked_for_in_short_files_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = b'{\n "a":  1,\n "digest": "' + b"0" * 64 + b'"\n}\n'
+    assert seal.broken(content) == (
+        "0" * 64,
+        f"{seal.digest_of(content[:10])}; line 2, column 7 is not written as dpfda writes it",
+    )
+    monkeypatch.setattr(seal, "LOOKED_THROUGH", len(content) - 1)
+    assert seal.broken(content) == ("0" * 64, seal.digest_of(content[:10]))
+
+
+def test_a_seal_is_checked_without_looking_for_the_place_of_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seal, "_where", None)
+    with pytest.raises(DataError, match="was changed after it was written"):
+        seal.check_seal(b'{\n "a": 1,\n "digest": "' + b"0" * 64 + b'"\n}\n', "a.json")

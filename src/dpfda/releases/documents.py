@@ -12,10 +12,11 @@ from typing import Any, NoReturn
 from dpfda.arrays import as_path
 from dpfda.errors import DataError
 
-# A covariance of a thousand functions has 12 MB. What is larger is none of ours, and would only fill the memory.
-MOST_BYTES = 256 * 2**20
-# Lists and objects: each takes far more memory than its two bytes in the file.
+# Lists, objects, and what stands in them: each takes far more memory than its two bytes in the file. A covariance of a
+# thousand functions has half a million numbers, and a feature map of 2^14 points on 64 sides a million.
 MOST_PARTS = 2_000_000
+# Of 32 bytes each, more than a double written in full takes. What is larger is none of ours.
+MOST_BYTES = 64 * 2**20
 DEEPEST = 64  # a list in a list in a list; sums of kernels may stand a few deep
 
 
@@ -51,8 +52,9 @@ def read_content(path: str | Path, *, called: str = "file") -> bytes:
 
 def parsed(content: bytes) -> Any:
     """What JSON says; ValueError or RecursionError where it is none, or leaves open what it says."""
-    if content.count(b"[") + content.count(b"{") > MOST_PARTS:
-        raise ValueError("too many lists and objects")
+    # Each part is the first of a list or an object, or stands behind a comma.
+    if sum(map(content.count, (b"[", b"{", b","))) > MOST_PARTS:
+        raise ValueError(f"more than {MOST_PARTS} lists, objects and values in them")
     data = json.loads(
         content.decode("utf-8"),
         parse_constant=_no_constant,
