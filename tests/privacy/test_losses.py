@@ -132,7 +132,7 @@ class Silent:
         (Silent(),),
         (PureProfile(0.25), Silent()),
     ],
-    ids=str,
+    ids=lambda losses: "-".join(type(loss).__name__ for loss in losses[:3]),
 )
 def test_a_charge_below_a_loss_that_cannot_be_kept_is_refused(losses: tuple[Any, ...]) -> None:
     """No accountant knows it: each alone may lie under the price, and all together above it."""
