@@ -140,6 +140,18 @@ def test_show_says_of_an_adaptive_budget_what_its_filter_proves(run: Run) -> Non
     assert "(counted)" not in run("budget", "history", URL, "--json").out
 
 
+def test_every_number_that_show_prints_of_an_approximate_draw_is_nominal(made: Run) -> None:
+    charge = Charge(
+        "scans", "gibbs", Budget(0.5, 0.0), (PureProfile(0.5),), unit=Unit("ID", "replace-one"), nominal=True
+    )
+    Ledger(URL).charge(charge)
+    shown = made("budget", "show", URL, "--people", 2).out
+    assert "  statements  nominally pure epsilon 0.50; nominally 0.13-zCDP; (epsilon, delta) by " in shown
+    assert (
+        "together: nominally epsilon 1.00 at delta 1e-06; nominally pure epsilon 1.00; nominally 0.50-zCDP; " in shown
+    )
+
+
 def test_show_draws_what_is_spent_and_left(made: Run) -> None:
     spend(0.75, "a")
     spend(0.25, "b")

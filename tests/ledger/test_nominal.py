@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,10 @@ from dpfda.errors import LedgerDamaged
 from dpfda.privacy import Budget, Charge, PureProfile, SessionLedger
 from dpfda.privacy.ledger import Ledger
 from dpfda.releases.cards import verify
+from dpfda.releases.cards.facts import facts_of
+from dpfda.releases.cards.nist import nist_text
+from dpfda.releases.cards.registry import registry_entry
+from dpfda.releases.certificate import NOMINAL, NOT_PRIVATE
 
 GIBBS = "gibbs"
 
@@ -107,3 +113,36 @@ def test_cards_after_an_approximate_draw_say_so_and_verify(sqlite_url: str) -> N
     assert "has spent nominally epsilon 1.50 of 4" in cards[2].recorded
     for release in releases:
         assert verify(release, ledger=ledger).ok
+
+
+def test_a_check_of_an_approximate_draw_notes_that_its_epsilon_is_nominal(sqlite_url: str) -> None:
+    """Everything holds as stated, and what is stated is no guarantee."""
+    ledger = Ledger(sqlite_url)
+    ledger.create(DATASET, epsilon=4.0, delta=0.0)
+    exact, approximate, after = (components(ledger, name).release_ for name in ("exponential", GIBBS, "exponential"))
+    notes = [verify(release, ledger=ledger).notes for release in (exact, approximate, after)]
+    total = "what the data set had spent rests on an approximate draw, and is no guarantee"
+    assert [(NOMINAL in found, total in found) for found in notes] == [(False, False), (True, False), (False, True)]
+
+
+def test_no_form_of_a_card_states_a_nominal_number_plainly() -> None:
+    card = components(None, GIBBS).release_.certificate
+    loss = registry_entry(card)["deployment"]["privacy_loss"]
+    assert "variant_name" not in registry_entry(card)["deployment"]["dp_variant"]
+    assert loss["privacy_parameters"] == {}
+    assert loss["privacy_parameters_details"].startswith(f"{NOMINAL} Native: nominally ")
+    said = [card.text(), nist_text(card), loss["privacy_parameters_details"], *(text for _, text in facts_of(card))]
+    for text in (" ".join(each.split()) for each in said):
+        for amount in re.findall(
+            r"\S+ (?:pure epsilon|exponential mechanism of range|\S+-zCDP|at most \S+ at 5 %)", text
+        ):
+            assert amount.startswith("nominally "), amount
+    assert "None exactly; pure differential privacy for the law that was aimed at" in nist_text(card)
+
+
+def test_a_seeded_release_has_no_parameters_in_the_registry() -> None:
+    seeded_card = replace(components(None, "exponential").release_.certificate, randomness=NOT_PRIVATE)
+    deployment = registry_entry(seeded_card)["deployment"]
+    assert "variant_name" not in deployment["dp_variant"]
+    assert deployment["privacy_loss"]["privacy_parameters"] == {}
+    assert "NOT PRIVATE" in deployment["privacy_loss"]["privacy_parameters_details"]

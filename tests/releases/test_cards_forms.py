@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -291,7 +292,7 @@ REGISTRY = section(
 
 @pytest.mark.parametrize("kind", CARDS)
 def test_every_card_becomes_a_draft_for_the_registry(kind: str, card_of: Of) -> None:
-    entry = json.loads(registry_text(card_of(kind)))
+    entry = json.loads(registry_text(replace(card_of(kind), randomness="system, exact integer samplers")))
     Draft202012Validator(REGISTRY).validate(entry)
     parameters = entry["deployment"]["privacy_loss"]["privacy_parameters"]
     assert parameters["epsilon"] == card_of(kind).epsilon

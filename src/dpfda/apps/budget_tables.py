@@ -75,8 +75,8 @@ def _left(left: Remaining, *, frozen: bool) -> str:
 
 def _statements(spent: Statement) -> str:
     """The pure and the concentrated statement, side by side."""
-    pure = f"pure epsilon {up(spent.pure)}" if math.isfinite(spent.pure) else "no pure epsilon"
-    concentrated = f"{up(spent.rho)}-zCDP" if math.isfinite(spent.rho) else "no zCDP"
+    pure = f"{nominally(spent)}pure epsilon {up(spent.pure)}" if math.isfinite(spent.pure) else "no pure epsilon"
+    concentrated = f"{nominally(spent)}{up(spent.rho)}-zCDP" if math.isfinite(spent.rho) else "no zCDP"
     return f"{pure}; {concentrated}; (epsilon, delta) by {spent.method}"
 
 

@@ -20,6 +20,7 @@ INTEGERS, CANDIDATES, POINTS = (
     "system, exact sampler",
     "system, exact normal numbers",
 )
+NOMINAL = "NOMINAL: the draw is approximate. Its epsilon is that of the law it aims at, and no guarantee."
 NOT_PRIVATE = "NOT PRIVATE: the noise came from a seeded source and can be predicted. For tests and studies only."
 
 
@@ -132,6 +133,10 @@ class Certificate:
         return f"(epsilon = {plain(self.epsilon)}, delta = {plain(self.delta)})"
 
     @property
+    def _nominally(self) -> str:
+        return "nominally " if self.nominal else ""
+
+    @property
     def sentence(self) -> str:
         """What the guarantee means, for those who are in the data."""
         if not self.private:
@@ -214,7 +219,7 @@ class Certificate:
             count = f"planned for {self.n:.0f}; the number itself is private"
         assumed = "; no column of persons was named, so every row counts as another person"
         return (
-            ("guarantee", f"{self.guarantee}; for composition {up(self.rho, 4)}-zCDP"),
+            ("guarantee", f"{self.guarantee}; for composition {self._nominally}{up(self.rho, 4)}-zCDP"),
             ("protects", f"one {self.unit} (neighbours: {self.neighbours}){assumed if self.unit_was_assumed else ''}"),
             *neighbour_entries(self.counting, self.unit, self.neighbours, assumed=self.unit_was_assumed),
             ("units", count),
@@ -230,7 +235,8 @@ class Certificate:
             ("ledger", self.recorded),
             (
                 "attacker",
-                f"detects one {self.unit} with probability at most {up(self.attacker_power, 3)} at 5 % false alarms",
+                f"detects one {self.unit} with probability {self._nominally}at most {up(self.attacker_power, 3)} at "
+                "5 % false alarms",
             ),
             ("software", ", ".join(f"{name} {version}" for name, version in self.software)),
         )

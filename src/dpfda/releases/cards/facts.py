@@ -59,6 +59,11 @@ def estimated(card: Card) -> str:
     return f"{card.what} on {domain}, in the units of the records{power}; the card names no others"
 
 
+def nominally(card: Card) -> str:
+    """Begins an amount that the law of an approximate draw would keep, had it been drawn exactly."""
+    return "nominally " if getattr(card, "nominal", False) else ""
+
+
 def native(card: Card) -> str:
     """The guarantee in the parameters that the mechanism has by itself."""
     words = []
@@ -73,7 +78,7 @@ def native(card: Card) -> str:
             words.append(f"a privacy curve '{loss.get('law')}', which this version does not know")
         else:
             words.append(f"pure epsilon {least(float(loss['epsilon']), 6)}")
-    return " and ".join(words) or "not kept: the card is from before they were"
+    return nominally(card) + " and ".join(words) if words else "not kept: the card is from before they were"
 
 
 def method(card: Card) -> str:
@@ -115,7 +120,7 @@ def groups(card: Card) -> str:
     delta = card.delta if isinstance(card, Certificate) else 0.0
     if delta == 0 and not getattr(card, "nominal", False):
         return f"two {card.unit}s together have pure epsilon {plain(2 * card.epsilon)}, and k of them k times the one"
-    composed = f"{least(4 * card.rho, 4)}-zCDP, and k of them k^2 times that of one"
+    composed = f"{nominally(card)}{least(4 * card.rho, 4)}-zCDP, and k of them k^2 times that of one"
     pair = of_two(card, delta)
     if pair is None:
         return f"two {card.unit}s together have {composed}"

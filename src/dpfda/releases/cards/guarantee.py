@@ -7,7 +7,7 @@ from typing import Any
 
 from dpfda.privacy import REPLACE, Profile, PureProfile
 from dpfda.releases.cards.report import GUARANTEE, Checks
-from dpfda.releases.certificate import NOT_PRIVATE, Certificate
+from dpfda.releases.certificate import NOMINAL, NOT_PRIVATE, Certificate
 from dpfda.releases.choices import ChoiceCard
 from dpfda.releases.entry import NOTHING
 from dpfda.releases.wording import plain
@@ -25,6 +25,10 @@ def check_guarantee(card: Card, checks: Checks) -> None:
     """Every number of the guarantee, from the sensitivity and the scale of the noise up."""
     if not card.private:
         checks.notes.append(NOT_PRIVATE)
+    if getattr(card, "nominal", False):
+        checks.notes.append(NOMINAL)
+    elif card.entry is not None and card.entry.nominal:
+        checks.notes.append("what the data set had spent rests on an approximate draw, and is no guarantee")
     if not card.losses:
         checks.rule(False, GUARANTEE, "privacy curves", "none", "cannot be computed: the card keeps no curve")
         return

@@ -15,6 +15,7 @@ from dpfda.releases.cards.facts import (
     least,
     method,
     native,
+    nominally,
     spent,
     unprotected,
 )
@@ -54,6 +55,8 @@ def _guarantee(card: Card) -> tuple[Answer, ...]:
     elif getattr(card, "nominal", False):
         strength += ", if the draw had followed its law exactly, which it does not"
     failure = "never fails (delta = 0)" if delta == 0 else f"may fail with a chance of {plain(delta)} (delta)"
+    if nominally(card):
+        failure += " for the law that was aimed at; how far the draw is from it is not known"
     n = card.n if not getattr(card, "n_is_noisy", False) else None
     crowd = "" if not delta or n is None else f"; with {n:.0f} units, {least(n * delta, 3)} of them on average"
     assumed = "; no column of persons was named, so this was assumed" if card.unit_was_assumed else ""
@@ -66,17 +69,23 @@ def _guarantee(card: Card) -> tuple[Answer, ...]:
         Answer(
             TOP,
             "Which variant of differential privacy is it, and how was it converted?",
-            f"{'Pure' if delta == 0 else 'Approximate'} differential privacy, and {up(card.rho, 4)}-zCDP for "
-            f"composition. Native: {native(card)}. Converted: {method(card) or 'not told'}.",
+            f"{_variant(card)}, and {nominally(card)}{up(card.rho, 4)}-zCDP for composition. Native: {native(card)}. "
+            f"Converted: {method(card) or 'not told'}.",
         ),
         Answer(
             TOP,
             "What can an attacker still do?",
-            f"Detect one {card.unit} with probability at most {up(card.attacker_power, 3)} at 5 % false alarms. What "
-            "is true of people in general can be learned, and used about anybody, whether in the data or not.",
+            f"Detect one {card.unit} with probability {nominally(card)}at most {up(card.attacker_power, 3)} at 5 % "
+            "false alarms. What is true of people in general can be learned, and used about anybody, whether in the "
+            "data or not.",
         ),
         Answer(TOP, "How does it hold over several releases (budget over time)?", _sentence(spent(card))),
     )
+
+
+def _variant(card: Card) -> str:
+    named = f"{'Approximate' if getattr(card, 'delta', 0.0) else 'Pure'} differential privacy"
+    return f"None exactly; {named.lower()} for the law that was aimed at" if nominally(card) else named
 
 
 def _undermined(card: Card, release: Any) -> tuple[Answer, ...]:

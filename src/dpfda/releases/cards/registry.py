@@ -7,12 +7,24 @@ import re
 from typing import Any
 
 from dpfda.privacy import REPLACE
-from dpfda.releases.cards.facts import THREATS, Card, afterwards, band, estimated, method, native, spent, unprotected
-from dpfda.releases.certificate import Certificate
+from dpfda.releases.cards.facts import (
+    THREATS,
+    Card,
+    afterwards,
+    band,
+    estimated,
+    method,
+    native,
+    nominally,
+    spent,
+    unprotected,
+)
+from dpfda.releases.certificate import NOMINAL, Certificate
 from dpfda.releases.wording import plain, steps, up
 
 # The structure of opendp/deployments-registry-data, schemas/deployments-schema.yaml, as of 2026. Texts that a card
-# cannot know are empty, to be filled in by whoever registers; lists of fixed words that it cannot know are left out.
+# cannot know are empty, to be filled in by whoever registers; lists of fixed words that it cannot know are left out,
+# and so are the variant and its parameters where the release guarantees none.
 PRODUCTS = {"kernel classifier": "Machine learning model", "kernel regressor": "Machine learning model"}
 
 
@@ -31,7 +43,7 @@ def registry_entry(card: Card, release: Any = None) -> dict[str, Any]:
                 "publication_date": "",
             },
             "dp_variant": {
-                "variant_name": "Pure DP" if _delta(card) == 0 else "Approximate DP",
+                **_variant(card),
                 "data_domain": "",
                 "unprotected_quantities": unprotected(card),
             },
@@ -58,10 +70,19 @@ def registry_text(card: Card, release: Any = None) -> str:
     return json.dumps(registry_entry(card, release), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def _promises(card: Card) -> bool:
+    """Whether the epsilon on the card is a guarantee: programs take what stands in its field for one."""
+    return card.private and not nominally(card)
+
+
+def _variant(card: Card) -> dict[str, str]:
+    return {"variant_name": "Approximate DP" if _delta(card) else "Pure DP"} if _promises(card) else {}
+
+
 def _loss(card: Card) -> dict[str, Any]:
     replaced = card.neighbours == REPLACE
-    parameters: dict[str, Any] = {"epsilon": card.epsilon}
-    if _delta(card):
+    parameters: dict[str, Any] = {"epsilon": card.epsilon} if _promises(card) else {}
+    if _promises(card) and _delta(card):
         parameters["delta"] = _delta(card)
     found: dict[str, Any] = {
         "privacy_unit": card.unit,
@@ -69,9 +90,10 @@ def _loss(card: Card) -> dict[str, Any]:
         f"{'replaced by those of another' if replaced else 'added or removed'} ({card.neighbours}).",
         "privacy_parameters": parameters,
         "privacy_parameters_details": _sentences(
+            *((NOMINAL,) if nominally(card) else ()),
             f"native: {native(card)}",
             f"converted: {method(card)}" if method(card) else "",
-            f"for composition {up(card.rho, 4)}-zCDP",
+            f"for composition {nominally(card)}{up(card.rho, 4)}-zCDP",
             *card.stamps,
         ),
     }
