@@ -19,7 +19,7 @@ from dpfda.kernels import Kernel
 from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.norms import up
 from dpfda.planner.components import ComponentsPlan, FramesPlan, plan_components
-from dpfda.planner.moments import MomentsPlan, plan_moments
+from dpfda.planner.moments import plan_moments
 from dpfda.planner.request import check_units
 from dpfda.privacy import AnyLedger, Budget, PureProfile, StatedProfile, Unit
 from dpfda.records import Curves, as_curves
@@ -184,10 +184,7 @@ class FPCA(MomentsEstimator):
         return self.plan(planned, grid_size=len(points))
 
     def _again(self, plan: ComponentsPlan, n: int) -> ComponentsPlan:
-        if isinstance(plan, FramesPlan):
-            return self.plan(n, grid_size=plan.request.grid_size)
-        again: MomentsPlan = super()._again(plan, n)
-        return again
+        return self.plan(n, grid_size=plan.request.grid_size)
 
     @forgets_records
     def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> FPCA:

@@ -61,11 +61,6 @@ class MomentsEstimator(CurveEstimator):
             )
         return self.mean == "joint"
 
-    def _again(self, plan: Any, n: int) -> Any:
-        # With the mechanism that was chosen: comparing all of them anew takes long, and changes little.
-        request = replace(plan.request, n=n, budget=Budget(self.epsilon, self.delta))
-        return plan_moments(request, lead=plan.design.lead > 0)
-
     def _release_moments(
         self,
         curves: Curves,
@@ -210,6 +205,9 @@ class CovarianceFunction(MomentsEstimator):
         points = self._grid(curves, as_domain(self.domain))
         planned = self._size(curves, Unit(curves.unit or "row", self.neighbours)).planned
         return self.plan(planned, grid_size=len(points))
+
+    def _again(self, plan: MomentsPlan, n: int) -> MomentsPlan:
+        return self.plan(n, grid_size=plan.request.grid_size)
 
     @forgets_records
     def fit(

@@ -18,7 +18,7 @@ from dpfda.planner.moments import NAMES, MomentsPlan, check_side, plan_moments
 from dpfda.planner.own import DEFAULT_BASIS, basis_of
 from dpfda.planner.papers import eigenvalues_of, noise_basis
 from dpfda.planner.request import Request, Requested
-from dpfda.planner.spectrum import PLAUSIBLE, REFERENCE, plausible_rate, subspace_error, turned_by_choice
+from dpfda.planner.spectrum import PLAUSIBLE, REFERENCE, found_within, plausible_rate, subspace_error, turned_by_choice
 from dpfda.planner.visibility import NOISY_FROM
 from dpfda.privacy import Budget, calibrate
 from dpfda.summaries.moments import ROUGH, check_orthonormal
@@ -64,14 +64,13 @@ class FramesPlan(Requested):
     def hidden(self) -> str:
         """Why next to nothing could be seen of the first component; empty where it could.
 
-        Its expected distance from the true one, against that of a draw from the base measure, which knows no data.
+        Its expected distance from the true one, against that of a draw from the base measure, which knows no data. What
+        lies outside the basis is lost to both, and no noise.
         """
-        dimension = self.request.domain.dimension
-        rates = (plausible_rate(self.rate, dimension), BLIND)
-        drawn, blind = (
-            subspace_error(turned_by_choice(rate, self.basis.frequencies, self.precision), 1, dimension)
-            for rate in rates
-        )
+        if self.basis.size == 1:
+            return "the component would be the one function of the basis, whatever the curves are"
+        rates = (plausible_rate(self.rate, self.request.domain.dimension), BLIND)
+        drawn, blind = (found_within(turned_by_choice(rate, self.basis.frequencies, self.precision)) for rate in rates)
         if drawn < NOISY_FROM * blind:
             return ""
         return f"the first component of curves {PLAUSIBLE} would be {drawn / blind:.0%} as far off as without any data"

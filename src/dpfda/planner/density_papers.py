@@ -75,7 +75,7 @@ def gp(
         features,
         decode=factors * (facts.volume / used.mass),
         mechanism=Gaussian(),
-        published=math.sqrt(2 * peaks),
+        published=lambda: math.sqrt(2 * peaks),
         reasons=(
             ("kernel", used.because),
             ("basis", f"{basis.size} functions of the kernel, which leave out at most {max(left_out, 0.0):.2g} of it"),
@@ -105,7 +105,7 @@ def sobolev(facts: DensityFacts, *, bandwidth: Bandwidth | None = None, size: in
         sections / roots,
         decode=roots * facts.volume,
         mechanism=Gaussian(),
-        published=2 / ((2 * math.pi) ** (len(widths) / 4) * math.prod(widths)),
+        published=lambda: 2 / ((2 * math.pi) ** (len(widths) / 4) * math.prod(widths)),
         reasons=(
             ("kernel", f"gaussian, with noise of an exponential covariance, bandwidth {told} for both"),
             ("basis", f"the {basis.size} leading eigenfunctions of the noise"),
@@ -144,7 +144,7 @@ def iclp_qr(
         features,
         decode=np.sqrt(shares),
         mechanism=Laplace(),
-        published=theorem_16(functions, shares, power),
+        published=lambda: theorem_16(functions, shares, power),
         reasons=(
             ("kernel", f"{used.because}; eta = {power:g}"),
             ("basis", f"the {basis.size} leading eigenfunctions of the kernel"),
@@ -169,7 +169,7 @@ def frl(
         features,
         decode=np.ones(basis.size),
         mechanism=Laplace(),
-        published=float(np.ptp(features, axis=0).sum()),
+        published=lambda: float(np.ptp(features, axis=0).sum()),
         reasons=(("kernel", used.because), ("basis", f"{basis.size} eigenfunctions of the kernel: {how}")),
     )
 
@@ -204,7 +204,7 @@ def bernstein(
         # Coordinates in this basis are values over the root of its size.
         decode=np.full(basis.size, facts.volume / used.mass / math.sqrt(basis.size)),
         mechanism=Laplace(),
-        published=basis.size * float(np.ptp(features)),
+        published=lambda: basis.size * float(np.ptp(features)),
         reasons=(("kernel", used.because), ("basis", f"Bernstein polynomials of degree {steps}, {why}")),
     )
 
@@ -250,12 +250,12 @@ def _design(
     *,
     decode: Array,
     mechanism: Mechanism,
-    published: float,
+    published: Callable[[], float],  # asked for where it is wanted: some of them take seconds
     reasons: tuple[tuple[str, str], ...],
 ) -> DensityDesign:
     least, how = 0.0, reasons[:0]
     if facts.calibration == "published":
-        least = published * (classical_factor(facts.budget) if isinstance(mechanism, Gaussian) else 1.0)
+        least = published() * (classical_factor(facts.budget) if isinstance(mechanism, Gaussian) else 1.0)
         how = (("calibration", "as published, more noise than privacy needs"),)
     if facts.counted:
         longest = float(max(mechanism.norm(row) for row in features))

@@ -139,11 +139,13 @@ class DensityPlan(Requested):
     @cached_property
     def hidden(self) -> str:
         """Why a plausible density could hardly be told from a uniform one; empty where it could."""
-        shape = shape_of(self.cells)
-        if shape < FLAT:
-            return ""  # in so few cells the reference is uniform itself, and says nothing
-        # Noise that is small before smoothing hides nothing; what is left then is sampling, and the width of cells.
-        if self.noise_rms * self.volume < NOISY_FROM * shape or self.error * self.volume < NOISY_FROM * shape:
+        shape, noise = shape_of(self.cells), self.noise_rms * self.volume
+        if shape < FLAT:  # in so few cells the reference is uniform itself
+            return f"the noise would be {noise:.0%} of a uniform density" if noise >= NOISY_FROM else ""
+        # Noise that is small before smoothing hides nothing; what is left then is sampling, and the width of cells. Not
+        # so for the papers' kernels: they shrink the shape before the noise, so what counts is the error alone.
+        small = noise < NOISY_FROM * shape and self.request.mechanism not in PAPERS
+        if small or self.error * self.volume < NOISY_FROM * shape:
             return ""
         return (
             f"the error expected would be {self.error * self.volume / shape:.0%} of what {REFERENCE}, differs by from "

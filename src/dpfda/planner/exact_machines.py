@@ -80,7 +80,7 @@ class ExactPlan(Requested):
     @property
     def hidden(self) -> str:
         """Why next to nothing could be seen of a function as large as the margin; empty where it could."""
-        return drowned(self.noise_rms, self.request.loss)
+        return drowned(self.noise_rms, self.request.loss, self.penalty, self.reach)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from dpfda.mechanisms import KNorm, Laplace, Mechanism
 from dpfda.norms import L2, Sensitivity
 from dpfda.planner.blocks import optimal_blocks
 from dpfda.planner.request import Requested, check_units
-from dpfda.planner.visibility import NOISY_FROM
+from dpfda.planner.visibility import NOISY_FROM, SHOWN_FROM
 from dpfda.privacy import REPLACE, Budget, Noise, calibrate
 from dpfda.records import RADIUS
 from dpfda.releases.wording import plain
@@ -175,7 +175,7 @@ class MachinePlan(Requested):
     @property
     def hidden(self) -> str:
         """Why next to nothing could be seen of a function as large as the margin; empty where it could."""
-        return drowned(self.noise_rms, self.request.loss)
+        return drowned(self.noise_rms, self.request.loss, self.penalty, self.reach)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -226,11 +226,20 @@ class MachinePlan(Requested):
         return self.text()
 
 
-def drowned(noise: float, loss: Loss) -> str:
-    """Why noise in a function hides it, or nothing: against the margin, or the bound on responses."""
-    share = noise / loss.scale
+def drowned(noise: float, loss: Loss, penalty: float, reach: float) -> str:
+    """Why noise in a function hides it, or nothing: against the margin, or the bound on responses.
+
+    No function is larger than `M reach^2 / (2 penalty)`, M the slope of the loss; where that is less, it counts.
+    """
+    left = min(1.0, loss.lipschitz * reach**2 / (2 * penalty * loss.scale))
     what = "margin" if loss.margin else "bound on responses"
-    return f"the noise in the function would be {share:.0%} of the {what}" if share >= NOISY_FROM else ""
+    if not loss.margin and left < SHOWN_FROM:  # a label is a sign, however small its function
+        return f"the penalty would leave {left:.1%} of a function as large as the {what}"
+    share = noise / loss.scale / left
+    if share < NOISY_FROM:
+        return ""
+    of = f"the {what}" if left == 1 else f"the largest function that the penalty leaves, {left:.2g} times the {what}"
+    return f"the noise in the function would be {share:.0%} of {of}"
 
 
 def plan_machine(request: MachineRequest) -> MachinePlan:

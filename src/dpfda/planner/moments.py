@@ -26,10 +26,11 @@ from dpfda.planner.spectrum import (
     covariance_error,
     covariance_size,
     lost_of,
+    plausible_within,
     subspace_error,
     turned_by_noise,
 )
-from dpfda.planner.visibility import NOISY_FROM
+from dpfda.planner.visibility import NOISY_FROM, SHOWN_FROM
 from dpfda.privacy import Budget, Noise, calibrate
 from dpfda.summaries.moments import ROUGH, check_orthonormal, moved_by
 from dpfda.symmetric import multiplicities, packed_size, unpack
@@ -110,7 +111,19 @@ class MomentsPlan(Requested):
     @property
     def hidden(self) -> str:
         """Why next to nothing could be seen of a plausible covariance; empty where it could."""
-        share = lost_of(self.variances, self.basis.frequencies, self.request.domain.dimension)
+        weights = np.ones_like(self.variances)
+        if self.design.weights is not None:
+            weights = unpack(np.array(self.design.weights))[-self.basis.size :, -self.basis.size :]
+        left = float(weights.max())
+        if left < SHOWN_FROM:
+            return f"the penalty would leave {left:.1%} of the covariance"
+        # A penalty shrinks noise and covariance alike, so the noise counts as if neither were shrunk.
+        variances = self.variances / np.maximum(weights, 1e-100) ** 2
+        dimension = self.request.domain.dimension
+        # Noise that is small before smoothing hides nothing; what is left then is the finite basis, or few grid points.
+        if math.sqrt(variances.sum()) < NOISY_FROM * plausible_within(self.basis.frequencies, dimension):
+            return ""
+        share = lost_of(variances, self.basis.frequencies, dimension)
         said = "the error expected, after the best smoothing, would be"
         return f"{said} {share:.0%} of the covariance of curves {PLAUSIBLE}" if share >= NOISY_FROM else ""
 

@@ -24,9 +24,8 @@ from dpfda.mechanisms.objective import (
     spread_of,
 )
 from dpfda.planner.papers import noise_basis, noise_kernel
-from dpfda.planner.request import Request
+from dpfda.planner.request import Request, Requested
 from dpfda.planner.visibility import NOISY_FROM
-from dpfda.privacy import Budget
 from dpfda.records import Lattice
 
 SIZE = 8  # coordinates, where nobody states another number: the error grows with the root of it
@@ -34,7 +33,7 @@ SLOW, HOPELESS = 1e-4, 1e-8  # shares of proposals that are accepted: a plan war
 
 
 @dataclass(frozen=True, eq=False)
-class ObjectivePlan:
+class ObjectivePlan(Requested):
     """What a draw from `exp(rate objective)` against a Gaussian process would do, from public facts alone.
 
     Awan et al. (2019), Theorem 3.3: around the maximiser the draw is about normal. With `-second derivative / n` of the
@@ -48,14 +47,6 @@ class ObjectivePlan:
     mechanism: Objective
     radius: float
     reasons: tuple[tuple[str, str], ...]
-
-    @property
-    def n(self) -> int:
-        return int(self.request.n)
-
-    @property
-    def budget(self) -> Budget:
-        return self.request.budget
 
     @property
     def rate(self) -> float:

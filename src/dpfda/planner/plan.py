@@ -29,7 +29,7 @@ from dpfda.planner.prediction import (
 )
 from dpfda.planner.ranking import Ranking, Row
 from dpfda.planner.request import Request, Requested
-from dpfda.planner.visibility import NOISY_FROM
+from dpfda.planner.visibility import NOISY_FROM, SHOWN_FROM
 from dpfda.privacy import Budget, Noise, calibrate
 from dpfda.records import RADIUS
 
@@ -162,7 +162,7 @@ class Plan(Requested):
     def hidden(self) -> str:
         """Why next to nothing could be seen of a mean as large as the bound; empty where it could.
 
-        An error near the bound, or next to nothing of the mean that is left.
+        An error near the bound, or near what is left of the mean before the noise, or next to nothing that is left.
         """
         if self.noise.law == "choice":
             # The distance of what is chosen exceeds the least one by the scale times the logarithm of the number.
@@ -176,7 +176,12 @@ class Plan(Requested):
             after = "" if prediction is None else ", after the best smoothing,"
             return f"the error expected{after} would be {error:.0%} of the bound"
         left = float(np.max(self.weights)) * max((1 - t for t in self.design.thresholds), default=1.0)
-        return f"the penalty would leave {left:.1%} of the mean" if left < 0.25 else ""
+        shrinks = "base measure" if self.design.weights is None and not self.design.thresholds else "penalty"
+        if left < SHOWN_FROM:
+            return f"the {shrinks} would leave {max(left, 0.0):.1%} of the mean"
+        # A penalty shrinks noise and mean alike: noise that is small against the bound may hide all that is left.
+        share = min(noise, error) / left
+        return f"the noise would be {share:.0%} of what the {shrinks} leaves of the mean" if share >= NOISY_FROM else ""
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from dpfda.errors import DpfdaError, UsageError
 from dpfda.planner.prediction import DEFAULT_CLASS, Prediction, SmoothnessClass, check_class, linear_minimax, worst_bias
 from dpfda.planner.request import Request, Requested
 from dpfda.planner.sharing import NAMES, SIGNAL, RegressionDesign, Setting, design_of
-from dpfda.planner.visibility import NOISY_FROM
+from dpfda.planner.visibility import NOISY_FROM, SHOWN_FROM
 from dpfda.privacy import Budget, Noise, calibrate
 from dpfda.releases.covariates import Covariates
 from dpfda.releases.perturbation import SHARE, split, spread
@@ -127,9 +127,15 @@ class RegressionPlan(Requested):
     def hidden(self) -> str:
         """Why next to nothing could be seen of coefficients that move curves by half the bound; empty where it could.
 
-        An error near that in predicted curves, or noise bands that are expected to be infinite.
+        An error near that in predicted curves, noise bands that are expected to be infinite, or a penalty that leaves
+        next to nothing.
         """
-        share = math.sqrt(self.predict().of_noise / SIGNAL)
+        left = 1.0 if self.design.weights is None else max(self.design.weights)
+        if left < SHOWN_FROM:
+            return f"the penalty would leave {left:.1%} of the coefficients"
+        # Noise that is small before smoothing hides nothing; what is left then is the finite basis, or few grid points.
+        error = min(math.sqrt(self.predict().of_noise), self.noise_rms / self.bound / left)
+        share = error / math.sqrt(SIGNAL)
         if share >= NOISY_FROM:
             return (
                 f"the error expected in predicted curves, after the best smoothing, would be {share:.0%} of what "

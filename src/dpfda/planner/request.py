@@ -77,6 +77,10 @@ class Request:
         return self.neighbours == ADD_REMOVE
 
 
+# What may hide a signal where it is stated, however many units there are.
+STATED = ("penalty", "bandwidth", "kernel", "eta", "size")
+
+
 class Requested:
     """What every plan knows of the request that it answers."""
 
@@ -94,3 +98,9 @@ class Requested:
     @property
     def bound(self) -> float:
         return float(self.request.bound)
+
+    @property
+    def instead(self) -> str:
+        """What else to state where neither more units nor more epsilon help; empty where nothing was stated."""
+        stated = [f"another {name}" for name in STATED if getattr(self.request, name, None) is not None]
+        return f": state {' or '.join(stated)}, or leave {'it' if len(stated) == 1 else 'them'} out" if stated else ""

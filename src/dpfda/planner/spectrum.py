@@ -55,9 +55,20 @@ def lost_of(variances: Array, frequencies: Array, dimension: int) -> float:
     return float(np.sqrt(covariance_error(variances * times**2, frequencies, dimension))) / _total(dimension)
 
 
+def plausible_within(frequencies: Array, dimension: int) -> float:
+    """The size of the plausible population's covariance within a basis of these frequencies, over bound^2."""
+    return PLAUSIBLE_VARIANCE * float(np.sum(reference(frequencies) ** 2)) / _total(dimension)
+
+
 def plausible_rate(rate: float, dimension: int) -> float:
     """What a rate is for the plausible population, in terms of the reference population."""
     return rate * PLAUSIBLE_VARIANCE / _total(dimension)
+
+
+def found_within(pairs: Array) -> float:
+    """As `subspace_error` of the first direction, among those of the basis alone."""
+    between = pairs[0, 1:]
+    return float(min(1.0, np.sum(between / (1 + between))))
 
 
 def subspace_error(pairs: Array, k: int, dimension: int) -> float:

@@ -12,6 +12,7 @@ from dpfda.privacy import Budget
 # Of a plausible signal. An error of 0.7 times the signal, after the best smoothing, is that of noise as large as the
 # signal itself: the square of the error is then half of the signal's square, and guessing zero has all of it.
 NOISY_FROM = 0.7
+SHOWN_FROM = 0.25  # of a signal: a design that leaves less of it before any noise shows next to nothing of it
 LARGEST_EPSILON = 10.0  # beyond it a budget protects hardly anybody, and is not recommended
 MOST_TIMES = 2**24  # how many times as many units are tried
 
@@ -27,6 +28,9 @@ class Plannable(Protocol):
 
     @property
     def hidden(self) -> str: ...
+
+    @property
+    def instead(self) -> str: ...
 
 
 def refusal(plan: Plannable, again: Callable[[int, float], Plannable], *, bounded: bool) -> str:
@@ -46,15 +50,18 @@ def refusal(plan: Plannable, again: Callable[[int, float], Plannable], *, bounde
     def price(times: float) -> float:
         return math.ceil(100 * epsilon * times) / 100
 
-    if _holds(lambda times: bool(again(units(times), max(epsilon, LARGEST_EPSILON)).hidden), MOST_TIMES):
-        return ""  # without any noise to speak of the error is the same: it is that of few grid points, or of the basis
-    more = _least(lambda times: not again(units(times), epsilon).hidden, MOST_TIMES)
-    dearer = _least(lambda times: not again(n, price(times)).hidden, LARGEST_EPSILON / epsilon)
-    ways = [f"n = {units(more)}"] if more is not None else []
-    ways += [f"epsilon {price(dearer):g}"] if dearer is not None else []
-    would = f"{'About ' + ' or '.join(ways)} would do" if ways else "Neither more units nor more epsilon would do"
+    ways = []
+    # Where both together do not help, neither does alone, and need not be tried in steps.
+    if not _holds(lambda times: bool(again(units(times), max(epsilon, LARGEST_EPSILON)).hidden), MOST_TIMES):
+        more = _least(lambda times: not again(units(times), epsilon).hidden, MOST_TIMES)
+        dearer = _least(lambda times: not again(n, price(times)).hidden, LARGEST_EPSILON / epsilon)
+        ways += [f"n = {units(more)}"] if more is not None else []
+        ways += [f"epsilon {price(dearer):g}"] if dearer is not None else []
+    why = f"With n = {n} and epsilon {epsilon:g} {plan.hidden}."
+    if not ways:
+        return f"{why} Neither more units nor more epsilon would do{plan.instead}."
     bound = ", with any bound: the noise is in proportion to it" if bounded else ""
-    return f"With n = {n} and epsilon {epsilon:g} {plan.hidden}. {would}{bound}."
+    return f"{why} About {' or '.join(ways)} would do{bound}."
 
 
 def _least(enough: Callable[[float], bool], most: float) -> float | None:
