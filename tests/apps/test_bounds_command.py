@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 import dpfda
+from dpfda.errors import UsageError
+from dpfda.estimators.bound import GRID, check_heard
 from dpfda.privacy.ledger import Ledger
 
 Run = Callable[..., Any]
@@ -221,3 +223,10 @@ def test_the_way_to_a_bound_is_said_where_one_is_missing_and_can_be_typed(kind: 
     assert missing.code == USAGE
     typed = missing.err.split("Spend a little: dpfda ")[1].removesuffix(".\n").replace("LOW,HIGH", "0.01,100")
     assert run(*shlex.split(typed), "--dry-run").code == 0
+
+
+def test_the_price_of_a_bound_that_is_told_would_do_and_much_less_would_not() -> None:
+    for n in (30, 300, 3000):
+        check_heard(n, 30 / n, 0.95, GRID)
+        with pytest.raises(UsageError, match=r"About n = \d+ or epsilon [\d.]+ would do.* Nothing was charged\.$"):
+            check_heard(n, 14 / n, 0.95, GRID)

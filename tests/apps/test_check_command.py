@@ -413,3 +413,49 @@ def test_the_layout_of_a_semicolon_table_is_read(tmp_path: Path) -> None:
 
 def test_help_shows_check_among_the_first_things_to_do() -> None:
     assert "dpfda check scans.csv" in CliRunner().invoke(cli, ["--help"]).output
+
+
+DECLARED = {
+    "lists": (pa.array([[1.0, 2.0]] * 3), "lists or records"),
+    "structs": (pa.array([{"a": 1.0}] * 3), "lists or records"),
+    "dates": (pa.array([0] * 3, pa.date32()), "dates or times"),
+    "categories of dates": (pa.array([0] * 3, pa.date32()).dictionary_encode(), "dates or times"),
+}
+
+
+@pytest.mark.parametrize(("column", "declared"), DECLARED.values(), ids=DECLARED)
+def test_columns_that_a_release_refuses_by_their_declared_type_are_not_recommended(
+    column: pa.Array, declared: str, run: Run, tmp_path: Path
+) -> None:
+    names = {"ID": pa.array(["a", "b", "c"])} | {f"t{j}": column for j in range(4)}
+    pq.write_table(pa.table(names), tmp_path / "a.parquet")
+    done = run("check", "a.parquet", "--unit", "ID")
+    assert (done.code, done.err) == (0, "")
+    assert f"t0 to t3, 4 alike, declared to hold {declared}, not numbers: a release refuses them" in done.out
+    assert "--values 't*'" not in done.out.splitlines()[-1]
+    assert "--values PATTERN" in done.out.splitlines()[-1]
+    refused = run("release", "mean", "a.parquet", *ALL, "--force")
+    assert refused.code == DATA
+    assert "not numbers" in refused.err
+
+
+def test_numbers_beside_lists_are_the_curve(run: Run, tmp_path: Path) -> None:
+    lists = {f"t{j}": pa.array([[1.0]] * 3) for j in range(9)}
+    numbers = {f"u{j}": pa.array([1.0] * 3) for j in range(4)}
+    pq.write_table(pa.table({"ID": pa.array(["a", "b", "c"]), **lists, **numbers}), tmp_path / "a.parquet")
+    assert "--values 'u*'" in run("check", "a.parquet").out.splitlines()[-1]
+
+
+def test_a_list_names_no_person(run: Run, tmp_path: Path) -> None:
+    columns = {"ID": pa.array([["a"]] * 3)} | {f"t{j}": pa.array([1.0] * 3) for j in range(4)}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    assert "--unit COLUMN" in run("check", "a.parquet").out.splitlines()[-1]
+    done = run("check", "a.parquet", "--unit", "ID")
+    assert done.code == DATA
+    assert "Column 'ID' is declared to hold lists or records, which cannot name a privacy unit." in done.out
+
+
+def test_a_title_in_the_first_line_is_guessed_at(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("Export from Excel\nID,t1,t2\np1,0.5,1\n")
+    said = " ".join(run("check", "a.csv").out.split())
+    assert "There is no other: if the first line of the file is a title, delete it" in said

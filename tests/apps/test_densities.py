@@ -365,8 +365,7 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
     "a domain turned round": (
         {"--domain": "100,0"},
         USAGE,
-        "A domain needs finite ends with low < high on each side, got (100.0, 0.0). Write an interval as (0.0, 1.0), a "
-        "box as [(0.0, 1.0), (0.0, 2.0)].",
+        "--domain takes two finite ends, the lower one first, e.g. --domain 0,100; got '100,0'.",
     ),
     "edges of words": ({"--domain": None, "--edges": "a,b"}, USAGE, EDGES + "'a,b'."),
     "steps that do not fit": ({"--domain": None, "--edges": "0:10:3"}, USAGE, EDGES + "'0:10:3'."),

@@ -52,7 +52,8 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
         {"--bound": None},
         USAGE,
         "A mean curve needs a bound known in advance, e.g. --bound 6, or the range of values, e.g. --limits 0,12. "
-        "It may not be read from the data. Unknown? Spend a little: dpfda bounds scans.csv --unit ID --values 't*' "
+        "It may not be read from the data. Nothing was charged. Unknown? An epsilon of about 30 over the number of "
+        "people buys one, e.g. 0.1 for 300. Spend a little: dpfda bounds scans.csv --unit ID --values 't*' "
         "--epsilon 0.1 --candidates LOW,HIGH.",
     ),
     "bound and limits": (
@@ -69,7 +70,7 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
     "limits turned round": (
         {"--bound": None, "--limits": "12,0"},
         USAGE,
-        "--limits must be two finite numbers (low, high) with low < high, got (12.0, 0.0).",
+        "--limits takes two finite ends, the lower one first, e.g. --limits 0,12; got '12,0'.",
     ),
     "limits of one number": (
         {"--bound": None, "--limits": "12"},
@@ -79,8 +80,7 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
     "domain turned round": (
         {"--domain": "1,0"},
         USAGE,
-        "A domain needs finite ends with low < high on each side, got (1.0, 0.0). Write an interval as (0.0, 1.0), a "
-        "box as [(0.0, 1.0), (0.0, 2.0)].",
+        "--domain takes two finite ends, the lower one first, e.g. --domain 0,1; got '1,0'.",
     ),
     "domain of words": (
         {"--domain": "a,b"},

@@ -179,7 +179,7 @@ def test_an_interrupted_release_says_whether_it_was_charged(
     assert run("budget", "create", "sqlite:///b.db", "--dataset", "scans", "--epsilon", 4, "--delta", 0).code == 0
     asked = ("release", "mean", csv.name, *ASKED, "--ledger", "sqlite:///b.db", "--key", "my key")
     target, name = {
-        "before": ("dpfda.apps.charging", "_note"),
+        "before": ("dpfda.apps.charging", "note_charge"),
         "during": ("dpfda.privacy.ledger.durable.Ledger", "charge"),
         "after": ("dpfda.privacy.ledger.durable.Ledger", "store"),
     }[where]

@@ -292,8 +292,8 @@ def test_a_mistake_in_evaluate_gives_one_line(
 
 
 BUY = (
-    "Unknown? Spend a little: dpfda bounds patients.csv --unit person --values 't[0-9]*' --epsilon 0.1 --candidates "
-    "LOW,HIGH."
+    "Nothing was charged. Unknown? An epsilon of about 30 over the number of people buys one, e.g. 0.1 for 300. Spend "
+    "a little: dpfda bounds patients.csv --unit person --values 't[0-9]*' --epsilon 0.1 --candidates LOW,HIGH."
 )
 NEEDS = "needs a bound known in advance, e.g. --bound 6, or the range of values, e.g. --limits 0,12. It may not be read"
 RANGES = (

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dpfda.errors import DataError
+from dpfda.privacy import Unit
 from dpfda.records import csvfile, read_curves
 from dpfda.records.csvfile import CsvSource
 
@@ -296,3 +297,27 @@ def test_a_wrong_layout_is_named(tmp_path, content, options, text):
     with pytest.raises(DataError) as caught:
         read_curves(written(tmp_path, content), **options)
     assert str(caught.value) == text
+
+
+@pytest.mark.parametrize("header", ["ID, t1, t2", ' ID ,"t1", "t2"', "ID\u00a0,t1 ,\u00a0t2", "ID;  t1;t2 "])
+def test_spaces_beside_the_names_of_columns_are_no_part_of_them(tmp_path, reader, header):
+    file = tmp_path / "a.csv"
+    rows = "p1, 0.5, 1\np2,0.25,2\n".replace(",", ";" if ";" in header else ",")
+    file.write_text(f"{header}\n{rows}")
+    curves = read_curves(file, values="t*", unit="ID")
+    assert np.concatenate(list(curves.source.batches(10))).tolist() == [[0.5, 1.0], [0.25, 2.0]]
+    assert curves.size_under(Unit("ID", "replace-one")) == 3  # and one for rows without an identifier
+
+
+def test_names_that_differ_in_spaces_alone_are_one_name(tmp_path):
+    (tmp_path / "a.csv").write_text("t1, t1\n1,2\n")
+    with pytest.raises(DataError, match=r"Two columns of 'a\.csv' have one name"):
+        read_curves(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(("values", "unit"), [("t*", None), ("t*", "ID")])
+def test_a_title_in_the_place_of_the_names_is_guessed_at(tmp_path, values, unit):
+    (tmp_path / "a.csv").write_text("Export from Excel\nID,t1,t2\np1,0.5,1\n")
+    said = r"Columns are: Export from Excel\. There is no other: if the first line of the file is a title, delete it"
+    with pytest.raises(DataError, match=said):
+        read_curves(tmp_path / "a.csv", values=values, unit=unit)

@@ -89,7 +89,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path, kind, suffix):
         path.mkdir()
     else:
         path.symlink_to(kind)
-    with pytest.raises(DataError, match="No file"):
+    with pytest.raises(DataError, match="is a folder" if kind == "folder" else "is a pipe, a socket or a device"):
         dpfda.read_curves(path)
 
 

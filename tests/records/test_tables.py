@@ -151,7 +151,7 @@ class Grid:
 
 WRONG = [
     (lambda p: read_curves(p / "none.csv"), DataError, r"No file '.*none.csv'\. Check the path\."),
-    (lambda p: read_curves(p), DataError, r"No file '.*'\. Check the path\."),
+    (lambda p: read_curves(p), DataError, r"'.*' is a folder\. Name a file in it\."),
     (
         lambda p: read_curves(touched(p / "c.xlsx")),
         DataError,

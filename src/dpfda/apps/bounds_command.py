@@ -17,7 +17,7 @@ from dpfda.apps.options import CENTRE, DATASET, FILE, options
 from dpfda.apps.release_command import centre_of, curves_of
 from dpfda.apps.releasing import NOTHING, told_line
 from dpfda.apps.targets import check_targets, same_file, write_text
-from dpfda.apps.wishes import Source, grouped, numbers
+from dpfda.apps.wishes import Source, grouped, interval, numbers
 from dpfda.errors import UsageError
 
 ASKED = [
@@ -95,7 +95,7 @@ def bounds(
             epsilon=epsilon,
             quantile=quantile,
             candidates=ends,
-            domain=numbers(domain, "--domain", count=2),
+            domain=interval(domain),
             centre=centre_of(centre),
             dataset=name,
             ledger=ledger,

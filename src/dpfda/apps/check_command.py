@@ -194,8 +194,14 @@ def _texts(
 
 
 def _columns(layout: Layout) -> list[str]:
+    from dpfda.records.headers import ALONE
+
     found = []
     for group in layout.groups:
+        if group not in layout.measured:
+            refused = f"declared to hold {layout.declared(group)}, not numbers: a release refuses them as values"
+            found.append(_entry("curve", f"{group.names[0]} to {group.names[-1]}, {len(group.names)} alike, {refused}"))
+            continue
         pattern = group.pattern(layout.names)
         named = f"--values {quote(pattern)}" if pattern is not None else "rename them, so that a pattern names no other"
         text = f"{group.names[0]} to {group.names[-1]}, {len(group.names)} alike: {named}"
@@ -212,6 +218,8 @@ def _columns(layout: Layout) -> list[str]:
     if others:
         rest = f", ... ({len(others)} in all)" if len(others) > MOST_NAMES else ""
         found.append(_entry("columns" if not layout.groups else "besides", ", ".join(others[:MOST_NAMES]) + rest))
+    if len(layout.names) == 1 and layout.form == "CSV":
+        found.append(_entry("", ALONE))
     return found
 
 

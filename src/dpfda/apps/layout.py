@@ -11,6 +11,7 @@ from typing import Any
 
 # What values may be. Not told apart: one word in one cell makes text of numbers when a file is written.
 PLAIN = "numbers or text"
+NESTED = "lists or records"
 PARQUET = (".parquet", ".pq")
 FEWEST_ALIKE = 3
 WIDEST_LONG = 8  # columns of a table with one row a reading
@@ -94,6 +95,16 @@ class Layout:
         return tuple(_group(members) for members in found.values() if len(members) >= FEWEST_ALIKE)
 
     @property
+    def measured(self) -> tuple[Group, ...]:
+        """Groups that may hold the values of a curve, as far as a schema declares their types."""
+        return tuple(group for group in self.groups if self.declared(group) == PLAIN)
+
+    def declared(self, group: Group) -> str:
+        """What a schema declares the columns of a group to hold; what is no number, if one of them holds that."""
+        kinds = self.kinds or {}
+        return next((kinds[name] for name in group.names if kinds.get(name, PLAIN) != PLAIN), PLAIN)
+
+    @property
     def others(self) -> tuple[str, ...]:
         """Columns outside of all groups."""
         alike = {name for group in self.groups for name in group.names}
@@ -104,7 +115,8 @@ class Layout:
         """Columns whose names sound as if they said whose row it is."""
         from dpfda.records.columns import PERSONS
 
-        return tuple(name for name in self.others if PERSONS.search(name) or ENDS_IN_ID.search(name))
+        could = (name for name in self.others if PERSONS.search(name) or ENDS_IN_ID.search(name))
+        return tuple(name for name in could if (self.kinds or {}).get(name) != NESTED)
 
     @property
     def long(self) -> tuple[str, str] | None:
@@ -159,7 +171,10 @@ def _kind(declared: Any) -> str:
     """
     import pyarrow as pa
 
-    kind = declared.value_type if pa.types.is_dictionary(declared) else declared
-    if pa.types.is_temporal(kind):
+    if isinstance(declared, pa.BaseExtensionType):
+        return _kind(declared.storage_type)
+    if pa.types.is_dictionary(declared) or pa.types.is_run_end_encoded(declared):
+        return _kind(declared.value_type)
+    if pa.types.is_temporal(declared):
         return "dates or times"
-    return "lists or records" if pa.types.is_nested(kind) else PLAIN
+    return NESTED if pa.types.is_nested(declared) else PLAIN

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from dpfda.apps.covariates import names_of
-from dpfda.apps.layout import PLAIN, Group, Layout
-from dpfda.apps.wishes import numbers
+from dpfda.apps.layout import NESTED, PLAIN, Group, Layout
+from dpfda.apps.wishes import PRICE_OF_BOUND, interval
 from dpfda.apps.wording import in_options
 from dpfda.errors import DataError, UsageError
 
@@ -93,7 +93,7 @@ def missing(kind: str, given: dict[str, object], layout: Layout) -> list[Stateme
             option = choices[0]
             place, why = PLACES[option]
             if option == "bound":
-                why = f"{why} {shlex.quote(str(layout.file))} --epsilon 0.1 ..."
+                why = f"{why} {shlex.quote(str(layout.file))} --epsilon 0.1 ... {PRICE_OF_BOUND}"
             found.append(Statement(option, place, why + EITHER.get(f"{kind} {option}", "")))
     if kind == "regression" and not {"covariate_limits", "covariate_bound"} & set(given) and needs_ranges(given):
         found.append(Statement("covariate_limits", *PLACES["covariate_limits"]))
@@ -105,7 +105,7 @@ def missing(kind: str, given: dict[str, object], layout: Layout) -> list[Stateme
 def all_alike(given: dict[str, object], layout: Layout) -> bool:
     """Whether all columns but the unit's look alike: a release then takes them without being told."""
     rest = [name for name in layout.names if name != given.get("unit")]
-    return any(group.places and set(group.names) == set(rest) for group in layout.groups)
+    return any(group.places and set(group.names) == set(rest) for group in layout.measured)
 
 
 def needs_ranges(given: dict[str, object]) -> bool:
@@ -141,7 +141,7 @@ def guessed(
 
 def largest(layout: Layout) -> Group | None:
     """The group of columns that is most likely the curve."""
-    return max(layout.groups, key=lambda group: len(group.names), default=None)
+    return max(layout.measured, key=lambda group: len(group.names), default=None)
 
 
 def wrong(kind: str, given: dict[str, object], layout: Layout, *, shown: bool) -> list[str]:
@@ -160,6 +160,8 @@ def wrong(kind: str, given: dict[str, object], layout: Layout, *, shown: bool) -
             found.append(f"{flag('values' if kind in CURVES else 'points')} {text!r} matches no column.")
     every = [name for columns in values.values() for name in columns]
     measured = [*every, *(str(given[option]) for option in MEASURED if option in given)]
+    if layout.kinds is not None and layout.kinds.get(str(given.get("unit"))) == NESTED:
+        found.append(f"Column {str(given['unit'])!r} is declared to hold {NESTED}, which cannot name a privacy unit.")
     for name in measured if layout.kinds is not None and shown else ():
         declared = (layout.kinds or {}).get(name, PLAIN)
         if declared != PLAIN:
@@ -243,7 +245,7 @@ def _grid(given: dict[str, object], values: list[str], shown: bool) -> list[str]
     except DataError:
         return ["--grid header takes the numbers at the end of names, and a column that holds values has none there."]
     try:
-        low, high = numbers(str(given.get("domain", "0,1")), "--domain", count=2)
+        low, high = interval(str(given.get("domain", "0,1")))
     except UsageError as error:
         return [str(error)]
     if min(places) < low or max(places) > high:

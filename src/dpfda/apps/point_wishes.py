@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpfda.apps.wishes import kernel_of, numbers
+from dpfda.apps.wishes import interval, kernel_of, numbers
 from dpfda.arrays import brief
 from dpfda.errors import UsageError
 
@@ -106,7 +106,7 @@ class MachineWishes:
 
 def domain_of(texts: tuple[str, ...]) -> list[tuple[float, ...]]:
     """The sides of a domain: stated one after the other, or separated by semicolons."""
-    return [numbers(part, "--domain", count=2) for text in texts for part in text.split(";")]
+    return [interval(part) for text in texts for part in text.split(";")]
 
 
 def edges_of(texts: tuple[str, ...]) -> list[list[float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -49,8 +50,8 @@ class Wishes:
             "epsilon": self.epsilon,
             "delta": self.delta,
             "bound": self.bound,
-            "limits": None if self.limits is None else numbers(self.limits, "--limits", count=2),
-            "domain": numbers(self.domain, "--domain", count=2),
+            "limits": None if self.limits is None else interval(self.limits, "--limits"),
+            "domain": interval(self.domain),
             "neighbours": self.neighbours,
             "mechanism": self.mechanism,
             "basis": self.basis,
@@ -142,6 +143,17 @@ def numbers(text: str, option: str, *, count: int | None) -> tuple[float, ...]:
     return values
 
 
+def interval(text: str, option: str = "--domain") -> tuple[float, ...]:
+    """Two ends, the lower one first."""
+    low, high = numbers(text, option, count=2)
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        example = f"{high:g},{low:g}" if -math.inf < high < low < math.inf else "0,1"
+        raise UsageError(
+            f"{option} takes two finite ends, the lower one first, e.g. {option} {example}; got {brief(text)}."
+        )
+    return low, high
+
+
 def bounds_command(source: Source) -> str:
     """The command that buys a bound for the curves of a file."""
     words = ["dpfda", "bounds", str(source.file), "--unit", source.unit]
@@ -149,12 +161,18 @@ def bounds_command(source: Source) -> str:
     return f"{shlex.join(words)} --epsilon 0.1 --candidates LOW,HIGH"
 
 
+# By `check_heard` of dpfda.estimators.bound, for the quantile and the number of candidates of the command.
+PRICE_OF_BOUND = "An epsilon of about 30 over the number of people buys one, e.g. 0.1 for 300."
+
+
 def check_bound(
     bound: float | None, limits: str | None, *, what: str = "A mean curve", source: Source | None = None
 ) -> None:
     """What the estimator would refuse too, here in the words of the command line; with a file, how to buy a bound."""
     if bound is None and limits is None:
-        unknown = "" if source is None else f" Unknown? Spend a little: {bounds_command(source)}."
+        unknown = ""
+        if source is not None:
+            unknown = f" Nothing was charged. Unknown? {PRICE_OF_BOUND} Spend a little: {bounds_command(source)}."
         raise UsageError(
             f"{what} needs a bound known in advance, e.g. --bound 6, or the range of values, e.g. --limits 0,12. "
             f"It may not be read from the data.{unknown}"

@@ -16,7 +16,7 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, brief, is_one_of, public_numbers
 from dpfda.errors import DataError, UsageError
-from dpfda.records.headers import MAY_BE_A_RECORD, called, listed, may_be_record
+from dpfda.records.headers import MAY_BE_A_RECORD, all_of, called, listed, may_be_record
 
 NUMBERED = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 NUMBER = re.compile(NUMBERED.pattern + "$")  # at the end of a column's name
@@ -59,7 +59,7 @@ def choose_columns(columns: list[str], values: Values | None, unit: str | None) 
     if not (unit is None or isinstance(unit, str)):
         raise UsageError(f"unit is the name of a column, got {brief(unit)}.")
     if unit is not None and unit not in columns:
-        raise DataError(f"No column {brief(unit)} for the privacy unit. Columns are: {listed(columns)}.")
+        raise DataError(f"No column {brief(unit)} for the privacy unit. Columns are: {all_of(columns)}")
     rest = [name for name in columns if name != unit]
     if values is None:
         if rest and not alike(rest):
@@ -78,7 +78,7 @@ def choose_columns(columns: list[str], values: Values | None, unit: str | None) 
             )
         )
     if not chosen:
-        raise DataError(f"No column matches the pattern {brief(values or '*')}. Columns are: {listed(columns)}.")
+        raise DataError(f"No column matches the pattern {brief(values or '*')}. Columns are: {all_of(columns)}")
     return chosen
 
 
@@ -96,7 +96,7 @@ def _parts(values: Values, columns: list[str]) -> list[str]:
 def _found(part: str, rest: list[str], columns: list[str]) -> list[str]:
     found = [name for name in rest if fnmatchcase(name, part)]
     if not found:
-        raise DataError(f"No column matches the pattern {brief(part)}. Columns are: {listed(columns)}.")
+        raise DataError(f"No column matches the pattern {brief(part)}. Columns are: {all_of(columns)}")
     if part == "*" or alike(found):
         return found
     raise DataError(_unlike(part, found, rest, columns))

@@ -59,7 +59,8 @@ class CsvSource:
             raise DataError(f"{file.name!r} is empty: its first line must name the columns.")
         if CONTROL.search(first):
             raise DataError(f"{file.name!r} is not a text file in UTF-8. Save the table as CSV once more.")
-        columns = _cells(first, _delimiter(first))
+        # Spaces beside a name are no part of it, as in "ID, t1, t2": nobody would type them.
+        columns = [name.strip() for name in _cells(first, _delimiter(first))]
         if len(set(columns)) < len(columns):
             # Without the name: where there is no header, it is somebody's value.
             raise DataError(

@@ -72,7 +72,7 @@ def read_header(path: str | Path) -> list[str]:
 def _source(path: str | Path) -> tuple[Path, type[ParquetSource] | type[CsvSource]]:
     file = as_path(path)
     if not _is_file(file):
-        raise DataError(f"No file {str(file)!r}. Check the path.")
+        raise DataError(_what_else(file))
     if file.suffix.lower() in (".parquet", ".pq"):
         return file, ParquetSource
     if file.suffix.lower() in (".csv", ".tsv", ".txt"):
@@ -86,6 +86,18 @@ def _is_file(file: Path) -> bool:
         return file.is_file()
     except (OSError, ValueError):  # a name that no file can have
         return False
+
+
+def _what_else(file: Path) -> str:
+    """What is said of a path that leads to no regular file."""
+    try:
+        if file.is_dir():
+            return f"{str(file)!r} is a folder. Name a file in it."
+        if file.exists():
+            return f"{str(file)!r} is a pipe, a socket or a device, and a table is read twice. Save it as a file first."
+    except (OSError, ValueError):  # a name that no file can have
+        pass
+    return f"No file {str(file)!r}. Check the path."
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dpfda.arrays import LONGEST, brief
 
 MAY_BE_A_RECORD = "the first line may be a record: give the file a line of names"
+ALONE = "There is no other: if the first line of the file is a title, delete it, since that line names the columns."
 MOST = 12  # names in a list
 FEWEST_TIMES = 3  # as many times of day are the columns of a curve; one or two may stand in a record
 TIME = re.compile(r"\s*\d{1,2}:\d{2}(:\d{2})?\s*")
@@ -53,6 +54,11 @@ def listed(names: Sequence[str], among: Sequence[str] | None = None) -> str:
         return f"not shown, since {MAY_BE_A_RECORD}"
     shown = ", ".join(name if len(name) <= LONGEST else f"{name[:LONGEST]}..." for name in names[:MOST])
     return shown if len(names) <= MOST else f"{shown}, ... ({len(names)} in all)"
+
+
+def all_of(names: Sequence[str]) -> str:
+    """All columns of a table for a message that looks for another one, with the likely reason if there is one alone."""
+    return f"{listed(names)}." + (f" {ALONE}" if len(names) == 1 else "")
 
 
 def called(name: str, among: Sequence[str]) -> str:
