@@ -177,6 +177,33 @@ def test_evenly_drawn_people_have_no_shape_and_others_have(law, shape):
     assert np.mean([found(slanted, row) for row in drawn[:50]]) > 0.7
 
 
+@pytest.mark.parametrize(
+    ("law", "units", "epsilon", "narrow"),
+    [
+        ("radial", 30, 20.0, 0.002),
+        ("gaussian", 30, 20.0, 0.002),
+        ("gaussian", 300, 20.0, 0.0002),
+        ("radial", 5, 10.0, 0.02),
+        ("radial", 1000, 1.2, 0.005),  # the noise hides that numbers of people are whole: they count as normal
+    ],
+)
+def test_a_step_where_hardly_anybody_is_expected_gives_no_more_false_alarms(law, units, epsilon, narrow):
+    """At a level of 1 %, 4000 releases give more than 61 false alarms with a chance below 1e-3."""
+    shares = np.diff([0.0, narrow, 0.5, 1.0])
+    noise = Noise(law, (1, 1, 1), tuple((2 / (epsilon * units * np.sqrt(shares))).tolist()))
+    drawn = noise_of(noise, 4000, seed=21)
+    people = np.random.default_rng(22).multinomial(units, shares, size=4000) / units / np.sqrt(shares)
+    assert sum(unevenly(row, shares, noise, units, (3,)) for row in drawn + people) <= 61
+
+
+def test_a_step_where_far_too_many_are_is_found():
+    shares, units = np.diff([0.0, 0.002, 0.5, 1.0]), 30
+    noise = Noise("radial", (1, 1, 1), tuple((2 / (20.0 * units * np.sqrt(shares))).tolist()))
+    drawn = noise_of(noise, 50, seed=21)
+    people = np.array([10, 10, 10]) / units / np.sqrt(shares)
+    assert all(unevenly(row, shares, noise, units, (3,)) for row in drawn + people)
+
+
 @pytest.mark.parametrize("mechanism", ["auto", "gaussian", "gp", "iclp-qr", "bernstein"])
 def test_cards_of_densities_know_uniform_points_from_others(mechanism):
     def verdict(points, seed):

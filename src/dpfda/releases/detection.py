@@ -18,6 +18,7 @@ SEED = 20260114  # public: the verdict is a function of the release, and anybody
 MOST_COEFFICIENTS = 8  # that are tested one by one
 LARGEST = 2**21  # numbers of draws that are held at a time
 BLOCK = 16  # smooth functions among which a covariance is sought
+NEARLY_NORMAL = 0.05  # excess kurtosis of a step up to which the draw of people is taken for normal
 SURE = "(at most 1 % false alarms; the sampling of people is not counted)"
 SAMPLED = "(at most 1 % false alarms, the sampling of people counted)"
 NO_NOISE = "not tested: no noise was added, the release was drawn as a whole"
@@ -258,7 +259,8 @@ def unevenly(values: Array, shares: Array, noise: Noise, units: float, shape: tu
     """Whether a noisy histogram is more than noise and the chance of who was drawn, around a uniform density.
 
     `values` are the probabilities of steps over the roots of their shares of the domain, in the order of an array of
-    the shape. A person's point is as likely in a step as that is large; one with several points strays less.
+    the shape. A person's point is as likely in a step as that is large. Several points of one person vary less together
+    than one, but how many there are is private: everybody is taken to have one.
     """
     roots = np.sqrt(shares)
     spread = np.sqrt(noise.variances + (1 - shares) / units)
@@ -276,10 +278,24 @@ def _uneven_null(noise: Noise, shares: tuple[float, ...], units: float, shape: t
     spread = np.sqrt(noise.variances + (1 - roots**2) / units)
     order = smooth_first(np.linalg.norm(np.indices(shape).reshape(len(shape), -1), axis=0))[1:]
     count = count_for(noise.size)
-    people = np.random.default_rng(SEED + 1).standard_normal((count, noise.size)) / np.sqrt(units)
-    drawn = draws_of(noise, count) + people
+    drawn = draws_of(noise, count) + _people_in(np.array(shares), noise, units, count)
     across = drawn - (drawn @ roots)[:, None] * roots
     return energies(_waves(across / spread, shape)[..., order], prefixes(len(order)))
+
+
+def _people_in(shares: Array, noise: Noise, units: float, count: int) -> Array:
+    """What the draw of people adds to a histogram around a uniform density, (count, size), but for its sum.
+
+    A step where few are expected has none of them most of the time and one too many else: their numbers are drawn, not
+    normal ones, unless the noise hides the difference. The excess kurtosis of a noisy step tells that.
+    """
+    generator = np.random.default_rng(SEED + 1)
+    expected = units * shares
+    hidden = noise.variances * units * expected  # variance of the noise, where one person more is 1
+    if np.max(expected / (expected + hidden) ** 2) <= NEARLY_NORMAL:
+        return np.asarray(generator.standard_normal((count, noise.size)) / np.sqrt(units))
+    counts = generator.multinomial(max(round(units), 1), shares / shares.sum(), size=count)
+    return np.asarray(counts / (units * np.sqrt(shares)))
 
 
 def _waves(values: Array, shape: tuple[int, ...]) -> Array:
