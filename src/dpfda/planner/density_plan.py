@@ -39,6 +39,7 @@ MECHANISMS = ("auto", *OWN, *PAPERS)
 
 
 MOST_STATED = 1024  # functions or cells that a user may ask for
+ONE_CELL = "one cell holds everybody, whoever they are"
 
 
 FLAT = 0.1  # a density that differs by less from a uniform one is no signal to compare noise with
@@ -71,11 +72,7 @@ class DensityRequest:
             raise UsageError(
                 f"kernel must be a kernel such as dpfda.kernels.Matern(1.5, 0.1), got {brief(self.kernel)}."
             )
-        if not (self.size is None or is_whole(self.size, 1, MOST_STATED)):
-            raise UsageError(
-                f"size must be a whole number of functions, at least 1, got {brief(self.size)}. The most is "
-                f"{MOST_STATED}: noise hides what is finer."
-            )
+        self._check_size()
         known = PAPERS[self.mechanism][1] if self.mechanism in PAPERS else ()
         for parameter in ("kernel", "bandwidth", "eta"):
             if getattr(self, parameter) is not None and parameter not in known:
@@ -94,6 +91,26 @@ class DensityRequest:
                 "With edges the density is constant between them: leave size out, and mechanism at 'auto', 'gaussian' "
                 "or 'laplace'."
             )
+        if self.edges is not None and self.cells.size == 1:
+            raise UsageError(
+                f"edges must make at least 2 cells, got {brief(self.edges)}: {ONE_CELL}. Add an edge between the ends."
+            )
+
+    def _check_size(self) -> None:
+        """Histograms need two cells, Bernstein polynomials two along each side; one function of the others will do."""
+        own = self.mechanism not in PAPERS
+        least = 2 if own or self.mechanism == "bernstein" else 1
+        if self.size is None or is_whole(self.size, least, MOST_STATED):
+            return
+        if own:
+            raise UsageError(
+                f"size must be a whole number of cells, at least 2, got {brief(self.size)}: {ONE_CELL}. Leave size "
+                f"out, or take 2 to {MOST_STATED}: noise hides what is finer."
+            )
+        raise UsageError(
+            f"size must be a whole number of functions, at least {least}, got {brief(self.size)}. The most is "
+            f"{MOST_STATED}: noise hides what is finer."
+        )
 
     @property
     def counted(self) -> bool:

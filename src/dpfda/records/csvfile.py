@@ -48,7 +48,7 @@ class CsvSource:
         for name, value in (
             ("first", first),
             ("delimiter", _delimiter(first)),
-            ("columns", tuple(_cells(first, _delimiter(first)))),
+            ("columns", tuple(self.header(self.file))),
         ):
             object.__setattr__(self, name, value)
 
