@@ -17,6 +17,7 @@ SHORT = {
     # Names of files: `as_path` takes 4,096 bytes at most, and the file system fewer.
     "str(...)",
     "file.name",
+    "self.file.name",
     "where.name",
     "self.name",
     "self._store.name",
