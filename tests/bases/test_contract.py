@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from basis_members import MEMBERS, dense, inside
 
-from dpfda.bases import Basis, from_dict
+from dpfda.bases import Basis, base, beam, bernstein, cosine, from_dict, legendre, tensor
 from dpfda.errors import UsageError
 
 ORTHONORMAL = {name: basis for name, basis in MEMBERS.items() if basis.orthonormal}
@@ -160,3 +160,24 @@ def test_coordinates_and_values_of_another_length_are_refused(basis: Basis) -> N
         basis.evaluate(np.zeros(basis.size + 1), basis.domain.grid(2))
     with pytest.raises(UsageError, match="Values and grid must have the same length"):
         basis.coordinates(np.zeros((3, 1)), basis.domain.grid(2))
+
+
+def test_tables_in_blocks_give_the_same_values_means_and_integrals(monkeypatch: pytest.MonkeyPatch) -> None:
+    basis, points = bernstein((0, 2), 7), np.linspace(0, 2, 50)
+    coordinates = np.arange(14.0).reshape(2, 7)
+    whole = basis.evaluate(coordinates, points, 1), basis.means(), basis.integrals(0.5, 1.5), basis.gram()
+    monkeypatch.setattr(base, "AT_ONCE", 30)
+    base._gram.cache_clear()
+    parts = basis.evaluate(coordinates, points, 1), basis.means(), basis.integrals(0.5, 1.5), basis.gram()
+    base._gram.cache_clear()
+    for one, other in zip(whole, parts, strict=True):
+        assert one == pytest.approx(other, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("factors", [(cosine((0, 1), 4), legendre((0, 2), 3)), (beam((0, 1), 3),) * 3])
+def test_products_have_the_means_and_values_at_nodes_of_their_table(factors: tuple[Basis, ...]) -> None:
+    basis = tensor(*factors, size=9)
+    points, weights = basis.nodes()
+    coordinates, order = np.arange(9.0), (1,) + (0,) * (len(factors) - 1)
+    assert basis.means() == pytest.approx(weights @ basis.matrix(points), abs=1e-12)
+    assert basis.at_nodes(coordinates, order) == pytest.approx(basis.evaluate(coordinates, points, order), abs=1e-9)

@@ -18,9 +18,13 @@ from dpfda.bases import (
     bspline,
     by_name,
     cosine,
+    fourier_features,
     from_dict,
     galerkin,
+    landmarks,
+    legendre,
     mercer,
+    reinsch,
     tensor,
 )
 from dpfda.errors import UsageError
@@ -48,6 +52,36 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "half a function": (lambda: beam((0, 1), 2.5), "at least 1, got 2.5"),  # type: ignore[arg-type]
     "yes for a size": (lambda: cosine((0, 1), True), "at least 1, got True"),
     "few splines": (lambda: bspline((0, 1), 3), "size of a BSpline basis must be a whole number, at least 4, got 3"),
+    "many cosines": (
+        lambda: cosine((0, 1), 4097),
+        "must be at most 4096, got 4097: more would take minutes. Take fewer functions.",
+    ),
+    "many modes": (
+        lambda: reinsch((0, 1), 1025),
+        "Reinsch basis must be at most 1024, got 1025: more would take minutes. Take fewer functions, or cosines, of "
+        "which there may be 2048.",
+    ),
+    "many splines": (lambda: bspline((0, 1), 4096), "BSpline basis must be at most 1024, got 4096"),
+    "many Bernstein": (lambda: bernstein((0, 1), 257), "Bernstein basis must be at most 256, got 257"),
+    "many polynomials": (lambda: legendre((0, 1), 2049), "Legendre basis must be at most 2048, got 2049"),
+    "many Mercer": (lambda: mercer(Exponential(1.0), (0, 1), 1025), "Mercer basis must be at most 1024, got 1025"),
+    "many landmarks": (lambda: landmarks(Exponential(1.0), (0, 1), size=1025), "landmarks .* at most 1024, got 1025"),
+    "many given landmarks": (
+        lambda: landmarks(Exponential(1.0), (0, 1), np.linspace(0, 1, 5000)),
+        "at most 4096, got 5000",
+    ),
+    "many waves": (
+        lambda: fourier_features(Exponential(1e-9), (0, 1), 100).means(),
+        "half-waves over the domain, and means are taken over at most 65536. Take a kernel with a longer range",
+    ),
+    "many nodes": (
+        lambda: by_name("cosine", [(0, 1)] * 6, 64).nodes(),
+        "over a domain with 6 side.s. take 1073741824 points, and at most 8388608 can be taken. Use fewer functions",
+    ),
+    "many products in a file": (
+        lambda: from_dict({"family": "tensor", "factors": [{"family": "bspline", "size": 1000}] * 3, "size": 9}),
+        "at most 64 factors with at most 4194304 products",
+    ),
     "degree 0": (lambda: bspline((0, 1), 5, degree=0), "degree of a spline must be a whole number from 1 to 15, got 0"),
     "line on a box": (lambda: cosine(BOX, 4), r"Cosine lives on an interval, got a domain with 2 sides.*by_name\(\)"),
     "no kernel": (lambda: mercer("gaussian", (0, 1), 4), "needs a kernel of dpfda.kernels, got 'gaussian'"),  # type: ignore[arg-type]

@@ -131,3 +131,11 @@ def test_the_reach_is_that_of_the_kernel_where_landmarks_stand():
 def test_what_is_wrong_is_said(wrong, text):
     with pytest.raises(UsageError, match=text):
         wrong()
+
+
+@pytest.mark.parametrize("domain", [[(0.3, 1.7)], [(0.0, 1.0), (-2.0, 5.0)]])
+def test_pairs_of_waves_have_the_means_that_quadrature_gives(domain: list[tuple[float, float]]) -> None:
+    basis = fourier_features(Gaussian(rho=0.5), domain, 40)
+    points, weights = basis.nodes()
+    table = basis.matrix(points)
+    assert basis.gram() == pytest.approx((table.T * weights) @ table, abs=1e-14)

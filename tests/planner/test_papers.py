@@ -544,7 +544,7 @@ def test_gp_is_exact_for_every_epsilon_and_published_up_to_one():
             for value in (-0.1, math.inf, math.nan, "1", True)
         ),
         *(
-            ({"size": size}, f"size must be a whole number of functions, at least 1, got {size!r}. The most is 4096.")
+            ({"size": size}, f"size must be a whole number of functions, at least 1, got {size!r}. The most is 2048.")
             for size in (0, -3, 2.0, "5", True)
         ),
         (

@@ -10,12 +10,13 @@ import pytest
 from scipy.stats import binomtest
 
 from dpfda.arrays import Array
-from dpfda.bases import Basis, beam, bernstein, by_name, cosine, legendre, tensor
+from dpfda.bases import Basis, base, beam, bernstein, by_name, cosine, equal_steps, legendre, tensor
+from dpfda.bases.tensor import Tensor
 from dpfda.errors import UsageError
 from dpfda.mechanisms import KNorm, Laplace, SeededRandomness
 from dpfda.privacy import Noise
-from dpfda.releases import Count, Release
-from dpfda.releases.bands import studentised_suprema
+from dpfda.releases import Count, Release, bands
+from dpfda.releases.bands import quantile, studentised_suprema, suprema_of
 
 MakeRelease = Callable[..., Release]
 Draw = Callable[[Noise, int, SeededRandomness], Array]
@@ -296,3 +297,68 @@ def test_the_band_covers_what_the_mechanisms_draw(block: int, make_release: Make
         for _ in range(4000)
     ]
     keeps_its_level(np.array(covered), 0.9, waste=0.02)
+
+
+@pytest.mark.parametrize("size", [12, 30])
+def test_on_a_box_sums_along_sides_find_the_same_suprema(size: int) -> None:
+    """The grid of the sums holds the nodes of the basis and the edges too: between them a path hardly rises."""
+    basis = tensor(cosine((0, 1), 6), legendre((0, 2), 5), size=size)
+    drawn = np.random.default_rng(5).normal(size=(200, size)).astype(np.float32)
+    variances = np.linspace(1.0, 2.0, size)
+    functions = basis.matrix(basis.peaks())
+    scaled = functions / np.sqrt(functions**2 @ variances)[:, None]
+    direct = np.sort(np.abs(drawn @ scaled.T).max(axis=1)) * 1.005
+    found = suprema_of(basis, drawn, variances)
+    assert (found >= direct * (1 - 1e-5)).all()
+    assert found == pytest.approx(direct, rel=0.02)
+
+
+def test_tables_in_blocks_give_the_suprema_of_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    basis, variances = beam((0, 1), 20), np.linspace(1.0, 2.0, 20)
+    drawn = np.random.default_rng(6).normal(size=(100, 20)).astype(np.float32)
+    whole = suprema_of(basis, drawn, variances)
+    monkeypatch.setattr(base, "AT_ONCE", 100)
+    assert suprema_of(basis, drawn, variances) == pytest.approx(whole, rel=1e-6)
+
+
+def test_steps_are_looked_at_once_each() -> None:
+    basis = equal_steps((0, 3), 5)
+    assert basis.peaks().shape == (5, 1)
+    assert np.count_nonzero(basis.matrix(basis.peaks())) == 5
+
+
+def test_fewer_paths_are_drawn_where_each_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    noise = Noise("gaussian", (20,), (1.0,))
+    studentised_suprema.cache_clear()
+    whole = studentised_suprema(cosine((0, 1), 20), noise)
+    monkeypatch.setattr(bands, "MOST_WORK", 0)
+    studentised_suprema.cache_clear()
+    few = studentised_suprema(cosine((0, 1), 20), noise)
+    studentised_suprema.cache_clear()
+    assert (len(whole), len(few)) == (2**13, 2**10)
+    # Beyond the sample a quarter is added; within it a quantile is on the safe side.
+    assert quantile(few, 0.998) == few[-1] * 1.25
+    assert quantile(whole, 0.95) <= quantile(few, 0.95) <= 1.1 * quantile(whole, 0.95)
+
+
+@pytest.mark.parametrize(("sides", "size"), [(2, 400), (3, 216)])
+def test_a_release_on_a_box_of_hundreds_of_functions_has_a_band(
+    sides: int, size: int, make_release: MakeRelease, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its functions at all nodes would be a table of gigabytes: no table is larger than the limit."""
+    basis = by_name("cosine", [(0, 1)] * sides, size)
+    release = make_release(basis, np.zeros(size), Noise("gaussian", (size,), (1.0,)))
+    monkeypatch.setattr(bands, "MOST_WORK", 2**33)
+    made: list[int] = []
+    functions = Tensor.functions
+
+    def counted(self: Tensor, points: Array, order: tuple[int, ...]) -> Array:
+        made.append(len(points) * self.size)
+        return functions(self, points, order)
+
+    monkeypatch.setattr(Tensor, "functions", counted)
+    band = release.band(points=[[0.5] * sides, [0.0] * sides])
+    assert (band.lower < band.upper).all()
+    assert release.inner(lambda points: np.ones(len(points))) == pytest.approx(release.integral(), abs=1e-9)
+    assert release.tested
+    assert max(made, default=0) <= base.AT_ONCE

@@ -17,6 +17,7 @@ from dpfda.bases import (
     FAMILIES,
     FEATURE_MAPS,
     Basis,
+    IntervalBasis,
     beam,
     bernstein,
     bspline,
@@ -33,8 +34,9 @@ from dpfda.errors import DataError
 from dpfda.kernels import Matern
 from dpfda.privacy import Noise
 from dpfda.releases import Count, Release, load, save
+from dpfda.releases.cards import verify
 from dpfda.releases.files import text_of, to_dict
-from dpfda.releases.seal import with_digest
+from dpfda.releases.seal import sealed, with_digest
 
 BASES: dict[str, Basis] = {
     "beam": beam((0, 23.5), 9),
@@ -278,3 +280,17 @@ def test_a_file_with_one_changed_byte_is_refused(release: Release, tmp_path: Pat
     path.write_bytes(content.replace(b'"epsilon": 1.0', b'"epsilon": 0.1'))
     with pytest.raises(DataError, match=r"was changed after it was written: its bytes do not fit the digest at its"):
         load(path)
+
+
+@pytest.mark.parametrize("family", ["bspline", "reinsch", "bernstein"])
+def test_a_basis_beyond_the_limit_of_its_family_is_not_made_from_a_file(
+    family: str, make_release: MakeRelease, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = 4096
+    plain = make_release(cosine((0, 1), size), np.zeros(size), Noise("gaussian", (size,), (1.0,)))
+    data = {**to_dict(plain), "basis": {"family": family, "domain": [[0.0, 1.0]], "size": size}}
+    (tmp_path / "large.json").write_text(sealed(data))
+    monkeypatch.setattr(IntervalBasis, "functions", None)
+    with pytest.raises(DataError, match="is damaged"):
+        dpfda.load(tmp_path / "large.json")
+    assert verify(tmp_path / "large.json").verdict == "DOES NOT HOLD"

@@ -100,7 +100,7 @@ def machine_options(losses: tuple[str, ...]) -> list[Any]:
             "--penalty", type=float, help="Of its squared norm; noise falls in proportion.  [default: by a rule]"
         ),
         click.option(
-            "--features", type=click.IntRange(1, 2**14), help="How many features carry it.  [default: by a rule]"
+            "--features", type=click.IntRange(1, 4096), help="How many features carry it.  [default: by a rule]"
         ),
         mechanism_option(OF_MACHINES),
         click.option("--eta", type=float, help="Of iclp-qr: power of the noise kernel.  [default: 2]"),

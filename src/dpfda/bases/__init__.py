@@ -17,7 +17,7 @@ from dpfda.arrays import ArrayLike, brief, public_numbers, told
 from dpfda.bases.base import Basis, IntervalBasis, check_size
 from dpfda.bases.beam import beam
 from dpfda.bases.combined import Combined
-from dpfda.bases.domain import Domain, DomainLike, as_domain
+from dpfda.bases.domain import MOST_SIDES, Domain, DomainLike, as_domain
 from dpfda.bases.features import (
     fourier_features,
     fourier_features_from_dict,
@@ -30,7 +30,7 @@ from dpfda.bases.polynomial import bernstein, legendre
 from dpfda.bases.reinsch import reinsch
 from dpfda.bases.spline import bspline
 from dpfda.bases.steps import equal_steps, steps
-from dpfda.bases.tensor import Tensor, tensor
+from dpfda.bases.tensor import MOST_PRODUCTS, Tensor, tensor
 from dpfda.bases.trigonometric import cosine, fourier
 from dpfda.errors import UsageError
 
@@ -63,8 +63,16 @@ __all__ = [
 
 
 def tensor_from_dict(factors: list[Mapping[str, Any]], size: int) -> Tensor:
-    """A product basis from plain data."""
+    """A product basis from plain data; what has too many products is refused before any factor is made."""
+    if len(factors) > MOST_SIDES or math.prod(_stated_size(factor) for factor in factors) > MOST_PRODUCTS:
+        raise UsageError(f"A product basis has at most {MOST_SIDES} factors with at most {MOST_PRODUCTS} products.")
     return tensor(*(from_dict(factor) for factor in factors), size=size)
+
+
+def _stated_size(description: Mapping[str, Any]) -> int:
+    """How many functions a description says that it has, at least one."""
+    size = description.get("size") if isinstance(description, Mapping) else None
+    return size if isinstance(size, int) and size > 0 else 1
 
 
 def combined(whole: Basis, columns: ArrayLike) -> Combined:

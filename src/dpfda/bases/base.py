@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -14,8 +16,12 @@ from dpfda.bases.projection import Method, project, projection
 from dpfda.bases.quadrature import composite, product, waves
 from dpfda.errors import UsageError
 
-MOST_FUNCTIONS = 4096  # of one basis: tables of all of them at a few thousand points still fit into memory
-MOST_FEATURES = 2**14  # of a feature map, which is not tabulated at all nodes
+# Of one basis: a release and its band then take some seconds. Families that take longer or less have their own `most`.
+MOST_FUNCTIONS = 2048
+MOST_CELLS = 4096  # of steps, and of the cosines that smooth them
+MOST_FEATURES = 4096  # of a feature map: all their pairs are integrated
+MOST_NODES = 2**23  # for means over the domain
+AT_ONCE = 2**22  # values of functions in one table
 HIGHEST_ORDER = 16  # of a derivative, along one side: beyond it rounding errors are all that is left
 
 
@@ -31,11 +37,12 @@ class Basis(ABC):
     __slots__ = ()
 
     family: ClassVar[str] = ""
+    most: ClassVar[int] = MOST_FUNCTIONS
     domain: Domain
     size: int
 
     def __post_init__(self) -> None:
-        check_size(type(self).__name__, self.size)
+        check_size(type(self).__name__, self.size, most=self.most)
 
     @abstractmethod
     def functions(self, points: Array, order: tuple[int, ...]) -> Array:
@@ -74,6 +81,17 @@ class Basis(ABC):
             )
         return table
 
+    def tables(self, points: Array) -> Iterator[Array]:
+        """Values of all functions at many points, some points at a time so that memory stays bounded, (b, size)."""
+        rows = self.rows_at_once
+        for start in range(0, len(points), rows):
+            yield self.matrix(points[start : start + rows])
+
+    @property
+    def rows_at_once(self) -> int:
+        """Points at which all functions are tabulated together."""
+        return max(1, AT_ONCE // self.size)
+
     def order(self, order: int | tuple[int, ...]) -> tuple[int, ...]:
         """A derivative order as one number for each side of the domain."""
         orders = tuple(order) if isinstance(order, tuple | list) else (order,)
@@ -91,7 +109,14 @@ class Basis(ABC):
         table = public_numbers(coordinates, "Coordinates")
         if table.shape[-1:] != (self.size,):
             raise UsageError(f"This basis has {self.size} coordinates, got an array of shape {table.shape}.")
-        return table @ self.matrix(points, order).T
+        where = self.domain.points(points)
+        rows = self.rows_at_once
+        if len(where) <= rows:
+            return table @ self.matrix(where, order).T
+        values = np.empty((*table.shape[:-1], len(where)))
+        for start in range(0, len(where), rows):
+            values[..., start : start + rows] = table @ self.matrix(where[start : start + rows], order).T
+        return values
 
     def projection(self, grid: ArrayLike, *, method: Method = "auto") -> Array:
         """The matrix that takes values on a grid to coordinates, read-only and cached, (size, q).
@@ -127,7 +152,28 @@ class Basis(ABC):
         for axis, (low, high) in enumerate(self.domain.sides):
             nodes, weights = composite(self.breaks(axis))
             rules.append((low + (high - low) * nodes.ravel(), weights.ravel()))
+        check_nodes(rules)
         return product(rules)
+
+    def at_nodes(self, coordinates: Array, order: tuple[int, ...]) -> Array:
+        """Values of a function, or of a derivative, at the nodes, (size,) -> (m,)."""
+        return self.evaluate(coordinates, self.nodes()[0], order)
+
+    def means(self) -> Array:
+        """The mean of each function over the domain, (size,)."""
+        points, weights = self.nodes()
+        return self.summed(points, weights)
+
+    def summed(self, points: Array, weights: Array) -> Array:
+        """Weighted sums over points of each function, (size,)."""
+        rows, result = self.rows_at_once, np.zeros(self.size)
+        for number, table in enumerate(self.tables(points)):
+            result += weights[number * rows : (number + 1) * rows] @ table
+        return result
+
+    def peaks(self) -> Array:
+        """Points at which noise is looked at for its largest value: sixteen in every half-wave, and the corners."""
+        return np.concatenate([self.nodes()[0], self.domain.grid(2)])
 
     def integrals(self, low: ArrayLike, high: ArrayLike) -> Array:
         """The integral of each function over the interval or box from low to high, (size,).
@@ -142,8 +188,8 @@ class Basis(ABC):
             panels = np.concatenate([[start], inner[(inner > start) & (inner < stop)], [stop]])
             nodes, weights = composite(panels)
             rules.append((nodes.ravel(), weights.ravel()))
-        points, weights = product(rules)
-        return weights @ self.matrix(points)
+        check_nodes(rules)
+        return self.summed(*product(rules))
 
     def corners(self, low: ArrayLike, high: ArrayLike) -> Array:
         """The lowest and the highest point of a box within the domain, (2, p)."""
@@ -175,7 +221,7 @@ class IntervalBasis(Basis):
     __slots__ = ()
 
     def __post_init__(self) -> None:
-        check_size(type(self).__name__, self.size)
+        check_size(type(self).__name__, self.size, most=self.most)
         if self.domain.dimension != 1:
             raise UsageError(
                 f"{type(self).__name__} lives on an interval, got a domain with {self.domain.dimension} sides. "
@@ -194,14 +240,29 @@ class IntervalBasis(Basis):
 def check_size(name: str, size: int, *, least: int = 1, most: int = MOST_FUNCTIONS) -> None:
     """A size is a whole number, large enough for its family, and not so large that memory ends."""
     if is_whole(size, most + 1, 2**62):
-        raise UsageError(f"The size of a {name} basis must be at most {most}, got {brief(size)}. Take fewer functions.")
+        other = "" if most >= MOST_FUNCTIONS else f", or cosines, of which there may be {MOST_FUNCTIONS}"
+        raise UsageError(
+            f"The size of a {name} basis must be at most {most}, got {brief(size)}: more would take minutes. Take "
+            f"fewer functions{other}."
+        )
     if not is_whole(size, least, most):
         raise UsageError(f"The size of a {name} basis must be a whole number, at least {least}, got {brief(size)}.")
+
+
+def check_nodes(rules: Sequence[tuple[Array, Array]]) -> None:
+    """Means over a box take the product of the points along its sides: beyond some millions it is refused."""
+    count = math.prod(len(nodes) for nodes, _ in rules)
+    if count > MOST_NODES:
+        raise UsageError(
+            f"Means of these functions over a domain with {len(rules)} side(s) take {count} points, and at most "
+            f"{MOST_NODES} can be taken. Use fewer functions, or fewer sides."
+        )
 
 
 @lru_cache(maxsize=16)
 def _gram(basis: Basis) -> Array:
     points, weights = basis.nodes()
-    table = basis.matrix(points)
-    result = (table.T * weights) @ table
+    rows, result = basis.rows_at_once, np.zeros((basis.size, basis.size))
+    for number, table in enumerate(basis.tables(points)):
+        result += (table.T * weights[number * rows : (number + 1) * rows]) @ table
     return (result + result.T) / 2

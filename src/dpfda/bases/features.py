@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from dpfda import kernels
 from dpfda.arrays import Array, brief
@@ -118,6 +119,29 @@ class FourierFeatures(Basis):
         table[:, ::2], table[:, 1::2] = np.cos(angles), np.sin(angles)
         table *= math.sqrt(self.variance / len(self.waves))
         return table
+
+    def gram(self) -> Array:
+        if self.domain.dimension > 2:
+            return Basis.gram(self)
+        # Products of two waves are half the waves of their difference and sum, whose means are known: no points are
+        # needed, of which fast waves would take very many.
+        waves, half = np.array(self.waves), np.array(self.domain.lengths) / 2
+        middle = np.array(self.domain.sides).mean(axis=1)
+
+        def mean(faster: Array) -> npt.NDArray[np.complex128]:
+            found: npt.NDArray[np.complex128] = np.exp(1j * (faster @ middle))
+            found *= np.prod(np.sinc(faster * half / math.pi), axis=-1)
+            return found
+
+        result = np.empty((self.size, self.size))
+        for row, wave in enumerate(waves):
+            apart, together = mean(wave - waves), mean(wave + waves)
+            result[2 * row, ::2] = (apart + together).real
+            result[2 * row + 1, 1::2] = (apart - together).real
+            result[2 * row, 1::2] = (together - apart).imag
+            result[2 * row + 1, ::2] = (together + apart).imag
+        result *= self.variance / (2 * len(waves))
+        return (result + result.T) / 2
 
     def nodes(self) -> tuple[Array, Array]:
         if self.domain.dimension <= 2:

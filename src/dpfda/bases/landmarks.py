@@ -12,7 +12,7 @@ import numpy as np
 
 from dpfda import kernels
 from dpfda.arrays import Array, ArrayLike, brief, values_of
-from dpfda.bases.base import MOST_FEATURES, Basis, check_size
+from dpfda.bases.base import Basis, check_size
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
@@ -20,6 +20,7 @@ from dpfda.kernels import Kernel
 CUT = 1e-10  # of the largest variance: what earlier landmarks leave of a later one has to be above it
 POOL = 4  # candidates for each landmark that is chosen
 AT_ONCE = 2**22  # kernel values held at a time
+MOST_LANDMARKS = 1024  # each is compared with all before it
 NODES = 4096  # quasi-random points for means over a box in more than two dimensions
 
 
@@ -42,7 +43,7 @@ class Landmarks(Basis):
         if not isinstance(self.kernel, Kernel):
             raise UsageError(f"Landmarks need a kernel of dpfda.kernels, got {brief(self.kernel)}.")
         object.__setattr__(self, "size", len(self.points))
-        check_size("landmarks", self.size, most=MOST_FEATURES)
+        check_size("landmarks", self.size, most=MOST_LANDMARKS)
         self.domain.points(np.array(self.points))  # refuses points elsewhere
         factor(self.kernel, self.points)  # refuses points that add nothing to those before them
 
@@ -136,7 +137,7 @@ def spread(domain: DomainLike, size: int) -> Array:
     from scipy.stats.qmc import Sobol
 
     box = as_domain(domain)
-    check_size("landmarks", size, most=MOST_FEATURES)
+    check_size("landmarks", size, most=POOL * MOST_LANDMARKS)
     if box.dimension == 1:
         return box.grid(size) if size > 1 else np.array([[sum(box.sides[0]) / 2]])
     # Without scrambling it is the same everywhere; the first point, a corner, is left out.
@@ -164,10 +165,11 @@ def landmarks(
         raise UsageError("Landmarks need exactly one of points and size: where they stand, or how many to choose.")
     if points is None:
         assert size is not None
-        check_size("landmarks", size, most=MOST_FEATURES)
+        check_size("landmarks", size, most=MOST_LANDMARKS)
         where = spread(box, POOL * size)
     else:
         where = box.points(points)
+        check_size("landmarks", len(where), most=POOL * MOST_LANDMARKS)
     order, _ = _pivots(kernel, where, len(where) if size is None else size, ordered=False)
     return Landmarks(kernel, box, tuple(tuple(point) for point in where[order].tolist()))
 

@@ -21,6 +21,8 @@ from dpfda.bases.tensor import Tensor
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.kernels import Kernel
 
+MOST_EIGENFUNCTIONS = 1024  # on one interval
+
 
 @dataclass(frozen=True, slots=True)
 class Mercer(Basis):
@@ -37,7 +39,7 @@ class Mercer(Basis):
     family: ClassVar[str] = "mercer"
 
     def __post_init__(self) -> None:
-        check_size("Mercer", self.size)
+        check_size("Mercer", self.size, most=MOST_EIGENFUNCTIONS)
         if not isinstance(self.kernel, Kernel):
             raise UsageError(f"A Mercer basis needs a kernel of dpfda.kernels, got {brief(self.kernel)}.")
         if not 0 < as_real(self.power) < math.inf:

@@ -57,6 +57,7 @@ class Bernstein(IntervalBasis):
     domain: Domain
     size: int
     family: ClassVar[str] = "bernstein"
+    most: ClassVar[int] = 256  # a table takes as many steps as there are functions, and so do all their pairs
 
     @property
     def orthonormal(self) -> bool:

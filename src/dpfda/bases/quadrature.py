@@ -8,9 +8,11 @@ from functools import lru_cache
 import numpy as np
 
 from dpfda.arrays import Array
+from dpfda.errors import UsageError
 
 # With panels as narrow as `waves` makes them, 16 nodes integrate products of two basis functions to rounding.
 NODES = 16
+MOST_WAVES = 2**16
 
 
 @lru_cache(maxsize=64)
@@ -44,6 +46,11 @@ def waves(size: float) -> Array:
 
     Equal in angle: narrow near both ends, where polynomials oscillate fastest, and nowhere too wide for cosines.
     """
+    if size > MOST_WAVES:
+        raise UsageError(
+            f"These functions have {size:.3g} half-waves over the domain, and means are taken over at most "
+            f"{MOST_WAVES}. Take a kernel with a longer range, or fewer functions."
+        )
     count = max(1, math.ceil(size))
     return (1 - np.cos(np.pi * np.arange(count + 1) / count)) / 2
 

@@ -30,6 +30,7 @@ class Reinsch(IntervalBasis):
     domain: Domain
     size: int
     family: ClassVar[str] = "reinsch"
+    most: ClassVar[int] = 1024  # a function takes a dozen exponentials
 
     def unit_functions(self, unit: Array, order: int) -> Array:
         table = np.empty((len(unit), self.size))

@@ -30,11 +30,12 @@ class BSpline(IntervalBasis):
     size: int
     degree: int = 3
     family: ClassVar[str] = "bspline"
+    most: ClassVar[int] = 1024  # which are made orthogonal to each other
 
     def __post_init__(self) -> None:
         if not is_whole(self.degree, 1, LARGEST_DEGREE):
             raise UsageError(f"The degree of a spline must be a whole number from 1 to 15, got {brief(self.degree)}.")
-        check_size("BSpline", self.size, least=self.degree + 1)
+        check_size("BSpline", self.size, least=self.degree + 1, most=self.most)
         IntervalBasis.__post_init__(self)
 
     def breaks(self, axis: int) -> Array:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
-from dpfda.bases.base import MOST_FUNCTIONS, IntervalBasis
+from dpfda.bases.base import MOST_CELLS, IntervalBasis
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.errors import UsageError
 
@@ -25,6 +25,7 @@ class Steps(IntervalBasis):
     edges: tuple[float, ...]  # increasing, with both ends of the domain
     size: int = field(init=False, repr=False, compare=False)
     family: ClassVar[str] = "steps"
+    most: ClassVar[int] = MOST_CELLS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", max(len(self.edges) - 1, 1))
@@ -55,6 +56,11 @@ class Steps(IntervalBasis):
     def breaks(self, axis: int) -> Array:
         return self.domain.to_unit(np.array(self.edges)[:, None])[:, 0]
 
+    def peaks(self) -> Array:
+        """One point in each step: functions do not change within it."""
+        middles: Array = (np.array(self.edges[1:]) + np.array(self.edges[:-1])) / 2
+        return middles[:, None]
+
     def unit_functions(self, unit: Array, order: int) -> Array:
         table = np.zeros((len(unit), self.size))
         if order == 0:
@@ -82,9 +88,10 @@ def equal_steps(domain: DomainLike, size: int) -> Steps:
     (0.0, 0.25, 0.5, 0.75, 1.0)
     """
     box = as_domain(domain)
-    if box.dimension != 1 or not is_whole(size, 1, MOST_FUNCTIONS):
+    if box.dimension != 1 or not is_whole(size, 1, MOST_CELLS):
         raise UsageError(
-            f"Equal steps need an interval and a size of at least 1, got {brief(domain)} and {brief(size)}."
+            f"Equal steps need an interval and a size of at least 1 and at most {MOST_CELLS}, got {brief(domain)} and "
+            f"{brief(size)}."
         )
     low, high = box.sides[0]
     edges = np.linspace(low, high, size + 1).tolist()

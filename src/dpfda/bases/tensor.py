@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, Integers, brief
-from dpfda.bases.base import Basis
+from dpfda.bases.base import MOST_CELLS, Basis
 from dpfda.bases.domain import Domain
 from dpfda.bases.projection import Method
 from dpfda.bases.quadrature import axes_of, product
@@ -32,6 +32,7 @@ class Tensor(Basis):
     size: int
     domain: Domain = field(init=False, repr=False, compare=False)
     family: ClassVar[str] = "tensor"
+    most: ClassVar[int] = MOST_CELLS
 
     def __post_init__(self) -> None:
         if not self.factors or not all(isinstance(factor, Basis) for factor in self.factors):
@@ -80,6 +81,30 @@ class Tensor(Basis):
         result = np.ones((len(points), self.size))
         for (factor, chosen), axes in zip(self._chosen(), self._axes(), strict=True):
             result *= factor.functions(points[:, axes], order[axes])[:, chosen]
+        return result
+
+    def breaks(self, axis: int) -> Array:
+        for factor, axes in zip(self.factors, self._axes(), strict=True):
+            if axis < axes.stop:
+                return factor.breaks(axis - axes.start)
+        raise IndexError(axis)
+
+    def at_nodes(self, coordinates: Array, order: tuple[int, ...]) -> Array:
+        """Along one side after the other: far less work than all products at all nodes."""
+        if any(factor.domain.dimension > 1 for factor in self.factors):
+            return Basis.at_nodes(self, coordinates, order)
+        used = tuple(self.index.max(axis=0) + 1)
+        dense: Array = np.zeros(used)
+        dense[tuple(self.index.T)] = coordinates
+        for axis, factor in enumerate(self.factors):
+            table = factor.matrix(factor.nodes()[0], order[axis])[:, : used[axis]]
+            dense = np.moveaxis(np.tensordot(table, dense, (1, axis)), 0, axis)
+        return dense.reshape(-1)
+
+    def means(self) -> Array:
+        result = np.ones(self.size)
+        for factor, chosen in self._chosen():
+            result *= factor.means()[chosen]
         return result
 
     def project(self, points: Array, method: Method) -> Array:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.bases.base import IntervalBasis
+from dpfda.bases.base import MOST_CELLS, IntervalBasis
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 
 
@@ -26,6 +26,7 @@ class Cosine(IntervalBasis):
     domain: Domain
     size: int
     family: ClassVar[str] = "cosine"
+    most: ClassVar[int] = MOST_CELLS
 
     def unit_functions(self, unit: Array, order: int) -> Array:
         speed = np.pi * np.arange(self.size)

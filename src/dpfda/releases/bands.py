@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from dpfda.arrays import Array, as_real, brief
+from dpfda.arrays import Array, Integers, as_real, brief
 from dpfda.bases import Basis
+from dpfda.bases.base import AT_ONCE, check_nodes
+from dpfda.bases.tensor import Tensor
 from dpfda.errors import UsageError
 from dpfda.privacy import Noise
 
 HIGHEST_LEVEL = 0.998  # beyond it the sample has too few paths
+FEWEST_PATHS = 2**10
+MOST_WORK = 2**37  # multiplications for one law of noise, some seconds
+
+Floats = npt.NDArray[np.float32]
 
 
 def check_level(level: float) -> None:
@@ -47,19 +57,86 @@ def studentised_suprema(basis: Basis, noise: Noise) -> Array:
     """
     from scipy.stats import qmc
 
-    size = sample_size(noise.size)
+    size = _affordable(basis, sample_size(noise.size))
     blocks = len(noise.sizes) if noise.law == "radial" else 0
     cube = qmc.Sobol(noise.size + blocks, scramble=False).random(size)
     # The sequence lies on multiples of 1/size: each point moves to the middle of its cell.
-    sample = noise.quantiles(cube + 0.5 / size)
+    cube += 0.5 / size
+    return suprema_of(basis, noise.quantiles(cube).astype(np.float32), noise.variances)
+
+
+def suprema_of(basis: Basis, paths: Floats, variances: Array) -> Array:
+    """Sorted suprema over the domain of `|path(t)| / deviation(t)` for noise in coordinates, (m, size) -> (m,).
+
+    Six digits of a supremum are plenty, and half the time and memory.
+    """
+    found = np.zeros(len(paths), dtype=np.float32)
+    if isinstance(basis, Tensor):
+        _over_box(_Grid.of(basis), paths, variances, found)
+    else:
+        _over_points(basis, paths, variances, found)
     # Sixteen points for every half-wave of the roughest function: between them a path rises by half a percent at most.
-    functions = basis.matrix(np.concatenate([basis.nodes()[0], basis.domain.grid(2)]))
-    deviation = np.sqrt(functions**2 @ noise.variances)
-    # Six digits of a supremum are plenty, and half the time and memory.
-    scaled = (functions / np.maximum(deviation, 1e-300)[:, None]).T.astype(np.float32)
-    parts = np.split(sample.astype(np.float32), 64)
-    suprema = np.concatenate([np.abs(part @ scaled).max(axis=1) for part in parts])
-    return np.sort(suprema).astype(np.float64) * 1.005
+    return np.sort(found).astype(np.float64) * 1.005
+
+
+def _over_points(basis: Basis, paths: Floats, variances: Array, found: Floats) -> None:
+    for table in basis.tables(basis.peaks()):
+        deviation = np.sqrt(table**2 @ variances)
+        scaled = (table / np.maximum(deviation, 1e-300)[:, None]).T.astype(np.float32)
+        for part, most in zip(np.array_split(paths, 64), np.array_split(found, 64), strict=True):
+            if len(part):
+                np.maximum(most, np.abs(part @ scaled).max(axis=1), out=most)
+
+
+@dataclass(frozen=True, eq=False)
+class _Grid:
+    """A full grid on a box: points of each factor of a product basis, and its functions there.
+
+    Sums over products of functions are taken along one factor after the other: on a plane that is as many times less
+    work as there are functions along a side.
+    """
+
+    index: tuple[Integers, ...]  # which function of each factor stands in each product
+    tables: tuple[Array, ...]  # (points, functions) of each factor, as far as they are used
+
+    @staticmethod
+    def of(basis: Tensor) -> _Grid:
+        peaks = [factor.peaks() for factor in basis.factors]
+        check_nodes([(points, points[:, 0]) for points in peaks])
+        used = basis.index.max(axis=0) + 1
+        tables = [factor.matrix(points)[:, :k] for factor, points, k in zip(basis.factors, peaks, used, strict=True)]
+        return _Grid(tuple(basis.index.T), tuple(tables))
+
+    @property
+    def work(self) -> int:
+        """Multiplications for one path, nearly all of them in the last step."""
+        return math.prod(len(table) for table in self.tables) * (len(self.tables[0].T) + 8)
+
+    def rest(self, coordinates: Any, tables: Sequence[Any]) -> Any:
+        """Sums along all factors but the first, (m, size) -> (m, functions of the first, points of the others)."""
+        dense: Any = np.zeros((len(coordinates), *(table.shape[1] for table in tables)), dtype=coordinates.dtype)
+        dense[(slice(None), *self.index)] = coordinates
+        for axis, table in enumerate(tables[1:], 2):
+            dense = np.moveaxis(np.tensordot(table, dense, (1, axis)), 0, axis)
+        return np.ascontiguousarray(dense).reshape(*dense.shape[:2], -1)
+
+
+def _over_box(grid: _Grid, paths: Floats, variances: Array, found: Floats) -> None:
+    tables = [table.astype(np.float32) for table in grid.tables]
+    squares = [table**2 for table in grid.tables]
+    of_variances = grid.rest(variances[None], squares)[0]
+    others = of_variances.shape[1]
+    batch = max(1, AT_ONCE // (tables[0].shape[1] * others))
+    rows = max(1, AT_ONCE // (others * min(batch, len(paths))))
+    for start in range(0, len(paths), batch):
+        inner = grid.rest(paths[start : start + batch], tables)
+        most = found[start : start + batch]
+        for row in range(0, len(tables[0]), rows):
+            deviation = np.sqrt(squares[0][row : row + rows] @ of_variances)
+            values = tables[0][row : row + rows] @ inner  # (batch, rows, points of the others)
+            values *= (1 / np.maximum(deviation, 1e-300)).astype(np.float32)
+            np.abs(values, out=values)
+            np.maximum(most, values.max(axis=(1, 2)), out=most)
 
 
 def sample_size(coordinates: int) -> int:
@@ -67,12 +144,24 @@ def sample_size(coordinates: int) -> int:
     return 2**16 if coordinates <= 16 else 2**13
 
 
+def _affordable(basis: Basis, size: int) -> int:
+    """As many paths, or fewer where looking at each at all points takes long: suprema of many functions vary little."""
+    work = _Grid.of(basis).work if isinstance(basis, Tensor) else len(basis.peaks()) * basis.size
+    while size > FEWEST_PATHS and size * work > MOST_WORK:
+        size //= 2
+    return size
+
+
 def multiplier(basis: Basis, noise: Noise, level: float) -> float:
     """The number of deviations that covers the whole noise path with at least this probability."""
     # Only ratios of scales matter: tiny and huge units lose no digits, and equal laws in other units share a table.
     ratios = tuple(float(f"{scale / max(noise.scales):.9g}") for scale in noise.scales)
-    suprema = studentised_suprema(basis, Noise(noise.law, noise.sizes, ratios))
-    size = len(suprema)
-    # Three standard errors of an empirical level on the safe side.
+    return quantile(studentised_suprema(basis, Noise(noise.law, noise.sizes, ratios)), level)
+
+
+def quantile(ordered: Array, level: float) -> float:
+    """A quantile of a sorted sample, three standard errors of its level on the safe side."""
+    size = len(ordered)
     rank = level * size + 3 * np.sqrt(size * level * (1 - level)) + 1
-    return float(suprema[min(int(np.ceil(rank)), size) - 1])
+    # Beyond the sample nothing is known but that tails fall off; a quarter more is far beyond them.
+    return float(ordered[-1] * 1.25 if rank > size else ordered[int(np.ceil(rank)) - 1])

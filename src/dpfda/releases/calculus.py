@@ -59,15 +59,15 @@ class Function:
                 f"The function must give one value for each of {len(weights)} points, got shape {values.shape}."
             )
         with np.errstate(all="ignore"):
-            mean = float(weights @ (values * self.basis.evaluate(self.coordinates, points, self.order)))
+            mean = float(weights @ (values * self.basis.at_nodes(self.coordinates, self.order)))
         return _finite(mean, "The inner product")
 
     def norm(self) -> float:
         """The root mean square over the domain."""
         if not any(self.order):
             return float(np.sqrt(max(float(self.coordinates @ self.basis.gram() @ self.coordinates), 0.0)))
-        points, weights = self.basis.nodes()
-        values = self.basis.evaluate(self.coordinates, points, self.order)
+        weights = self.basis.nodes()[1]
+        values = self.basis.at_nodes(self.coordinates, self.order)
         with np.errstate(all="ignore"):
             return _finite(float(np.sqrt(weights @ values**2)), "The norm")
 

@@ -154,8 +154,7 @@ def _energies_across(standard: Array, order: tuple[int, ...], direction: tuple[f
 @lru_cache(maxsize=32)
 def constant_in(basis: Basis) -> Array:
     """Coordinates of the function that is one everywhere, or of its projection, (size,)."""
-    points, weights = basis.nodes()
-    inner = weights @ basis.matrix(points)
+    inner = basis.means()
     found = np.asarray(inner if basis.orthonormal else np.linalg.lstsq(basis.gram(), inner, rcond=None)[0], np.float64)
     # Next to nothing is rounding: a constant that is a function of the basis has that coordinate alone.
     kept = np.where(np.abs(found) > 1e-9 * np.abs(found).max(), found, 0.0)

@@ -13,7 +13,7 @@ from dpfda.arrays import Array
 from dpfda.bases import Basis
 from dpfda.errors import UsageError
 from dpfda.privacy import Noise
-from dpfda.releases.bands import multiplier, sample_size
+from dpfda.releases.bands import multiplier, quantile, sample_size, suprema_of
 from dpfda.symmetric import places, side_of, unpack
 
 Law = Literal["gaussian", "radial", "wishart", "choice", "frame"]
@@ -106,14 +106,8 @@ def suprema(basis: Basis, noise: Noise, c: Array) -> Array:
     """Sorted suprema over the domain of `|c'F(t)|` in deviations, for a deterministic sample of the law of F."""
     law = _in_ratios(noise)
     paths = np.einsum("i,mik->mk", c.astype(np.float32), _paths(*law, len(c)))
-    # As for the band of a mean: sixteen points for every half-wave.
-    functions = basis.matrix(np.concatenate([basis.nodes()[0], basis.domain.grid(2)]))
     variances = Noise(*law).variances.reshape(len(c), -1)
-    deviation = np.sqrt(functions**2 @ (c**2 @ variances))
-    scaled = (functions / np.maximum(deviation, 1e-300)[:, None]).T.astype(np.float32)
-    found = np.concatenate([np.abs(part @ scaled).max(axis=1) for part in np.split(paths, 64)])
-    # Between neighbouring points a path rises by half a percent at most.
-    return np.sort(found).astype(np.float64) * 1.005
+    return suprema_of(basis, paths, c**2 @ variances)
 
 
 @lru_cache(maxsize=32)
@@ -170,14 +164,6 @@ def spread(noise: Noise, scales: Array, level: float) -> tuple[float, float]:
     rounded = tuple(float(f"{scale * (1 - 1e-6):.6g}") for scale in scales)
     length, norm = _spread(*_in_ratios(noise), rounded, level)
     return length, norm * max(noise.scales)
-
-
-def quantile(ordered: Array, level: float) -> float:
-    """A quantile of a sorted sample, three standard errors of its level on the safe side."""
-    size = len(ordered)
-    rank = level * size + 3 * np.sqrt(size * level * (1 - level)) + 1
-    # Beyond the sample nothing is known but that tails fall off; a quarter more is far beyond them.
-    return float(ordered[-1] * 1.25 if rank > size else ordered[int(np.ceil(rank)) - 1])
 
 
 def split(noise: Noise, first: int) -> tuple[Noise, Noise]:
