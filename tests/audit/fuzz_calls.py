@@ -61,6 +61,8 @@ INNER = {
     "unit_functions",
     "at",
     "at_distance",
+    "at_nodes",
+    "summed",
     "to_unit",
 }
 SLOW = {"plot", "to_frame"}

@@ -490,3 +490,10 @@ def test_the_examples_of_the_guide_run() -> None:
     for block in blocks:
         exec(block, names)
     assert abs(names["median"](0.5) - 0.5) < 0.2
+
+
+def test_a_knot_next_to_a_kink_is_refused_before_the_charge():
+    """Draws took from 16 seconds to hours."""
+    est = dpfda.Maximiser(epsilon=5.0, bound=1e12, domain=(0.0, 1.0), utility=RobustDistance(0.5), force=True)
+    with pytest.raises(UsageError, match=r"^knot must be at least 1e\+09, a thousandth of the bound, got 0\.5"):
+        est.plan(n=10)

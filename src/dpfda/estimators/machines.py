@@ -189,7 +189,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
             return float(super().score(X, y, sample_weight))
         except (UsageError, NotFittedError):
             raise
-        except ValueError as error:
+        except Exception as error:  # of scikit-learn, or of whatever holds the labels
             raise UsageError(f"These points and labels have no score: {told(error)}") from error
 
     @available_if(_has_chances)  # type: ignore[untyped-decorator]

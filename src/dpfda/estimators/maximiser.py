@@ -9,6 +9,7 @@ from dpfda.arrays import ArrayLike, brief, is_whole, told
 from dpfda.bases import Basis, Domain, as_domain
 from dpfda.errors import UsageError
 from dpfda.estimators.base import Centre, CurveEstimator
+from dpfda.estimators.utilities import RobustDistance
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import Randomness
 from dpfda.mechanisms.declared import check_declared
@@ -190,6 +191,8 @@ class Maximiser(CurveEstimator):
                     "unit can do to the objective."
                 )
             radius = bound if self.radius is None else in_range("radius", self.radius)
+            if isinstance(self.utility, RobustDistance):
+                self.utility.check(bound + radius)
             try:
                 own: tuple[float, float] = self.utility.range(bound + radius)
             except Exception as error:

@@ -31,6 +31,9 @@ class SquaredDistance:
         return np.full(np.shape(distances), 2.0)
 
 
+FARTHEST = 2000.0  # knots between a unit and a point; beyond, draws take minutes
+
+
 @dataclass(frozen=True, slots=True)
 class RobustDistance:
     """`-knot^2 (sqrt(1 + |x - b|^2 / knot^2) - 1)`: about half the square within the knot, about linear beyond.
@@ -59,6 +62,14 @@ class RobustDistance:
     def range(self, farthest: float) -> tuple[float, float]:
         """Where it lies for units and points that are at most so far apart."""
         return -float(self._loss(np.array((farthest / self.knot) ** 2))), 0.0
+
+    def check(self, farthest: float) -> None:
+        """Refuse a knot that is next to a kink for units and points that are at most so far apart."""
+        if farthest > FARTHEST * self.knot:
+            raise UsageError(
+                f"knot must be at least {farthest / FARTHEST:.3g}, a thousandth of the bound, got {brief(self.knot)}: "
+                "so near a kink a draw may take very long. Take a larger knot, or a smaller bound."
+            )
 
     def curvature(self, distances: Array) -> Array:
         """At least so strongly it bends at these distances."""

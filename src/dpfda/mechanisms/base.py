@@ -7,13 +7,14 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from dpfda.arrays import Integers, as_real, brief
+from dpfda.arrays import Integers, as_real, brief, is_whole
 from dpfda.errors import UsageError
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.norms import Sensitivity
 from dpfda.privacy import Noise
 from dpfda.privacy.calibration import Noisy
 
+MOST_COORDINATES = 2**40
 DUTIES = ("profile", "draw", "noise")
 
 
@@ -37,12 +38,14 @@ def check_mechanism(mechanism: object) -> None:
         raise UsageError(f"A mechanism is an object such as dpfda.mechanisms.Laplace(), got {brief(mechanism)}.")
 
 
-def check_profile(sensitivity: object, scale: object) -> None:
-    """What a privacy curve is asked about: a sensitivity, and a positive scale."""
+def check_profile(sensitivity: object, scale: object, size: object = 0) -> None:
+    """What a privacy curve is asked about: a sensitivity, a positive scale, and how many coordinates, 0 for any."""
     if not isinstance(sensitivity, Sensitivity):
         raise UsageError(f"A sensitivity is a dpfda.norms.Sensitivity, got {brief(sensitivity)}.")
     if not 0 < as_real(scale) < math.inf:
         raise UsageError(f"A noise scale must be a positive finite number, got {brief(scale)}.")
+    if not is_whole(size, 0, MOST_COORDINATES):
+        raise UsageError(f"size must be a whole number of coordinates, or 0 for any number, got {brief(size)}.")
 
 
 def check_source(randomness: object) -> None:

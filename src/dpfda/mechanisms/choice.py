@@ -126,7 +126,7 @@ class Dictionary:
         return f"Dictionary({self.candidates.shape[0]} candidates of size {self.candidates.shape[1]})"
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> RangeProfile:
-        check_profile(sensitivity, scale)
+        check_profile(sensitivity, scale, size)
         return RangeProfile(up(2 * sensitivity.to(self.norm, size).value / scale))
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:

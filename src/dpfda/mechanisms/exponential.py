@@ -55,7 +55,7 @@ class Exponential:
             )
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> RangeProfile:
-        check_profile(sensitivity, scale)
+        check_profile(sensitivity, scale, size)
         moved = up(4 * self.radius * sensitivity.to(self.norm, size).value)
         return RangeProfile(up(moved / scale))
 

@@ -37,7 +37,7 @@ class Gaussian:
         return L2() if self.shape is None else WeightedL2(inverse(tuple(self.shape)))
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> GaussianProfile:
-        check_profile(sensitivity, scale)
+        check_profile(sensitivity, scale, size)
         sensitivity = sensitivity.to(self.norm, size or len(self.shape or ()))
         smallest = scale if self.shape is None else scale * min(self.shape)
         # A coordinate of the integer sampler is within 0.0203/deviation^2 of the rounded continuous law in total

@@ -47,7 +47,7 @@ class KNorm:
         return BlockNorm(self.sizes, self.shares)
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> PureProfile:
-        check_profile(sensitivity, scale)
+        check_profile(sensitivity, scale, size)
         return PureProfile(up(sensitivity.to(self.norm, size or sum(self.sizes)).value / scale))
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:

@@ -37,7 +37,7 @@ class Laplace:
         return L1() if self.shape is None else WeightedL1(inverse(tuple(self.shape)))
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> LaplaceProfile:
-        check_profile(sensitivity, scale)
+        check_profile(sensitivity, scale, size)
         moved = sensitivity.to(self.norm, size or len(self.shape or ())).value
         # The scales of the integer sampler; size 0 states the continuous law.
         scales = (scale,) if self.shape is None else tuple(scale * factor for factor in self.shape)

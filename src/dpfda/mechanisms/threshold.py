@@ -52,7 +52,7 @@ class SoftThreshold:
         return self.inner.pure
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> Profile:
-        check_profile(sensitivity, scale)
+        check_profile(sensitivity, scale, size)
         return self.inner.profile(sensitivity, scale, size=size)
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:

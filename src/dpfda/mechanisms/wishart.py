@@ -40,7 +40,7 @@ class Wishart:
     pure: ClassVar[bool] = True
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> PureProfile:
-        check_profile(sensitivity, scale)
+        check_profile(sensitivity, scale, size)
         # The scale that is drawn with is this double itself: halves of doubles are exact, and so is all that follows.
         return PureProfile(up(sensitivity.to(self.norm, size).value / scale))
 

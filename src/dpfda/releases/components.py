@@ -105,6 +105,8 @@ class ComponentsRelease:
         table = public_numbers(scores, "Scores")
         if table.shape[-1:] != (self.frame.shape[1],):
             raise UsageError(f"There are {self.frame.shape[1]} components, got scores of shape {table.shape}.")
+        if not np.isfinite(table).all():
+            raise UsageError("Scores must be finite numbers: a curve of an infinite score has no values.")
         return self.basis.evaluate(self.centre + table @ self.frame.T, points)
 
     def points(self, size: int | None = None) -> Array:

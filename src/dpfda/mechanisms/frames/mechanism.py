@@ -66,7 +66,7 @@ class Frames:
                 )
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> RangeProfile:
-        check_profile(sensitivity, scale)
+        check_profile(sensitivity, scale, size)
         return RangeProfile(up(sensitivity.to(self.norm, size).value / scale))
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
@@ -117,7 +117,7 @@ class Gibbs:
         check_count(self.steps, 1, None, "A Markov chain takes at least 1 step", "steps")
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> RangeProfile:
-        check_profile(sensitivity, scale)
+        check_profile(sensitivity, scale, size)
         return RangeProfile(up(sensitivity.to(self.norm, size).value / scale))
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
