@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dpfda.apps import layout
 from dpfda.apps.cli import cli, main
 from dpfda.apps.layout import Group, Layout, layout_of
 from dpfda.apps.missing import KINDS
@@ -413,3 +414,16 @@ def test_the_layout_of_a_semicolon_table_is_read(tmp_path: Path) -> None:
 
 def test_help_shows_check_among_the_first_things_to_do() -> None:
     assert "dpfda check scans.csv" in CliRunner().invoke(cli, ["--help"]).output
+
+
+@pytest.mark.parametrize("options", [(), ALL, ("--grid", "header", "--json")], ids=["nothing", "all", "json"])
+def test_names_of_columns_are_grouped_once(
+    options: tuple[str, ...], tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A header may have a million of them, and a group of them takes seconds."""
+    grouped: list[int] = []
+    one = layout._group
+    monkeypatch.setattr(layout, "_group", lambda names: grouped.append(len(names)) or one(names))
+    (tmp_path / "wide.csv").write_text("ID,t1,t2,t3,t4\n")
+    assert run("check", "wide.csv", *options).code in (0, DATA)
+    assert grouped == [4]
