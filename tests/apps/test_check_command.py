@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dpfda.apps import layout
 from dpfda.apps.cli import cli, main
 from dpfda.apps.layout import Group, Layout, layout_of
 from dpfda.apps.missing import KINDS
@@ -459,3 +460,16 @@ def test_a_title_in_the_first_line_is_guessed_at(run: Run, tmp_path: Path) -> No
     (tmp_path / "a.csv").write_text("Export from Excel\nID,t1,t2\np1,0.5,1\n")
     said = " ".join(run("check", "a.csv").out.split())
     assert "There is no other: if the first line of the file is a title, delete it" in said
+
+
+@pytest.mark.parametrize("options", [(), ALL, ("--grid", "header", "--json")], ids=["nothing", "all", "json"])
+def test_names_of_columns_are_grouped_once(
+    options: tuple[str, ...], tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A header may have a million of them, and a group of them takes seconds."""
+    grouped: list[int] = []
+    one = layout._group
+    monkeypatch.setattr(layout, "_group", lambda names: grouped.append(len(names)) or one(names))
+    (tmp_path / "wide.csv").write_text("ID,t1,t2,t3,t4\n")
+    assert run("check", "wide.csv", *options).code in (0, DATA)
+    assert grouped == [4]

@@ -209,3 +209,20 @@ def test_a_weight_function_must_give_one_value_for_each_point() -> None:
 def test_a_derivative_of_a_surface_needs_an_order_for_each_side() -> None:
     with pytest.raises(UsageError, match=r"needs one whole number, 0 to 16, for each side, got 1\.$"):
         function(BOX).derivative(1)
+
+
+class Endless(list[int]):
+    """A list that says it is far longer than it is, or could be."""
+
+    def __len__(self) -> int:
+        return 10**18
+
+
+@pytest.mark.parametrize("order", [Endless(), Endless([1]), [1] * 100, [[1]], [[[1]]]], ids=repr)
+def test_an_order_in_a_list_of_any_length_is_taken_or_refused(order: list[int]) -> None:
+    curve = Function(INTERVALS["cosine"], np.ones(8), (0,))
+    if list.__len__(order) == 1 and order[0] == 1:
+        assert curve.derivative(order).order == (1,)  # type: ignore[arg-type]
+        return
+    with pytest.raises(UsageError, match="needs one whole number, 0 to 16, for each side"):
+        curve.derivative(order)  # type: ignore[arg-type]

@@ -358,7 +358,19 @@ def test_a_ridge_may_be_stated_and_changed_for_nothing(card):
     np.testing.assert_array_equal(stated.with_ridge("auto").ridges, release.ridges)
 
 
-@pytest.mark.parametrize("ridge", [-1.0, float("inf"), float("nan"), "none", True, None])
+def nested(depth):
+    """A list in a list in a list: deeper than Python can show."""
+    found = [0.5]
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+@pytest.mark.parametrize(
+    "ridge",
+    [-1.0, float("inf"), float("nan"), "none", True, None, 10**400, nested(100_000), np.zeros(2)],
+    ids=lambda value: type(value).__name__,
+)
 def test_a_ridge_is_auto_or_a_number(ridge):
     with pytest.raises(UsageError, match="ridge must be 'auto' or a number of 0 or more"):
         check_ridge(ridge)

@@ -276,3 +276,14 @@ def test_a_release_is_smoothed_with_the_care_that_its_noise_asks_for(
     np.testing.assert_array_equal(release.smooth().smoothing.weights, expected.weights)
     np.testing.assert_array_equal(smoothed("auto", release.noisy, release.noise, basis).weights, expected.weights)
     assert CARE["radial"].caution > CARE["gaussian"].caution > 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [np.array(["sobolev-2", "none"]), np.zeros((2, 2)), np.zeros(2, "V8"), np.array([], object), ["none"], {}, None, 5],
+    ids=repr,
+)
+def test_what_is_no_name_of_a_smoothing_is_refused(name: object, make_release: Callable[..., Release]) -> None:
+    release = make_release(cosine((0, 1), SIZE), MEANS["smooth"], Noise("gaussian", (SIZE,), (1.0,)))
+    with pytest.raises(UsageError, match=r"^Unknown smoothing"):
+        release.smooth(name)  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,7 @@ class Group:
         return pattern_for(self.names, names)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: what is computed from a million names is kept
 class Layout:
     """What the first line of a CSV file, or the schema of a Parquet file, says; nothing else of the file is read."""
 
@@ -68,14 +69,14 @@ class Layout:
     def form(self) -> str:
         return "CSV" if self.kinds is None else "Parquet"
 
-    @property
+    @cached_property
     def bare(self) -> bool:
         """Whether names may be the record of a person, e.g. numbers, which may be grid points too."""
         from dpfda.records.headers import may_be_record
 
         return may_be_record(self.names)
 
-    @property
+    @cached_property
     def places(self) -> bool:
         """Whether numbers for names can be the places of grid points: they increase, and the rest are names."""
         from dpfda.records.headers import may_be_record
@@ -83,7 +84,7 @@ class Layout:
         alike = {name for group in self.groups if group.increasing for name in group.names}
         return bool(alike) and not may_be_record([name for name in self.names if name not in alike])
 
-    @property
+    @cached_property
     def groups(self) -> tuple[Group, ...]:
         """Columns that look alike, at least three of them, in the order of the file."""
         from dpfda.records.columns import NUMBERED
@@ -94,7 +95,7 @@ class Layout:
                 found.setdefault(NUMBERED.sub("#", name), []).append(name)
         return tuple(_group(members) for members in found.values() if len(members) >= FEWEST_ALIKE)
 
-    @property
+    @cached_property
     def measured(self) -> tuple[Group, ...]:
         """Groups that may hold the values of a curve, as far as a schema declares their types."""
         return tuple(group for group in self.groups if self.declared(group) == PLAIN)
@@ -104,13 +105,13 @@ class Layout:
         kinds = self.kinds or {}
         return next((kinds[name] for name in group.names if kinds.get(name, PLAIN) != PLAIN), PLAIN)
 
-    @property
+    @cached_property
     def others(self) -> tuple[str, ...]:
         """Columns outside of all groups."""
         alike = {name for group in self.groups for name in group.names}
         return tuple(name for name in self.names if name not in alike)
 
-    @property
+    @cached_property
     def persons(self) -> tuple[str, ...]:
         """Columns whose names sound as if they said whose row it is."""
         from dpfda.records.columns import PERSONS
@@ -118,7 +119,7 @@ class Layout:
         could = (name for name in self.others if PERSONS.search(name) or ENDS_IN_ID.search(name))
         return tuple(name for name in could if (self.kinds or {}).get(name) != NESTED)
 
-    @property
+    @cached_property
     def long(self) -> tuple[str, str] | None:
         """The columns of time and of readings, if the table looks like one row a reading."""
         if self.groups or not FEWEST_ALIKE <= len(self.names) <= WIDEST_LONG:

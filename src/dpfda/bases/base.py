@@ -6,12 +6,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
-from dpfda.bases.domain import Domain
+from dpfda.bases.domain import MOST_SIDES, Domain
 from dpfda.bases.projection import Method, project, projection
 from dpfda.bases.quadrature import composite, product, waves
 from dpfda.errors import UsageError
@@ -94,7 +95,8 @@ class Basis(ABC):
 
     def order(self, order: int | tuple[int, ...]) -> tuple[int, ...]:
         """A derivative order as one number for each side of the domain."""
-        orders = tuple(order) if isinstance(order, tuple | list) else (order,)
+        # Some at most, whatever length a list of the user's own kind says that it has.
+        orders = tuple(islice(order, MOST_SIDES + 1)) if isinstance(order, tuple | list) else (order,)
         if len(orders) == 1 and is_whole(orders[0], 0, 0):
             orders = (0,) * self.domain.dimension
         if len(orders) != self.domain.dimension or not all(is_whole(o, 0, HIGHEST_ORDER) for o in orders):

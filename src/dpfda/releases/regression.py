@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, brief
+from dpfda.arrays import Array, ArrayLike, as_real, brief
 from dpfda.bases import Basis
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.privacy import Noise
@@ -368,10 +368,10 @@ def check_ridge(ridge: object) -> float | None:
     """A ridge as a number; None for "auto"."""
     if isinstance(ridge, str) and ridge == "auto":
         return None
-    number = isinstance(ridge, int | float | np.integer | np.floating) and not isinstance(ridge, bool)
-    if not number or not 0 <= float(ridge) < np.inf:  # type: ignore[arg-type]
+    number = as_real(ridge)
+    if not 0 <= number < np.inf:
         raise UsageError(
             "ridge must be 'auto' or a number of 0 or more, added to the diagonal of the mean of z z' with covariates "
             f"scaled into the unit ball, got {brief(ridge)}."
         )
-    return float(ridge)  # type: ignore[arg-type]
+    return number

@@ -135,8 +135,9 @@ class Release:
         """The same release with another smoothing: "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"."""
         if not isinstance(name, str) or name != "none":
             self._check_noise("smoothing")
+        smoothing = smoothed(name, self.noisy, self.noise, self.basis)  # refuses what is no name
         card = changed(self.certificate, "smoothing", self.smoothing.name, name)
-        return replace(self, smoothing=smoothed(name, self.noisy, self.noise, self.basis), certificate=card)
+        return replace(self, smoothing=smoothing, certificate=card)
 
     def band(self, level: float = 0.95, points: ArrayLike | None = None) -> Band:
         """A simultaneous band for what the noise did, whatever smoothing was chosen.
