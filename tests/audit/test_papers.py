@@ -65,6 +65,7 @@ class Attack:
             planned_n=PEOPLE,
             randomness=self.randomness,
             workers=1,
+            force=True,
             **SETTINGS[self.name],
         )
 
