@@ -169,6 +169,7 @@ def upper_candidate(table: np.ndarray) -> float:
         basis=legendre((0, 1), 2),
         candidates=[lambda t: 1.0 + 0 * t, lambda t: -1.0 + 0 * t],
         n=len(set(UNITS)),
+        force=True,
     )
     return float(est.fit(table, grid=GRID, units=UNITS).release_.noisy[0])
 
