@@ -293,3 +293,9 @@ def test_few_functions_of_few_people_are_refused_where_noise_hides_them(n, size)
     with pytest.raises(UsageError, match=r"About n = \d+ or epsilon|About n = \d+ would do"):
         est.fit(np.linspace(0, 1, n), curves(n))
     assert not ledger.entries
+
+
+def test_a_density_that_no_number_of_people_shows_names_another_mechanism():
+    est = dpfda.DensityFunction(epsilon=1.0, delta=0.0, domain=[(0, 1)] * 3, mechanism="bernstein")
+    with pytest.raises(UsageError, match=r"Neither more units nor more epsilon would do: take mechanism='auto'\."):
+        est.check_seen(est.plan(5))

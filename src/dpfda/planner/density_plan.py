@@ -170,6 +170,11 @@ class DensityPlan(Requested):
         )
 
     @property
+    def instead(self) -> str:
+        """What else to state where neither more units nor more epsilon help."""
+        return super().instead or (": take mechanism='auto'" if self.request.mechanism in PAPERS else "")
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What should be known before anything is spent."""
         told = (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
