@@ -24,6 +24,7 @@ MOST_LISTED = 6  # entries of a list that a message shows: more than any public 
 DEEPEST = 3  # lists within lists
 LONGEST_PATH = 4096  # bytes of a path, as in Linux
 PLAIN = (Number, np.generic, date, time, timedelta, PurePath, type)  # types whose values tell themselves in a few words
+MOST_NUMBERS = 2**27  # of one public array: a gigabyte
 
 
 def as_real(value: object) -> float:
@@ -156,10 +157,14 @@ def public_numbers(values: object, what: str) -> Array:
     try:
         with np.errstate(all="ignore"):
             given = values.filled(np.nan) if _masked(values) else np.asarray(values)  # type: ignore[attr-defined]
+            if given.size > MOST_NUMBERS:  # a view may be larger than memory
+                raise UsageError(f"{what} are at most {MOST_NUMBERS} numbers at a time, got {given.size}. Give fewer.")
             if given.dtype.kind == "O" and all(isinstance(cell, Real) for cell in given.ravel()):
                 given = np.array([float(cell) for cell in given.ravel()]).reshape(given.shape)
             if given.dtype.kind in NUMBERS:
                 return np.asarray(given, dtype=np.float64)
+    except UsageError:
+        raise
     except Exception:  # whatever an object of the user's raises when it is asked for numbers
         pass
     raise UsageError(f"{what} must be numbers, e.g. 0.5 or [0.0, 0.5, 1.0], got {brief(values)}.")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
-from dpfda.bases.domain import MOST_SIDES, Domain
+from dpfda.bases.domain import MOST_ASKED, MOST_SIDES, Domain, check_asked
 from dpfda.bases.projection import Method, project, projection
 from dpfda.bases.quadrature import composite, product, waves
 from dpfda.errors import UsageError
@@ -23,6 +23,7 @@ MOST_CELLS = 4096  # of steps, and of the cosines that smooth them
 MOST_FEATURES = 4096  # of a feature map: all their pairs are integrated
 MOST_NODES = 2**23  # for means over the domain
 AT_ONCE = 2**22  # values of functions in one table
+MOST_VALUES = 2**26  # of functions at points in one call: some seconds
 HIGHEST_ORDER = 16  # of a derivative, along one side: beyond it rounding errors are all that is left
 
 
@@ -85,7 +86,7 @@ class Basis(ABC):
     def tables(self, points: Array) -> Iterator[Array]:
         """Values of all functions at many points, some points at a time so that memory stays bounded, (b, size)."""
         rows = self.rows_at_once
-        for start in range(0, len(points), rows):
+        for start in range(0, max(len(points), 1), rows):
             yield self.matrix(points[start : start + rows])
 
     @property
@@ -111,14 +112,24 @@ class Basis(ABC):
         table = public_numbers(coordinates, "Coordinates")
         if table.shape[-1:] != (self.size,):
             raise UsageError(f"This basis has {self.size} coordinates, got an array of shape {table.shape}.")
-        where = self.domain.points(points)
+        where = self.asked(points)
+        check_asked(math.prod(table.shape[:-1]) * len(where), what="values")
+        return self._values(table, where, order)
+
+    def _values(self, table: Array, points: Array, order: int | tuple[int, ...]) -> Array:
         rows = self.rows_at_once
-        if len(where) <= rows:
-            return table @ self.matrix(where, order).T
-        values = np.empty((*table.shape[:-1], len(where)))
-        for start in range(0, len(where), rows):
-            values[..., start : start + rows] = table @ self.matrix(where[start : start + rows], order).T
+        if len(points) <= rows:
+            return table @ self.matrix(points, order).T
+        values = np.empty((*table.shape[:-1], len(points)))
+        for start in range(0, len(points), rows):
+            values[..., start : start + rows] = table @ self.matrix(points[start : start + rows], order).T
         return values
+
+    def asked(self, points: ArrayLike) -> Array:
+        """Checked points as rows, no more of them than all functions can be evaluated at in some seconds."""
+        rows = self.domain.points(points)
+        check_asked(len(rows), min(MOST_ASKED, MOST_VALUES // self.size))
+        return rows
 
     def projection(self, grid: ArrayLike, *, method: Method = "auto") -> Array:
         """The matrix that takes values on a grid to coordinates, read-only and cached, (size, q).
@@ -136,13 +147,13 @@ class Basis(ABC):
     def coordinates(self, values: ArrayLike, grid: ArrayLike) -> Array:
         """Coordinates of curves known on a grid, regular or not, (..., q) -> (..., size)."""
         table = public_numbers(values, "Values of curves")
-        matrix = self.projection(grid)
-        if table.shape[-1:] != (matrix.shape[1],):
+        points = self.domain.points(grid)
+        if table.shape[-1:] != (len(points),):
             raise UsageError(
-                f"Values and grid must have the same length, got values of shape {table.shape} and "
-                f"{matrix.shape[1]} grid points."
+                f"Values and grid must have the same length, got values of shape {table.shape} and {len(points)} grid "
+                "points."
             )
-        return table @ matrix.T
+        return table @ self.projection(points).T
 
     def gram(self) -> Array:
         """Inner products of all pairs of functions, (size, size)."""
@@ -159,7 +170,7 @@ class Basis(ABC):
 
     def at_nodes(self, coordinates: Array, order: tuple[int, ...]) -> Array:
         """Values of a function, or of a derivative, at the nodes, (size,) -> (m,)."""
-        return self.evaluate(coordinates, self.nodes()[0], order)
+        return self._values(coordinates, self.nodes()[0], order)
 
     def means(self) -> Array:
         """The mean of each function over the domain, (size,)."""

@@ -15,6 +15,7 @@ NARROWEST = 1e-12  # the length of a side over the size of its ends: some thousa
 WIDEST, SHORTEST, LARGEST_VOLUME = 1e60, 1e-60, 1e120  # fourth powers of them are still doubles
 MOST_SIDES = 64
 MOST_POINTS = 2**24  # of one grid
+MOST_ASKED = 10_000_000  # points, or pairs of them, in one call
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class Domain:
     def points(self, points: ArrayLike) -> Array:
         """Checked points as rows; a point outside the domain is an error, since bases say nothing there."""
         rows = as_points(points, self.dimension)
+        check_asked(len(rows))
         if not np.isfinite(rows).all():
             raise UsageError("Points must be finite numbers, got NaN or infinity among them.")
         for axis, (low, high) in enumerate(self.sides):
@@ -91,6 +93,14 @@ class Domain:
             return np.array([[low for low, _ in self.sides]])
         axes = [np.linspace(low, high, size) for low, high in self.sides]
         return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
+
+
+def check_asked(count: int, most: int = MOST_ASKED, what: str = "points") -> None:
+    """So many points can be asked for in one call: a view of one number can be longer than memory."""
+    if count > most:
+        raise UsageError(
+            f"At most {most} {what} can be asked for at once here, got {count}. Take fewer, or ask in several calls."
+        )
 
 
 DomainLike = Domain | Sequence[float] | Sequence[Sequence[float]]

@@ -21,6 +21,7 @@ LARGEST_CONDITION = 4.0
 LARGEST_SOLVED = 1e12  # beyond it a solution has no digits left
 # Beyond this ratio of neighbouring steps a spline can swing far outside the values, and straight lines are safer.
 LARGEST_STEP_RATIO = 8.0
+MOST_ENTRIES = 2**27  # of the matrix from values to coordinates: a gigabyte
 CHUNK = 128  # panels at a time, so that memory does not grow with the grid
 
 
@@ -30,6 +31,11 @@ def projection(basis: Basis, grid: Array, method: Method) -> Array:
         raise UsageError(f"A projection is made by one of {', '.join(get_args(Method))}, got {brief(method)}.")
     if len(grid) == 0:
         raise UsageError("A grid needs at least one point, got none.")
+    if len(grid) * basis.size > MOST_ENTRIES:
+        raise UsageError(
+            f"A basis of {basis.size} functions takes grids of at most {MOST_ENTRIES // basis.size} points, got "
+            f"{len(grid)}. Take fewer functions, or a coarser grid."
+        )
     return _projection(basis, np.ascontiguousarray(grid).tobytes(), grid.shape, method)
 
 
@@ -95,18 +101,27 @@ def interval_moments(basis: Basis, points: Array) -> Array:
         len(gaps) > 1
         and (np.maximum(gaps[1:], gaps[:-1]) <= LARGEST_STEP_RATIO * np.minimum(gaps[1:], gaps[:-1])).all()
     ):
-        values += spline_curvatures(knots).T @ curvatures
+        values += _from_curvatures(knots, curvatures)
     return values.T / (high - low)
 
 
-def spline_curvatures(knots: Array) -> Array:
-    """The matrix from values to second derivatives of the natural cubic spline through them, (q, q)."""
+def _from_curvatures(knots: Array, weights: Array) -> Array:
+    """Weights of second derivatives of the natural cubic spline as weights of its values, both (q, k).
+
+    The second derivatives solve a band of equations, whose right side are differences of slopes. Here both are taken
+    the other way round, so that no matrix of all pairs of knots is made.
+    """
     from scipy.linalg import solve_banded
 
     gaps = np.diff(knots)
-    slopes = np.diff(np.eye(len(knots)), axis=0) / gaps[:, None]
     off, middle = gaps[1:-1] / 6, (gaps[:-1] + gaps[1:]) / 3
-    banded = np.array([np.r_[0.0, off], middle, np.r_[off, 0.0]])
-    result = np.zeros((len(knots), len(knots)))
-    result[1:-1] = solve_banded((1, 1), banded, np.diff(slopes, axis=0))
+    banded = np.array([np.r_[0.0, off], middle, np.r_[off, 0.0]])  # symmetric
+    solved = solve_banded((1, 1), banded, weights[1:-1])
+    slopes = np.zeros((len(gaps), weights.shape[1]))
+    slopes[1:] += solved
+    slopes[:-1] -= solved
+    slopes /= gaps[:, None]
+    result = np.zeros_like(weights)
+    result[1:] += slopes
+    result[:-1] -= slopes
     return result

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, brief
+from dpfda.bases.domain import check_asked
 from dpfda.bases.landmarks import spread
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.machines import tolerance_of
@@ -73,6 +74,7 @@ class ExactPlan(Requested):
     def noise_deviation(self, points: ArrayLike) -> Array:
         """The standard deviation of the noise at points, before any data, (m,)."""
         rows = self.request.domain.points(points)
+        check_asked(len(rows), 100_000)  # the kernel is asked for one point after the other
         kernel = self.request.known_kernel
         roots = np.sqrt([float(kernel(row[None], row[None])[0, 0]) for row in rows])
         return roots * (self.sensitivity * _unit_scale(self.request.budget))

@@ -25,6 +25,7 @@ from dpfda.planner.request import Requested, check_units
 from dpfda.planner.visibility import NOISY_FROM, SHOWN_FROM
 from dpfda.privacy import REPLACE, Budget, Noise, calibrate
 from dpfda.records import RADIUS
+from dpfda.releases.bands import at_points
 from dpfda.releases.wording import plain
 from dpfda.summaries.machine import Machine, moved_by
 
@@ -155,7 +156,7 @@ class MachinePlan(Requested):
 
     def noise_deviation(self, points: ArrayLike) -> Array:
         """The standard deviation of the noise in the function at points, before any data, (m,)."""
-        return np.sqrt(self.basis.matrix(points) ** 2 @ self.noise.variances)
+        return at_points(self.basis, self.basis.asked(points), self.noise)[0]
 
     def table(self) -> tuple[tuple[str, float | None, str], ...]:
         """Every mechanism with its noise in the function at the same penalty, least first, and a note."""

@@ -49,6 +49,16 @@ class Band:
     level: float
 
 
+def at_points(basis: Basis, points: Array, noise: Noise, *coordinates: Array) -> tuple[Array, Array, list[Array]]:
+    """The deviation of the noise, the sum of the sizes of all functions, and values of some, each (m,)."""
+    parts = []
+    for table in basis.tables(points):
+        deviation, sizes = np.sqrt(table**2 @ noise.variances), np.abs(table).sum(axis=1)
+        parts.append((deviation, sizes, *(table @ each for each in coordinates)))
+    deviation, sizes, *values = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return deviation, sizes, values
+
+
 @lru_cache(maxsize=16)
 def studentised_suprema(basis: Basis, noise: Noise) -> Array:
     """Sorted suprema over the domain of `|noise(t)| / deviation(t)` for a deterministic sample of the noise law.

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
 from dpfda.bases import Basis
+from dpfda.bases.domain import MOST_ASKED, check_asked
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import Certificate
@@ -44,6 +45,8 @@ class ComponentsRelease:
 
     def __call__(self, points: ArrayLike) -> Array:
         """Values of all components at points of the domain, (k, m)."""
+        count = public_numbers(points, "Points").size // self.basis.domain.dimension
+        check_asked(count, MOST_ASKED // self.frame.shape[1])
         return np.stack([component(points) for component in self.components])
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
 from dpfda.bases import Basis
+from dpfda.bases.domain import check_asked
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.privacy import Noise
 from dpfda.releases.afterwards import changed
@@ -109,27 +111,36 @@ class CovarianceRelease:
 
     def __call__(self, s: ArrayLike, t: ArrayLike) -> Array:
         """The covariance at all pairs of points of the domain, (m, n); two single numbers give a single number."""
-        return _pairs((self._at(s) @ self._root) @ (self._at(t) @ self._root).T, s, t)
+        return self._pairs(lambda first, second: (first @ self._root) @ (second @ self._root).T, s, t)
 
     def variance(self, points: ArrayLike) -> Array:
         """The variance at points of the domain, the diagonal of the covariance, (m,)."""
-        values: Array = np.sum((self._at(points) @ self._root) ** 2, axis=1)
+        rows = self.basis.asked(np.atleast_1d(public_numbers(points, "Points")))
+        values = np.concatenate([np.sum((table @ self._root) ** 2, axis=1) for table in self.basis.tables(rows)])
         return values[0] if np.ndim(points) == 0 else values
 
     def correlation(self, s: ArrayLike, t: ArrayLike) -> Array:
         """The correlation at all pairs of points, (m, n); not a number where the variance is zero."""
-        first, second = self._at(s) @ self._root, self._at(t) @ self._root
-        lengths = [np.linalg.norm(rows, axis=1, keepdims=True) for rows in (first, second)]
         # Below the rounding of what is left of the total variance there is no direction.
         least = 1e-12 * float(np.linalg.norm(self._root))
-        first, second = (
-            rows / np.where(length > least, length, np.nan)
-            for rows, length in zip((first, second), lengths, strict=True)
-        )
-        return _pairs(np.clip(first @ second.T, -1.0, 1.0), s, t)
 
-    def _at(self, points: ArrayLike) -> Array:
-        return self.basis.matrix(np.atleast_1d(public_numbers(points, "Points")))
+        def direction(table: Array) -> Array:
+            rows = table @ self._root
+            length = np.linalg.norm(rows, axis=1, keepdims=True)
+            return np.asarray(rows / np.where(length > least, length, np.nan))
+
+        return self._pairs(lambda a, b: np.clip(direction(a) @ direction(b).T, -1.0, 1.0), s, t)
+
+    def _pairs(self, value: Callable[[Array, Array], Array], s: ArrayLike, t: ArrayLike) -> Array:
+        """Values at all pairs of points from tables of the functions there; one value at two single numbers."""
+        first, second = (self.basis.asked(np.atleast_1d(public_numbers(points, "Points"))) for points in (s, t))
+        check_asked(len(first) * len(second), what="pairs of points")
+        rows = [
+            np.concatenate([value(one, other) for other in self.basis.tables(second)], axis=1)
+            for one in self.basis.tables(first)
+        ]
+        values = np.concatenate(rows)
+        return values[0, 0] if np.ndim(s) == 0 and np.ndim(t) == 0 else values
 
     @property
     def trace(self) -> float:
@@ -194,13 +205,18 @@ class CovarianceRelease:
         # The noise in entry (i, j), i < j, counts f_i g_j + f_j g_i times, on the diagonal f_i g_i times. Entries are
         # uncorrelated under every law, so squares of these add up, here over all ordered pairs: f_i^2 g_j^2 +
         # f_i g_i f_j g_j, half of it on the diagonal.
-        first, second = self._at(s), self._at(t)
         halves = self.variances * np.where(np.eye(self.basis.size, dtype=bool), 0.5, 1.0)
-        squares = first**2 @ halves @ (second**2).T
-        for row, functions in enumerate(first):  # one at a time: pairs of points times pairs of functions are many
-            products = functions * second
-            squares[row] += np.einsum("bi,bi->b", products @ halves, products)
-        return _pairs(np.sqrt(np.maximum(squares, 0.0)), s, t)
+
+        def deviation(first: Array, second: Array) -> Array:
+            if len(first) > len(second):
+                return deviation(second, first).T
+            squares = first**2 @ halves @ (second**2).T
+            for row, functions in enumerate(first):  # one at a time: pairs of points times pairs of functions are many
+                products = functions * second
+                squares[row] += np.einsum("bi,bi->b", products @ halves, products)
+            return np.sqrt(np.maximum(squares, 0.0))
+
+        return self._pairs(deviation, s, t)
 
     @property
     def _squared_mean_errors(self) -> Array:
@@ -294,6 +310,7 @@ class CovarianceRelease:
             raise MissingExtra("to_frame() needs pandas: pip install pandas.") from None
         rows = self.points() if points is None else self.basis.domain.points(points)
         ends = [""] if rows.shape[1] == 1 else [str(axis + 1) for axis in range(rows.shape[1])]
+        check_asked(len(rows) ** 2, what="pairs of points")
         first, second = np.repeat(rows, len(rows), axis=0), np.tile(rows, (len(rows), 1))
         columns = {f"s{end}": column for end, column in zip(ends, first.T, strict=True)}
         columns |= {f"t{end}": column for end, column in zip(ends, second.T, strict=True)}
@@ -359,11 +376,6 @@ def components_detected(of_covariance: str) -> str:
     if of_covariance.startswith("nothing"):
         return f"nothing: the covariance behind the components is not distinguishable from none {SURE}"
     return f"covariance detected behind the components; how well each is determined was not tested {SURE}"
-
-
-def _pairs(values: Array, s: ArrayLike, t: ArrayLike) -> Array:
-    """Values at all pairs of points, or the one value at two single numbers."""
-    return values[0, 0] if np.ndim(s) == 0 and np.ndim(t) == 0 else values
 
 
 def _check_name(smoothing: str) -> None:

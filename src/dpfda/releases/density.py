@@ -15,7 +15,7 @@ from dpfda.bases import Basis
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.privacy import Noise
 from dpfda.releases.afterwards import changed
-from dpfda.releases.bands import Band, check_level, multiplier
+from dpfda.releases.bands import Band, at_points, check_level, multiplier
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.density_frame import Frame, frame_of, mesh_axes, on_mesh, places_of, sides_of, steps_shares
 from dpfda.releases.density_mesh import Mesh, node_weights
@@ -161,14 +161,12 @@ class DensityRelease:
         It holds the function that the exact coordinates give: for steps, the histogram of the records.
         """
         check_level(level)
-        where = self.points() if points is None else self.basis.domain.points(points)
-        functions = self.basis.matrix(where)
+        where = self.basis.asked(self.points() if points is None else points)
+        deviation, sizes, (middle,) = at_points(self.basis, where, self.noise, self.noisy)
         # A tenth of the chance to fail goes to the count, if that is noisy too.
         share = level if self.count is None else 1 - 0.9 * (1 - level)
-        reach = self._multiplier(share) * np.sqrt(functions**2 @ self.noise.variances)
         # Rounding to the lattice moved each coordinate by at most a step.
-        reach = reach + self.certificate.lattice_step * np.abs(functions).sum(axis=1)
-        middle = functions @ self.noisy
+        reach = self._multiplier(share) * deviation + self.certificate.lattice_step * sizes
         lower, upper = middle - reach, middle + reach
         if self.count is not None:
             # The exact mean is (noisy sum - its noise) / (noisy count - its noise).

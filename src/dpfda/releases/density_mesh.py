@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,9 +10,11 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, Integers, as_points, brief, is_whole, public_numbers
 from dpfda.bases import Domain
+from dpfda.bases.domain import MOST_ASKED, check_asked
 from dpfda.errors import UsageError
 
-BATCH = 2**22  # numbers held at a time when records are drawn
+BATCH = 2**22  # numbers held at a time when records are drawn, or points asked for
+MOST_WEIGHTS, MOST_PRODUCTS = 2**30, 2**36  # in one call: some seconds
 MOST_RECORDS = 10_000_000  # drawn at a time; more are drawn in several calls
 
 
@@ -31,15 +34,13 @@ class Mesh:
 
     def __call__(self, points: ArrayLike) -> Array:
         """Values at points of the domain, (m,); a single number gives a single number."""
-        rows = self.domain.points(points)
-        found = self._contract([_interpolation(nodes, column) for nodes, column in zip(self.axes, rows.T, strict=True)])
+        found = self._weighed(_interpolation, self.domain.points(points))
         return found[0] if np.ndim(points) == 0 else found
 
     def distribution(self, points: ArrayLike) -> Array:
         """The probability of lying below a point in every coordinate, (m,); outside the domain too."""
         rows = self._anywhere(points)
-        found = self._contract([_below(nodes, column) for nodes, column in zip(self.axes, rows.T, strict=True)])
-        found = np.clip(found, 0.0, 1.0)
+        found = np.clip(self._weighed(_below, rows), 0.0, 1.0)
         return found[0] if np.ndim(points) == 0 else found
 
     def integral(self, low: ArrayLike | None = None, high: ArrayLike | None = None) -> float:
@@ -62,6 +63,7 @@ class Mesh:
                 f"Quantiles belong to a line; this density has {len(self.axes)} sides. Take marginal(axis).quantile()."
             )
         given = public_numbers(probabilities, "Probabilities")
+        check_asked(given.size, what="probabilities")
         wanted = np.atleast_1d(given)
         if wanted.ndim > 1 or not ((wanted >= 0) & (wanted <= 1)).all():
             raise UsageError(f"Quantiles are for probabilities from 0 to 1, got {brief(probabilities)}.")
@@ -148,10 +150,22 @@ class Mesh:
 
     def _anywhere(self, points: ArrayLike) -> Array:
         rows = as_points(points, len(self.axes))
+        check_asked(len(rows))
         if np.isnan(rows).any():
             raise UsageError("Points must be numbers, got NaN among them.")
         lows, highs = np.array(self.domain.sides).T
         return np.clip(rows, lows, highs)
+
+    def _weighed(self, weigh: Callable[[Array, Array], Array], rows: Array) -> Array:
+        """Sums of all values with weights that depend on the points, some points at a time, (m, p) -> (m,)."""
+        width, products = sum(map(len, self.axes)), self.values.size
+        check_asked(len(rows), min(MOST_ASKED, MOST_WEIGHTS // width, MOST_PRODUCTS // products))
+        step = max(1, BATCH // width)
+        parts = []
+        for start in range(0, max(len(rows), 1), step):
+            columns = rows[start : start + step].T
+            parts.append(self._contract([weigh(nodes, each) for nodes, each in zip(self.axes, columns, strict=True)]))
+        return np.concatenate(parts)
 
     def _contract(self, weights: list[Array]) -> Array:
         """Sums of all values with weights for each side, each (m, nodes) -> (m,)."""

@@ -12,8 +12,10 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, as_points, brief
 from dpfda.bases import Basis, Domain
+from dpfda.bases.domain import check_asked
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.privacy import Noise
+from dpfda.releases.bands import at_points
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.detection import SURE, compared, differs
 from dpfda.releases.plain import finite, finite_number, noise_law
@@ -51,7 +53,9 @@ class MachineRelease:
 
     def decide(self, points: ArrayLike) -> Array:
         """Values at any points, moved into the domain as the records were, (m,)."""
-        return self(into(self.basis.domain, points))
+        rows = as_points(points, self.basis.domain.dimension)
+        check_asked(len(rows))
+        return self(into(self.basis.domain, rows))
 
     def predict(self, points: ArrayLike) -> np.ndarray[Any, Any]:
         """The class of each point, or the predicted response within its bound, (m,)."""
@@ -74,8 +78,7 @@ class MachineRelease:
 
     def noise_deviation(self, points: ArrayLike) -> Array:
         """The standard deviation of what the noise did to the function at points of the domain, (m,)."""
-        table = self.basis.matrix(points)
-        return np.sqrt(table**2 @ self.noise.variances)
+        return at_points(self.basis, self.basis.asked(points), self.noise)[0]
 
     @cached_property
     def tested(self) -> str:

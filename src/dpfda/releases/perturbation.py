@@ -49,23 +49,28 @@ class Equations:
         rows, so that the length of h is the deviation of h'F. Infinite where E may be as large as the smallest
         eigenvalue of S + E: then S may be singular, and beta anything.
         """
-        functions = self.basis.matrix(points)
         failure, scales = 1 - level, self._scales
         length, norm = spread(self.of_moments, scales, 1 - SHARE * failure)
         smallest = float(np.linalg.eigvalsh(self.moments / np.outer(scales, scales))[0])
         if smallest <= norm:
-            return np.zeros(len(functions)), np.full(len(functions), np.inf)
-        solution = np.linalg.solve(self.moments, self.products) @ functions.T  # (side, m)
+            return np.zeros(len(points)), np.full(len(points), np.inf)
+        solved = np.linalg.solve(self.moments, self.products)
         c = np.asarray(np.linalg.solve(self.moments, combination), dtype=np.float64)
         size, off = float(np.linalg.norm(scales * c)), norm / smallest
         beyond = size * off / (1 - off)  # |h - c| at most, since |h| <= |c| + off |h|
-        lengths = np.sqrt(np.sum((scales[:, None] * solution) ** 2, axis=0))
-        turned = np.minimum(length * self._turned(c, solution), norm * size * lengths) + norm * beyond * lengths
-        deviations = np.sqrt(self.variances @ (functions**2).T)  # (side, m)
-        own = np.sqrt(c**2 @ deviations**2)
-        # Where all rows have the same law but for their scale, the last factor is the same for all of them.
-        moved = own + beyond * (deviations / scales[:, None]).max(axis=0)
-        return combination @ solution, self._multiplier(c, 1 - (1 - SHARE) * failure) * moved + turned
+        times = self._multiplier(c, 1 - (1 - SHARE) * failure)
+        values, reaches = [], []
+        for functions in self.basis.tables(points):
+            solution = solved @ functions.T  # (side, m)
+            lengths = np.sqrt(np.sum((scales[:, None] * solution) ** 2, axis=0))
+            turned = np.minimum(length * self._turned(c, solution), norm * size * lengths) + norm * beyond * lengths
+            deviations = np.sqrt(self.variances @ (functions**2).T)  # (side, m)
+            own = np.sqrt(c**2 @ deviations**2)
+            # Where all rows have the same law but for their scale, the last factor is the same for all of them.
+            moved = own + beyond * (deviations / scales[:, None]).max(axis=0)
+            values.append(combination @ solution)
+            reaches.append(times * moved + turned)
+        return np.concatenate(values), np.concatenate(reaches)
 
     @property
     def _scales(self) -> Array:
@@ -76,10 +81,13 @@ class Equations:
 
     def deviation(self, combination: Array, points: Array) -> Array:
         """The standard deviation of what the noise did to a combination, to first order, (m,)."""
-        functions = self.basis.matrix(points)
         c = np.asarray(np.linalg.solve(self.moments, combination), dtype=np.float64)
-        solution: Array = np.asarray(np.linalg.solve(self.moments, self.products) @ functions.T, dtype=np.float64)
-        return np.hypot(np.sqrt(functions**2 @ (c**2 @ self.variances)), self._turned(c, solution))
+        solved = np.asarray(np.linalg.solve(self.moments, self.products), dtype=np.float64)
+        parts = [
+            np.hypot(np.sqrt(functions**2 @ (c**2 @ self.variances)), self._turned(c, solved @ functions.T))
+            for functions in self.basis.tables(points)
+        ]
+        return np.concatenate(parts)
 
     def _turned(self, c: Array, values: Array) -> Array:
         """The standard deviation of `c'E x` for columns x, (side, m) -> (m,)."""

@@ -12,6 +12,8 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, as_real, brief
 from dpfda.bases import Basis
+from dpfda.bases.base import MOST_VALUES
+from dpfda.bases.domain import check_asked
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.privacy import Noise
 from dpfda.releases.afterwards import changed
@@ -27,6 +29,7 @@ from dpfda.releases.smoothing import CARE, Smoothing, smooth
 from dpfda.symmetric import packed_size, unpack
 
 DEPENDENT = 0.7  # correlation of the noise in two coefficients, from which on combinations of them are smoothed
+MOST_CURVES = 100_000  # as functions, in one call
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +140,7 @@ class RegressionRelease:
 
     def curves(self, values: ArrayLike) -> tuple[Function, ...]:
         """The curves predicted for public covariates, one row each, as functions; see `predict`."""
-        rows = self.covariates.design(values, self.lead) @ self.coordinates + self.centre
-        return tuple(self._function(row) for row in rows)
+        return tuple(self._function(row) for row in self._rows(values, MOST_CURVES))
 
     def predict(self, values: ArrayLike, points: ArrayLike | None = None) -> Array:
         """Curves at points for public covariates, one row each, (m, p) -> (m, number of points).
@@ -146,8 +148,14 @@ class RegressionRelease:
         Covariates beyond their declared limits extrapolate: no record was counted there, and nothing says how well the
         curves fit. `covariates.beyond(values)` names them. So does the intercept where zero is beyond the limits.
         """
-        rows = self.covariates.design(values, self.lead) @ self.coordinates + self.centre
+        rows = self._rows(values, MOST_VALUES // self.basis.size)
         return self.basis.evaluate(rows, self.points() if points is None else points)
+
+    def _rows(self, values: ArrayLike, most: int) -> Array:
+        """Coordinates of the curves predicted for public covariates, (m, size)."""
+        design = self.covariates.design(values, self.lead)
+        check_asked(len(design), most, "curves")
+        return design @ self.coordinates + self.centre
 
     def band(self, which: int | str = 0, level: float = 0.95, points: ArrayLike | None = None) -> Band:
         """A simultaneous band for what the noise did to one coefficient function, in its covariate's own units.
@@ -157,17 +165,17 @@ class RegressionRelease:
         that covariates are linearly dependent: `infinite` says why, and from where on it could be finite.
         """
         check_level(level)
-        where = self.points() if points is None else self.basis.domain.points(points)
+        where = self.basis.asked(self.points() if points is None else points)
         place = self._fitted(which)
         middle, reach = self.equations.reach(self.covariates.combination(place, self.lead), level, where)
         if place is None:
-            middle = middle + self.basis.matrix(where) @ self.centre
+            middle = middle + self.basis.evaluate(self.centre, where)
         flat = where[:, 0] if where.shape[1] == 1 else where
         return Band(flat, middle - reach, middle + reach, level)
 
     def noise_deviation(self, which: int | str = 0, points: ArrayLike | None = None) -> Array:
         """The standard deviation of what the noise did to one coefficient function before smoothing, (m,)."""
-        where = self.points() if points is None else self.basis.domain.points(points)
+        where = self.basis.asked(self.points() if points is None else points)
         return self.equations.deviation(self.covariates.combination(self._fitted(which), self.lead), where)
 
     def _fitted(self, which: int | str) -> int | None:
@@ -286,6 +294,7 @@ class RegressionRelease:
         except ImportError:
             raise MissingExtra("to_frame() needs pandas: pip install pandas.") from None
         rows = self.points() if points is None else self.basis.domain.points(points)
+        check_asked(len(rows) * len(self.names), what="rows")
         axes = ["t"] if rows.shape[1] == 1 else [f"t{axis + 1}" for axis in range(rows.shape[1])]
         parts = []
         for place, name in self._listed():

@@ -15,7 +15,7 @@ from dpfda.bases import Basis
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.privacy import Noise
 from dpfda.releases.afterwards import changed
-from dpfda.releases.bands import Band, check_level, multiplier
+from dpfda.releases.bands import Band, at_points, check_level, multiplier
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.detection import NO_NOISE, SURE, compared, constant_in, differs
@@ -147,14 +147,12 @@ class Release:
         """
         check_level(level)
         self._check_noise("noise band")
-        where = self.points() if points is None else self.basis.domain.points(points)
-        functions = self.basis.matrix(where)
+        where = self.basis.asked(self.points() if points is None else points)
+        deviation, sizes, (middle, centre) = at_points(self.basis, where, self.noise, self.noisy, self.centre)
         # A tenth of the chance to fail goes to the count, if that is noisy too.
         share = level if self.count is None else 1 - 0.9 * (1 - level)
-        reach = multiplier(self.basis, self.noise, share) * np.sqrt(functions**2 @ self.noise.variances)
         # Rounding to the lattice moved each coordinate by at most a step.
-        reach = reach + self.certificate.lattice_step * np.abs(functions).sum(axis=1)
-        middle, centre = functions @ self.noisy, functions @ self.centre
+        reach = multiplier(self.basis, self.noise, share) * deviation + self.certificate.lattice_step * sizes
         lower, upper = middle - reach, middle + reach
         if self.count is not None:
             # The exact mean is (noisy sum - its noise) / (noisy count - its noise).
