@@ -62,7 +62,7 @@ def test_rows_can_stand_for_many_people_and_points_have_sides(run: Run, tmp_path
     with dpfda.open_store(tmp_path / "oracle.db") as oracle:
         assert (oracle.certificate.n, oracle.certificate.dataset) == (2000.0, "deaths")
     box = ("people.csv", "--points", "age,deaths", "--unit", "person", "--domain", "0,100;0,10", *PUBLIC[2:-2])
-    done = run("ask", *box, "--at", "20:5", "--new", "--store", "box.db")
+    done = run("ask", *box, "--at", "20:5", "--new", "--store", "box.db", "--force")
     assert done.code == 0
     assert done.out.splitlines()[0] == "x1\tx2\tvalue"
 

@@ -159,7 +159,9 @@ def test_a_plan_warns_of_draws_that_may_never_end() -> None:
     for n, slow in ((50, False), (5000, True)):
         assert any(text in warning for warning in plan(n, curvature=0.0).warnings) == slow
     # With a knot so small that units which are all alike make a kink it is they that take long.
-    spread, alike = plan(3, utility=RobustDistance(1e-6), bound=1.0, size=8, epsilon=20.0).acceptances
+    narrow = RobustDistance(1e-6)  # whose range is stated: by rule so small a knot is refused
+    known = {"utility": narrow, "utility_range": narrow.range(2.0), "bound": 1.0, "size": 8, "epsilon": 20.0}
+    spread, alike = plan(3, **known).acceptances
     assert alike < 1e-4 < spread
     assert plan(utility=lambda units, point: -np.ones(len(units)), utility_range=(-1.0, 0.0)).acceptances is None
 
