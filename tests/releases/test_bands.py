@@ -331,7 +331,7 @@ def test_fewer_paths_are_drawn_where_each_takes_long(monkeypatch: pytest.MonkeyP
     noise = Noise("gaussian", (20,), (1.0,))
     studentised_suprema.cache_clear()
     whole = studentised_suprema(cosine((0, 1), 20), noise)
-    monkeypatch.setattr(bands, "MOST_WORK", 0)
+    monkeypatch.setattr(bands, "MOST_WORK", 2**21)
     studentised_suprema.cache_clear()
     few = studentised_suprema(cosine((0, 1), 20), noise)
     studentised_suprema.cache_clear()
@@ -362,3 +362,21 @@ def test_a_release_on_a_box_of_hundreds_of_functions_has_a_band(
     assert release.inner(lambda points: np.ones(len(points))) == pytest.approx(release.integral(), abs=1e-9)
     assert release.tested
     assert max(made, default=0) <= base.AT_ONCE
+
+
+def test_a_band_over_too_many_functions_along_one_side_is_refused(make_release: MakeRelease) -> None:
+    basis = tensor(cosine((0, 1), 4096), cosine((0, 1), 1))
+    release = make_release(basis, np.zeros(4096), Noise("gaussian", (4096,), (1.0,)))
+    with pytest.raises(
+        UsageError, match="would take minutes, or all memory: there are too many of them along one side"
+    ):
+        release.band(points=[[0.5, 0.5]])
+    assert release([[0.5, 0.5]]).shape == (1,)
+
+
+def test_a_box_is_summed_last_over_the_side_with_fewest_functions() -> None:
+    for factors in ((cosine((0, 1), 30), legendre((0, 1), 2)), (legendre((0, 1), 2), cosine((0, 1), 30))):
+        grid = bands._Grid.of(tensor(*factors))
+        assert [table.shape[1] for table in grid.tables] == [2, 30]
+        # Along the many first: 30 functions at 482 points, twice; then 2 functions at all points of the grid.
+        assert grid.work == 482 * 30 * 2 + 482 * 34 * (2 + 8)

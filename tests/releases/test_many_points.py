@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dpfda
-from dpfda.bases import base, bernstein, cosine, reinsch
+from dpfda.bases import base, bernstein, by_name, cosine, reinsch
 from dpfda.bases.projection import MOST_ENTRIES
 from dpfda.errors import UsageError
 from dpfda.privacy import Noise
@@ -134,9 +134,12 @@ def test_the_noise_of_a_covariance_is_the_same_from_both_sides() -> None:
 def test_more_functions_take_fewer_points(make_release: Callable[..., Release]) -> None:
     release = make_release(reinsch((0, 1), 1024), np.zeros(1024), Noise("gaussian", (1024,), (1.0,)))
     for ask in (release, release.band, release.to_frame):
-        points = {"points": np.zeros(65_537)} if ask == release.band else np.zeros(65_537)
-        with pytest.raises(UsageError, match="At most 65536 points can be asked for at once here, got 65537"):
-            ask(**points) if isinstance(points, dict) else ask(points)
+        with pytest.raises(UsageError, match="At most 131072 points can be asked for at once here, got 131073"):
+            ask(points=np.zeros(131_073))
+
+
+def test_points_of_a_picture_can_be_asked_of_any_basis() -> None:
+    assert len(by_name("cosine", [(0, 1)] * 3, 2048).asked(np.zeros((41**3, 3)))) == 68_921
 
 
 def test_a_density_with_many_nodes_takes_fewer_points() -> None:

@@ -23,7 +23,8 @@ MOST_CELLS = 4096  # of steps, and of the cosines that smooth them
 MOST_FEATURES = 4096  # of a feature map: all their pairs are integrated
 MOST_NODES = 2**23  # for means over the domain
 AT_ONCE = 2**22  # values of functions in one table
-MOST_VALUES = 2**26  # of functions at points in one call: some seconds
+MOST_VALUES = 2**27  # of functions at points in one call: some seconds
+FEWEST_ASKED = 100_000  # points at which any basis is evaluated in one call
 HIGHEST_ORDER = 16  # of a derivative, along one side: beyond it rounding errors are all that is left
 
 
@@ -128,7 +129,7 @@ class Basis(ABC):
     def asked(self, points: ArrayLike) -> Array:
         """Checked points as rows, no more of them than all functions can be evaluated at in some seconds."""
         rows = self.domain.points(points)
-        check_asked(len(rows), min(MOST_ASKED, MOST_VALUES // self.size))
+        check_asked(len(rows), min(MOST_ASKED, max(MOST_VALUES // self.size, FEWEST_ASKED)))
         return rows
 
     def projection(self, grid: ArrayLike, *, method: Method = "auto") -> Array:

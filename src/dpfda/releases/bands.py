@@ -21,6 +21,7 @@ from dpfda.privacy import Noise
 HIGHEST_LEVEL = 0.998  # beyond it the sample has too few paths
 FEWEST_PATHS = 2**10
 MOST_WORK = 2**37  # multiplications for one law of noise, some seconds
+LARGEST = 2**26  # values of the functions of one side
 
 Floats = npt.NDArray[np.float32]
 
@@ -113,14 +114,24 @@ class _Grid:
     def of(basis: Tensor) -> _Grid:
         peaks = [factor.peaks() for factor in basis.factors]
         check_nodes([(points, points[:, 0]) for points in peaks])
-        used = basis.index.max(axis=0) + 1
-        tables = [factor.matrix(points)[:, :k] for factor, points, k in zip(basis.factors, peaks, used, strict=True)]
-        return _Grid(tuple(basis.index.T), tuple(tables))
+        used = (basis.index.max(axis=0) + 1).tolist()
+        # The first factor is summed over last, at all points: the fewer functions it has, the better.
+        order = sorted(range(len(used)), key=used.__getitem__)
+        _check_work(
+            max(len(points) * factor.size for factor, points in zip(basis.factors, peaks, strict=True)), LARGEST
+        )
+        tables = tuple(basis.factors[place].matrix(peaks[place])[:, : used[place]] for place in order)
+        return _Grid(tuple(basis.index.T[place] for place in order), tables)
 
     @property
     def work(self) -> int:
-        """Multiplications for one path, nearly all of them in the last step."""
-        return math.prod(len(table) for table in self.tables) * (len(self.tables[0].T) + 8)
+        """Multiplications for one path: along one factor after the other, the first of them last."""
+        points, functions = zip(*(table.shape for table in self.tables), strict=True)
+        steps = (
+            math.prod(points[1 : axis + 1]) * math.prod(functions[axis:]) * functions[0]
+            for axis in range(1, len(points))
+        )
+        return int(sum(steps) + math.prod(points) * (functions[0] + 8))
 
     def rest(self, coordinates: Any, tables: Sequence[Any]) -> Any:
         """Sums along all factors but the first, (m, size) -> (m, functions of the first, points of the others)."""
@@ -159,7 +170,16 @@ def _affordable(basis: Basis, size: int) -> int:
     work = _Grid.of(basis).work if isinstance(basis, Tensor) else len(basis.peaks()) * basis.size
     while size > FEWEST_PATHS and size * work > MOST_WORK:
         size //= 2
+    _check_work(size * work, 4 * MOST_WORK)
     return size
+
+
+def _check_work(work: int, most: int) -> None:
+    if work > most:
+        raise UsageError(
+            "A noise band over these functions would take minutes, or all memory: there are too many of them along one "
+            "side. Ask for values alone, or release fewer functions."
+        )
 
 
 def multiplier(basis: Basis, noise: Noise, level: float) -> float:

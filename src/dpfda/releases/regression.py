@@ -13,7 +13,7 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike, as_real, brief
 from dpfda.bases import Basis
 from dpfda.bases.base import MOST_VALUES
-from dpfda.bases.domain import check_asked
+from dpfda.bases.domain import MOST_ASKED, check_asked
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.privacy import Noise
 from dpfda.releases.afterwards import changed
@@ -148,7 +148,7 @@ class RegressionRelease:
         Covariates beyond their declared limits extrapolate: no record was counted there, and nothing says how well the
         curves fit. `covariates.beyond(values)` names them. So does the intercept where zero is beyond the limits.
         """
-        rows = self._rows(values, MOST_VALUES // self.basis.size)
+        rows = self._rows(values, min(MOST_ASKED, MOST_VALUES // self.basis.size))
         return self.basis.evaluate(rows, self.points() if points is None else points)
 
     def _rows(self, values: ArrayLike, most: int) -> Array:
