@@ -266,3 +266,9 @@ def test_thousands_are_not_taken_for_people(name: str) -> None:
 @pytest.mark.parametrize("name", ["deaths", "n", "count_2000", "people_2010", "births"])
 def test_other_counts_are_counts(name: str) -> None:
     check_count(name)
+
+
+@pytest.mark.parametrize("values", [np.array(0.5), np.array("t*"), 0.5, [], [1]], ids=repr)
+def test_values_that_are_no_names_are_refused(values):
+    with pytest.raises(UsageError, match="or a list of names of columns, got"):
+        choose_columns(["id", "t1", "t2"], values, "id")

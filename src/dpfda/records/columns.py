@@ -84,7 +84,8 @@ def choose_columns(columns: list[str], values: Values | None, unit: str | None) 
 
 def _parts(values: Values, columns: list[str]) -> list[str]:
     if not isinstance(values, str):
-        parts = list(values) if isinstance(values, Iterable) else []
+        listed_names = isinstance(values, Iterable) and getattr(values, "ndim", 1) > 0  # an array may hold one cell
+        parts = list(values) if listed_names else []
         if not parts or not all(isinstance(part, str) for part in parts):
             raise UsageError(f"values is a pattern, e.g. 't*', or a list of names of columns, got {brief(values)}.")
         return parts
