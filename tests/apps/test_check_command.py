@@ -338,6 +338,8 @@ def test_a_first_line_that_may_be_a_record_is_not_shown(first: str, tmp_path: Pa
         done = run("check", "bare.csv", *stated)
         assert not any(cell in done.out + done.err for cell in ("p1", "0.25", "0.5", "0.75"))
     assert "the first line may be a record" in run("check", "bare.csv").out
+    (tmp_path / "bare.csv").write_text("age\n41\n")
+    assert run("check", "bare.csv").out.startswith("bare.csv: CSV, 1 column\n")
     (tmp_path / "bare.csv").write_text("p1,0.5,0.5\n")
     done = run("check", "bare.csv")
     assert (done.code, done.out) == (DATA, "")

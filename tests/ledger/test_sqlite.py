@@ -244,6 +244,24 @@ def test_a_folder_that_is_closed_is_one_error(path: Path, tmp_path: Path, monkey
         anchored.remaining("scans")
 
 
+def test_a_folder_that_closes_after_the_commit_fails_no_charge(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made(path)
+    anchored = Ledger(f"sqlite:///{path}", anchor=tmp_path / "anchor")
+    anchored.start_anchor()
+    exists = Path.exists
+
+    def closed(self: Path) -> bool:
+        if self.name.endswith("-wal"):
+            raise PermissionError(13, "Permission denied", str(self))
+        return exists(self)
+
+    monkeypatch.setattr(Path, "exists", closed)
+    receipt = anchored.charge(cost())
+    assert (receipt.number, receipt.spent) == (len(anchored.history()), Budget(0.25, 0.0))
+
+
 def test_a_commit_that_failed_after_it_was_done_is_found_and_not_charged_again(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

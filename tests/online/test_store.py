@@ -128,6 +128,11 @@ def test_a_damaged_store_is_refused(tmp_path):
     with pytest.raises(DataError, match=r"is damaged\. Take a fresh copy of it"):
         open_store(tmp_path / "a.db")
     header = header_of(tmp_path / "a.db")
+    for card in (None, {}, {**header["card"], "losses": 3}):
+        changed(tmp_path / "a.db", "UPDATE header SET text = ?", json.dumps(header | {"card": card}))
+        for again in (open_store, opened):
+            with pytest.raises(DataError, match=r"is damaged\. Take a fresh copy of it"):
+                again(tmp_path / "a.db")
     changed(tmp_path / "a.db", "UPDATE header SET text = ?", json.dumps(header | {"law": 3}))
     with pytest.raises(DataError, match=r"is damaged\. Take a fresh copy of it"):
         open_store(tmp_path / "a.db")

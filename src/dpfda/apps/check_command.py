@@ -175,7 +175,8 @@ def _texts(
     layout: Layout, kind: str, statements: list[Statement], problems: list[str], line: str, *, shown: bool
 ) -> list[str]:
     """What is said to people, in paragraphs."""
-    found = [f"{layout.file.name}: {layout.form}, {len(layout.names)} columns", ""]
+    columns = "1 column" if len(layout.names) == 1 else f"{len(layout.names)} columns"
+    found = [f"{layout.file.name}: {layout.form}, {columns}", ""]
     found += _columns(layout) if shown else [_entry("columns", BARE)]
     safe_as = UNLESS if shown and layout.form == "CSV" else SAFE
     found.append(_entry("rows", ROWS.format(READ[layout.form]) + safe_as))

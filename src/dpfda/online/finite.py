@@ -11,9 +11,8 @@ from dpfda.arrays import Array, ArrayLike
 from dpfda.bases.domain import Domain
 from dpfda.errors import DataError, UsageError
 from dpfda.mechanisms import SystemRandomness
-from dpfda.online.card import OnlineCard
 from dpfda.online.noise import NoiseAhead
-from dpfda.online.oracle import Oracle, law_in
+from dpfda.online.oracle import Oracle, card_in, law_in
 from dpfda.online.store import FORMAT, SqliteStore, Store, as_store
 from dpfda.releases import Certificate
 from dpfda.releases.files import from_dict, to_dict
@@ -95,9 +94,8 @@ def open_store(store: str | Path | Store) -> Oracle | FiniteOracle:
     try:
         if header["kind"] == "finite":
             return FiniteOracle(from_dict(header["release"]), where)
-        certificate = OnlineCard.from_dict(header["card"])
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         law = None
     if law is None:
         raise DataError(f"The store {where.name!r} is damaged. Take a fresh copy of it.")
-    return Oracle(law, None, where, certificate, NoiseAhead(SystemRandomness()))
+    return Oracle(law, None, where, card_in(header, where), NoiseAhead(SystemRandomness()))

@@ -199,7 +199,7 @@ def open_online(
             where.bind(_header(law, facts, certificate) | {"card": certificate.to_dict()})
     if found is not None:
         law = _checked(found, law, facts, certificate, where.name)
-        certificate = OnlineCard.from_dict(found["card"])
+        certificate = card_in(found, where)
     return Oracle(law, sections, where, certificate, NoiseAhead(source))
 
 
@@ -238,6 +238,14 @@ def _checked(found: dict[str, Any], law: OnlineLaw, facts: Facts, certificate: C
         law, expected["law"] = kept, found["law"]
     check_header(found, expected, name)
     return law
+
+
+def card_in(header: dict[str, Any], where: Store) -> OnlineCard:
+    """The card in the header of a store."""
+    try:
+        return OnlineCard.from_dict(header["card"])
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        raise DataError(f"The store {where.name!r} is damaged. Take a fresh copy of it.") from None
 
 
 def law_in(header: dict[str, Any]) -> OnlineLaw | None:

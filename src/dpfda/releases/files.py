@@ -109,7 +109,10 @@ def from_dict(data: dict[str, Any]) -> Any:
     """The release that `to_dict` wrote; a file may be damaged and still be JSON, so all of it must fit together."""
     certificate = Certificate.from_dict(data["certificate"])
     _check_basis(data, certificate)
-    basis = basis_from_dict(data["basis"])
+    try:
+        basis = basis_from_dict(data["basis"])
+    except UsageError as error:  # too large for its family, say: the rule is the way out
+        raise DataError(f"its basis cannot be made. {error}") from None
     if certificate.domain != basis.domain.sides or certificate.size != basis.size:
         raise ValueError
     certificate.text()  # fails where words are none

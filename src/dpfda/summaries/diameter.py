@@ -57,11 +57,10 @@ def _to_rows(rows: Array, others: Array, norm: Norm) -> Array:
             total += weight * _euclidean(rows[:, block], others[:, block])
         return total
     if isinstance(norm, L1 | WeightedL1):
+        from scipy.spatial.distance import cdist
+
         weights = np.array(norm.weights) if isinstance(norm, WeightedL1) else np.ones(rows.shape[1])
-        total = np.zeros((len(rows), len(others)))
-        for column, other, weight in zip(rows.T, others.T, weights, strict=True):
-            total += weight * np.abs(column[:, None] - other)
-        return total
+        return np.asarray(cdist(rows * weights, others * weights, "cityblock"))
     raise UsageError(f"A density cannot be released by a mechanism whose norm is {type(norm).__name__}.")
 
 

@@ -63,15 +63,19 @@ class LogHead:
                 os.close(file)
 
     def leave(self, verified: Verified | None) -> None:
-        """Remove the note where the log is gone and the file is known to hold what was noted."""
+        """Remove the note where the log is gone and the file is known to hold what was noted.
+
+        Where the folder cannot be looked into the note stays: leaving a ledger never fails, also after a commit.
+        """
+        with suppress(OSError):
+            self._leave(verified)
+
+    def _leave(self, verified: Verified | None) -> None:
         if verified is None or self.log.exists():
             return
+        file = os.open(self.path, os.O_RDWR)
         try:
-            file = os.open(self.path, os.O_RDWR)
-        except OSError:
-            return
-        try:
-            with locked(file), suppress(OSError):
+            with locked(file):
                 noted = _marks(os.pread(file, 2 * _SLOT, 0))
                 # The log is looked for again: a writer that comes now waits for the lock, and finds the note gone.
                 if self._same(file) and not self.log.exists() and all(holds(verified, mark) for mark in noted):
