@@ -13,11 +13,10 @@ from rich.table import Table
 from dpfda.arrays import Array
 from dpfda.bases import Domain
 from dpfda.mechanisms import SeededRandomness
-from dpfda.planner.density_plan import DensityPlan, DensityRequest, plan_density
 from dpfda.privacy import REPLACE, Budget
-from dpfda.releases.density_frame import frame_of, mesh_axes, on_mesh
-from dpfda.releases.density_projection import proper
-from dpfda.releases.density_smoothing import density_smoothing
+from dpfda.statistics.density.mesh import proper
+from dpfda.statistics.density.plan import DensityPlan, DensityRequest, plan_density
+from dpfda.statistics.density.smoothing import density_smoothing, frame_of, mesh_axes, on_mesh
 
 ETAS = {1: (1.0001, 1.01, 1.05, 1.25, 2.0), 2: (1.25, 1.5, 2.0, 3.0, 4.0, 6.0)}  # the best lies between, or at one
 POINTS = {1: 2048, 2: 128}  # of the rule that integrates, along each side

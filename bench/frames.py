@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 
 from dpfda.arrays import Array
+from dpfda.bases.symmetric import pack
 from dpfda.mechanisms import SeededRandomness, SystemRandomness
 from dpfda.mechanisms.frames import Frames, draw_frames, gibbs_frames
 from dpfda.mechanisms.frames.stiefel import Spans
-from dpfda.symmetric import pack
 
 STEPS = 20_000  # of the Markov chain, as Awan et al. have it
 SAMPLES = (100, 1_000, 5_000, 10_000, 100_000, 1_000_000)

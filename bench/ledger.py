@@ -16,8 +16,9 @@ from uuid import uuid4
 from rich.console import Console
 from rich.table import Table
 
-from dpfda.privacy import Budget, Charge, GaussianProfile
-from dpfda.privacy.ledger.durable import Ledger
+from dpfda.ledger import Charge
+from dpfda.ledger.durable import Ledger
+from dpfda.privacy import Budget, GaussianProfile
 
 LIMIT = 10.0  # milliseconds a charge, fully durable
 MOST = 1_000_000  # bytes after a thousand charges

@@ -11,10 +11,11 @@ from sklearn.datasets import make_circles, make_moons
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC
 
-from dpfda.estimators.machines import KernelClassifier, KernelRegressor
 from dpfda.kernels import Gaussian
-from dpfda.machines import loss_of, minimise
-from dpfda.releases.machine import into
+from dpfda.statistics.machines.estimator import KernelClassifier, KernelRegressor
+from dpfda.statistics.machines.losses import loss_of
+from dpfda.statistics.machines.release import into
+from dpfda.statistics.machines.solver import minimise
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 PENALTIES = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4)

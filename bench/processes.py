@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from dpfda.studies.lin_table_1 import Timing, time_table, whole_ratio
-from dpfda.studies.reproduction import Setting
+from dpfda.reproduce.lin_table_1 import Timing, time_table, whole_ratio
+from dpfda.studies.tables import Setting
 
 
 def run(console: Console, *, quick: bool = False) -> list[Timing]:

@@ -21,7 +21,7 @@ from rich.table import Table
 
 import dpfda
 
-SERVER = "import sys; from dpfda.apps.serve_command import serve; serve(sys.argv[1:])"
+SERVER = "import sys; from dpfda.cli.serve import serve; serve(sys.argv[1:])"
 
 
 # A live oracle: a density of 10,000 people, drawn where it is asked, its store in the folder.
@@ -29,7 +29,7 @@ ORACLE = """
 import sys
 import numpy as np
 from dpfda import Budget
-from dpfda.apps.service import Limits, make_app, run
+from dpfda.service import Limits, make_app, run
 from dpfda.bases.domain import as_domain
 from dpfda.kernels import Matern
 from dpfda.online import Facts, Sections, calibrated, open_online

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 HOUSEHOLDS = 2500
-TARGET = Path(__file__).parents[1] / "src" / "dpfda" / "apps" / "demo_load_curves.parquet"
+TARGET = Path(__file__).parents[1] / "src" / "dpfda" / "cli" / "demo_load_curves.parquet"
 
 
 def simulate(seed: int = 20) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from click.testing import CliRunner
 
-from dpfda.apps.cli import cli
+from dpfda.cli.main import cli
 
 TARGET = Path(__file__).parents[1] / "docs" / "command-line.md"
 

@@ -12,26 +12,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpfda import bases, errors, kernels, mechanisms, planner, studies
+    from dpfda import bases, errors, kernels, mechanisms, studies
+    from dpfda import planning as planner
     from dpfda.bases import Domain
     from dpfda.curator import Curator
-    from dpfda.estimators import (
-        FPCA,
-        CovarianceFunction,
-        DensityFunction,
-        FunctionOnScalarRegression,
-        KernelClassifier,
-        KernelRegressor,
-        Maximiser,
-        MeanFunction,
-        private_bound,
-        private_choice,
-    )
+    from dpfda.ledger import Ledger, SessionLedger
     from dpfda.online import open_store
-    from dpfda.planner import Plan
-    from dpfda.privacy import Budget, Ledger, SessionLedger, Unit
+    from dpfda.privacy import Budget, Unit
     from dpfda.records import Curves, read_curves
     from dpfda.releases import Certificate, Release, load
+    from dpfda.statistics.components.estimator import FPCA
+    from dpfda.statistics.covariance.estimator import CovarianceFunction
+    from dpfda.statistics.density.estimator import DensityFunction
+    from dpfda.statistics.machines.estimator import KernelClassifier, KernelRegressor
+    from dpfda.statistics.maximiser.estimator import Maximiser
+    from dpfda.statistics.mean.estimator import MeanFunction
+    from dpfda.statistics.mean.plan import Plan
+    from dpfda.statistics.private_bound import private_bound
+    from dpfda.statistics.private_choice import private_choice
+    from dpfda.statistics.regression.estimator import FunctionOnScalarRegression
 
 __version__ = "0.1.0"
 
@@ -39,29 +38,36 @@ __version__ = "0.1.0"
 _HOME = {
     "Budget": "dpfda.privacy",
     "Certificate": "dpfda.releases",
-    "CovarianceFunction": "dpfda.estimators",
+    "CovarianceFunction": "dpfda.statistics.covariance.estimator",
     "Curator": "dpfda.curator",
     "Curves": "dpfda.records",
-    "DensityFunction": "dpfda.estimators",
+    "DensityFunction": "dpfda.statistics.density.estimator",
     "Domain": "dpfda.bases",
-    "FunctionOnScalarRegression": "dpfda.estimators",
-    "FPCA": "dpfda.estimators",
-    "KernelClassifier": "dpfda.estimators",
-    "KernelRegressor": "dpfda.estimators",
-    "Maximiser": "dpfda.estimators",
-    "Ledger": "dpfda.privacy",
-    "MeanFunction": "dpfda.estimators",
-    "Plan": "dpfda.planner",
+    "FunctionOnScalarRegression": "dpfda.statistics.regression.estimator",
+    "FPCA": "dpfda.statistics.components.estimator",
+    "KernelClassifier": "dpfda.statistics.machines.estimator",
+    "KernelRegressor": "dpfda.statistics.machines.estimator",
+    "Maximiser": "dpfda.statistics.maximiser.estimator",
+    "Ledger": "dpfda.ledger",
+    "MeanFunction": "dpfda.statistics.mean.estimator",
+    "Plan": "dpfda.statistics.mean.plan",
     "Release": "dpfda.releases",
-    "SessionLedger": "dpfda.privacy",
+    "SessionLedger": "dpfda.ledger",
     "Unit": "dpfda.privacy",
     "load": "dpfda.releases",
     "open_store": "dpfda.online",
-    "private_bound": "dpfda.estimators",
-    "private_choice": "dpfda.estimators",
+    "private_bound": "dpfda.statistics.private_bound",
+    "private_choice": "dpfda.statistics.private_choice",
     "read_curves": "dpfda.records",
 }
-_MODULES = ("bases", "errors", "kernels", "mechanisms", "planner", "studies")
+_MODULES = {
+    "bases": "dpfda.bases",
+    "errors": "dpfda.errors",
+    "kernels": "dpfda.kernels",
+    "mechanisms": "dpfda.mechanisms",
+    "planner": "dpfda.planning",
+    "studies": "dpfda.studies",
+}
 
 __all__ = [
     "FPCA",
@@ -98,7 +104,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return import_module(f"dpfda.{name}")
+        return import_module(_MODULES[name])
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'dpfda' has no attribute {name!r}")

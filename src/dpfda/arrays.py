@@ -1,4 +1,4 @@
-"""Come here for array types that signatures name, and for rules that turn public input into numbers and paths."""
+"""Array types that signatures name, and the rules that turn public input into numbers and paths."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ DEEPEST = 3  # lists within lists
 LONGEST_PATH = 4096  # bytes of a path, as in Linux
 PLAIN = (Number, np.generic, date, time, timedelta, PurePath, type)  # types whose values tell themselves in a few words
 MOST_NUMBERS = 2**27  # of one public array: a gigabyte
+Label = int | float | str | bool  # of a class
 
 
 def as_real(value: object) -> float:
@@ -53,6 +54,19 @@ def is_whole(value: object, least: int, most: int) -> bool:
         return least <= value <= most
     whole = isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)
     return whole and least <= int(value) <= most  # type: ignore[call-overload]
+
+
+def as_plain_ints(value: object, *names: str) -> None:
+    """Turn whole numbers in the fields of a frozen value into plain ones: NumPy's narrow types overflow in arithmetic.
+
+    The fields were found to be whole numbers, or tuples of them, before; None stays.
+    """
+    for name in names:
+        found = getattr(value, name)
+        if isinstance(found, tuple | list):
+            object.__setattr__(value, name, tuple(map(int, found)))
+        elif found is not None:
+            object.__setattr__(value, name, int(found))
 
 
 def is_one_of(value: object, words: Iterable[str]) -> bool:

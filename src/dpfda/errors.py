@@ -1,4 +1,4 @@
-"""Come here for every exception this package raises, and the exit code each gives the command line.
+"""Every exception this package raises, and the exit code each gives the command line.
 
 DpfdaError
 ├── UsageError            2  a public argument is wrong: the message says the rule, the value, the way out

@@ -1,4 +1,4 @@
-"""Come here for what audits prove from frequencies, at level 1e-6, and for the fault that they must catch."""
+"""What audits prove from frequencies, at level 1e-6, and for the fault that they must catch."""
 
 from __future__ import annotations
 

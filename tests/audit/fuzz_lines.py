@@ -18,7 +18,7 @@ from fuzz_calls import LIMIT, Tally, TooLong, limited
 from fuzz_files import write_files
 
 import dpfda
-from dpfda.apps.cli import cli, main
+from dpfda.cli.main import cli, main
 
 # Commands that do not end by themselves, or take minutes.
 ENDLESS = {("serve",), ("reproduce",), ("compare",), ("demo",)}

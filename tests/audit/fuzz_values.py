@@ -16,9 +16,9 @@ import pyarrow as pa
 
 import dpfda
 from dpfda import bases, kernels, mechanisms
-from dpfda.estimators.utilities import RobustDistance, SquaredDistance
-from dpfda.norms import L2, Sensitivity
-from dpfda.planner import SmoothnessClass
+from dpfda.bases.norms import L2, Sensitivity
+from dpfda.planning import SmoothnessClass
+from dpfda.statistics.maximiser.utilities import RobustDistance, SquaredDistance
 
 NAN, INF = math.nan, math.inf
 T = np.linspace(0.0, 1.0, 7)

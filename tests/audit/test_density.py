@@ -13,12 +13,12 @@ import pytest
 from evidence import TooQuiet, proven_epsilon, proven_mu
 
 import dpfda
+from dpfda.bases.cells import cells_between
+from dpfda.bases.norms import L2, Sensitivity
 from dpfda.curator import Curator, Payment, Tape
 from dpfda.kernels import Matern
 from dpfda.mechanisms import Gaussian
-from dpfda.norms import L2, Sensitivity
 from dpfda.privacy import Budget, calibrate
-from dpfda.records.points import cells_between
 
 PEOPLE, VISITS = 5, 3
 UNITS = np.repeat(np.arange(PEOPLE), VISITS)
@@ -93,11 +93,11 @@ def test_processes_of_the_papers_keep_their_guarantee_and_use_it(mechanism):
     draws = 3000
     wishes = {"mechanism": mechanism, "bandwidth": 0.1, "size": 12, "edges": None, "domain": (0.0, 1.0)}
     est = estimator(APPROXIMATE, **wishes)
-    summary = est._order(neighbours()[0], None, UNITS, 0.1).plan.summary
-    first, second = summary.cells.index(np.array([[0.25], [0.75]]))
-    change = (summary.table[second] - summary.table[first]).astype(float)
-    levels = [change @ (summary.table[first] + share * change / PEOPLE) for share in (0, 1)]
-    hits = attack(est, lambda r: float(change @ (r.noisy / summary.decode_weights)), draws, sum(levels) / 2)
+    table = est._order(neighbours()[0], None, UNITS, 0.1).plan.features
+    first, second = table.cells.index(np.array([[0.25], [0.75]]))
+    change = (table.rows[second] - table.rows[first]).astype(float)
+    levels = [change @ (table.rows[first] + share * change / PEOPLE) for share in (0, 1)]
+    hits = attack(est, lambda r: float(change @ (r.noisy / table.decode_weights)), draws, sum(levels) / 2)
     assert proven_mu(hits, draws) <= MU
     assert proven_mu(hits, draws) >= 0.4 * MU
 

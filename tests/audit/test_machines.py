@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from evidence import TooQuiet, proven_epsilon, proven_mu
 
-from dpfda.bases.landmarks import landmarks
-from dpfda.estimators.machines import KernelClassifier, KernelRegressor
+from dpfda.bases.features import landmarks
+from dpfda.bases.norms import L2, Sensitivity
 from dpfda.kernels import Gaussian as GaussianKernel
 from dpfda.mechanisms import Gaussian, KNorm
-from dpfda.norms import L2, Sensitivity
 from dpfda.privacy import Budget, calibrate
+from dpfda.statistics.machines.estimator import KernelClassifier, KernelRegressor
 
 PEOPLE, VISITS = 5, 3
 UNITS = np.repeat(np.arange(PEOPLE), VISITS)

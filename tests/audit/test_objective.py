@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from evidence import at_least, at_most
 
-from dpfda.estimators import maximiser
-from dpfda.estimators.maximiser import Maximiser
-from dpfda.estimators.utilities import SquaredDistance
 from dpfda.mechanisms import concave, objective
 from dpfda.mechanisms.objective import SPARE_STEPS, UTILITY_STEPS
-from dpfda.planner.objective import ObjectivePlan
-from dpfda.summaries import objective as summary
+from dpfda.statistics.maximiser import estimator as maximiser
+from dpfda.statistics.maximiser import summary
+from dpfda.statistics.maximiser.estimator import Maximiser
+from dpfda.statistics.maximiser.plan import ObjectivePlan
+from dpfda.statistics.maximiser.utilities import SquaredDistance
 
 GRID = np.linspace(0, 1, 5)
 

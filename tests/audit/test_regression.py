@@ -14,11 +14,11 @@ from evidence import LEVEL, TooQuiet, proven_epsilon, proven_mu
 from scipy.stats import binom
 
 from dpfda import bases
-from dpfda.estimators.regression import FunctionOnScalarRegression
+from dpfda.bases.norms import L2, Sensitivity
+from dpfda.bases.symmetric import pack
 from dpfda.mechanisms import Gaussian, KNorm, SeededRandomness
-from dpfda.norms import L2, Sensitivity
 from dpfda.privacy import Budget, calibrate
-from dpfda.symmetric import pack
+from dpfda.statistics.regression.estimator import FunctionOnScalarRegression
 
 GRID = np.linspace(0, 1, 15)
 PEOPLE, VISITS = 6, 3

@@ -17,16 +17,15 @@ from scipy.stats import beta
 
 import dpfda
 from dpfda.bases import legendre
-from dpfda.curator import Curator
-from dpfda.curator import door as curator
-from dpfda.estimators.bound import private_bound
-from dpfda.estimators.choice import private_choice
+from dpfda.bases.lattice import RADIUS
+from dpfda.curator import Curator, curator
 from dpfda.kernels import Matern
 from dpfda.mechanisms import Dictionary, Exponential
 from dpfda.mechanisms.choice import rate_of
 from dpfda.privacy import Budget
-from dpfda.records import RADIUS, as_curves
-from dpfda.summaries.selection import Residuals
+from dpfda.records import as_curves
+from dpfda.statistics.private_bound import private_bound
+from dpfda.statistics.private_choice import Residuals, private_choice
 
 GRID = np.linspace(0, 1, 21)
 PEOPLE, SCANS = 6, 4

@@ -14,8 +14,8 @@ import pytest
 from evidence import TooQuiet, proven_epsilon, proven_mu
 
 import dpfda
+from dpfda.bases.norms import L2, Sensitivity
 from dpfda.mechanisms import Gaussian, KNorm, Laplace
-from dpfda.norms import L2, Sensitivity
 from dpfda.privacy import Budget, calibrate
 
 GRID = np.linspace(0, 1, 21)

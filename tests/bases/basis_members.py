@@ -1,4 +1,4 @@
-"""Come here for the list of all bases that pass through the contract, and for quadrature that owes nothing to them."""
+"""The list of all bases that pass through the contract, and for quadrature that owes nothing to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Come here for what every basis must satisfy."""
+"""What every basis must satisfy."""
 
 from __future__ import annotations
 

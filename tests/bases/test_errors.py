@@ -1,4 +1,4 @@
-"""Come here for the texts of all errors about bases."""
+"""The texts of all errors about bases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Come here for tests of what is particular to each family, against formulas and known values."""
+"""Tests of what is particular to each family, against formulas and known values."""
 
 from __future__ import annotations
 

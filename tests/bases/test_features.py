@@ -13,11 +13,11 @@ from dpfda.bases.features import (
     MercerFeatures,
     fourier_features,
     fourier_features_from_dict,
+    landmarks,
     mercer_features,
     mercer_features_from_dict,
     reach,
 )
-from dpfda.bases.landmarks import landmarks
 from dpfda.errors import UsageError
 from dpfda.kernels import Anisotropic, BrownianMotion, Exponential, Gaussian, Matern, Periodic
 

@@ -9,7 +9,7 @@ import pytest
 
 from dpfda.bases import cosine
 from dpfda.bases.domain import as_domain
-from dpfda.bases.landmarks import CUT, Landmarks, factor, landmarks, landmarks_from_dict, spread
+from dpfda.bases.features import CUT, Landmarks, factor, landmarks, landmarks_from_dict, spread
 from dpfda.errors import UsageError
 from dpfda.kernels import BrownianMotion, Exponential, Gaussian, Kernel, Matern
 

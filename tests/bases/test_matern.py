@@ -1,4 +1,4 @@
-"""Come here for tests of the exact spectrum of Matérn kernels of order 3/2 and 5/2, over all ranges."""
+"""Tests of the exact spectrum of Matérn kernels of order 3/2 and 5/2, over all ranges."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from scipy.integrate import quad
 
 from dpfda.bases import mercer
-from dpfda.bases.decomposition import Series
-from dpfda.bases.matern import LONGEST, SHORTEST, EdgedWaves, _Phase, edged_waves
+from dpfda.bases.galerkin import Series
+from dpfda.bases.matern_spectrum import LONGEST, SHORTEST, EdgedWaves, _Phase, edged_waves
 from dpfda.bases.mercer import Mercer, decompose
 from dpfda.bases.quadrature import composite, waves
 from dpfda.kernels import Matern

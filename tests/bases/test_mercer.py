@@ -1,4 +1,4 @@
-"""Come here for tests of the spectra of kernels, against high-precision values and their own equation."""
+"""Tests of the spectra of kernels, against high-precision values and their own equation."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from basis_members import MEMBERS
 from scipy.special import zeta
 
 from dpfda.bases import Basis, as_domain, mercer, tensor
-from dpfda.bases.closed_forms import CLOSED_FORMS
 from dpfda.bases.galerkin import interval_spectrum
+from dpfda.bases.matern_spectrum import CLOSED_FORMS
 from dpfda.bases.mercer import Mercer
 from dpfda.kernels import BrownianBridge, BrownianMotion, Exponential, Gaussian, Kernel, Matern, Periodic, Sobolev
 from dpfda.kernels import Tensor as TensorKernel

@@ -1,4 +1,4 @@
-"""Come here for tests of how values on a grid become coordinates."""
+"""Tests of how values on a grid become coordinates."""
 
 from __future__ import annotations
 

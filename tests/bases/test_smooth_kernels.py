@@ -1,4 +1,4 @@
-"""Come here for tests of smooth kernels: few polynomials find their eigenvalues, more complete their functions."""
+"""Tests of smooth kernels: few polynomials find their eigenvalues, more complete their functions."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import pytest
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import as_domain, galerkin, mercer
-from dpfda.bases.decomposition import Completed
-from dpfda.bases.galerkin import NOISE, interval_matrix, interval_spectrum, smooth_matrix, smooth_spectrum
+from dpfda.bases.galerkin import NOISE, Completed, interval_matrix, interval_spectrum, smooth_matrix, smooth_spectrum
 from dpfda.bases.mercer import decompose
 from dpfda.bases.quadrature import gauss
 from dpfda.kernels import Exponential, Gaussian, Kernel, Matern, Periodic, RationalQuadratic

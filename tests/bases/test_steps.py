@@ -9,7 +9,7 @@ import pytest
 
 from dpfda.bases import cosine, tensor
 from dpfda.bases.domain import as_domain
-from dpfda.bases.steps import Steps, equal_steps, steps
+from dpfda.bases.piecewise_constant import Steps, equal_steps, steps
 from dpfda.errors import UsageError
 
 AGES = steps((0, 100), [0, 1, 5, 10, 45, 100])

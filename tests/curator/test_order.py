@@ -11,16 +11,19 @@ import pytest
 
 import dpfda
 from dpfda.bases import Basis, as_domain, cosine
+from dpfda.bases.lattice import Lattice
+from dpfda.bases.norms import L1, L2, Sensitivity
 from dpfda.curator import GIVEN, Curator
 from dpfda.curator.order import least_noise
+from dpfda.curator.summary import Public
 from dpfda.errors import BudgetExceeded, CannotMeetBudget, DataError, ReleaseFailed, UsageError
+from dpfda.ledger import SessionLedger
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, SeededRandomness
-from dpfda.norms import L1, L2, Sensitivity
-from dpfda.privacy import ADD_REMOVE, REPLACE, Budget, SessionLedger, Unit
-from dpfda.records import Curves, Lattice
+from dpfda.privacy import ADD_REMOVE, REPLACE, Budget, Unit
+from dpfda.records import Curves
 from dpfda.records.identity import Identity
 from dpfda.records.reading import Reading
-from dpfda.summaries import Mean, Public
+from dpfda.statistics.mean.summary import Mean
 
 WIDTH = 8
 SECRET = 123456.789

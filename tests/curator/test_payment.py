@@ -18,8 +18,9 @@ import dpfda
 from dpfda.curator import GIVEN, Payment, Tape, payment, request_hash
 from dpfda.curator.payment import STORE
 from dpfda.errors import ReleaseFailed, UsageError
-from dpfda.privacy import Budget, Charge, OwnSpend, Receipt
-from dpfda.privacy.ledger.outputs import unpack
+from dpfda.ledger import Charge, OwnSpend, Receipt
+from dpfda.ledger.outputs import unpack
+from dpfda.privacy import Budget
 from dpfda.releases.files import text_of, to_dict
 from dpfda.releases.seal import stated_digest
 

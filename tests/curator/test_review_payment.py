@@ -16,9 +16,9 @@ import pytest
 import dpfda
 from dpfda.curator import GIVEN, request_hash
 from dpfda.errors import UsageError
-from dpfda.estimators.maximiser import Maximiser
 from dpfda.kernels import Gaussian
-from dpfda.privacy import SessionLedger
+from dpfda.ledger import SessionLedger
+from dpfda.statistics.maximiser.estimator import Maximiser
 
 POINTS = np.random.default_rng(5).uniform(size=(60, 1))
 LABELS = (POINTS[:, 0] > 0.5).astype(int)
@@ -312,7 +312,7 @@ def test_another_column_beside_the_points_is_another_request(kind, tmp_path, mon
     }[kind]
     common = f"release {kind} p.csv --points x --domain 0,1 --epsilon 1 --delta 1e-6 --overwrite --force --key k"
     common += f" --ledger {url}"
-    command = (sys.executable, "-c", "from dpfda.apps.cli import main; main()")
+    command = (sys.executable, "-c", "from dpfda.cli.main import main; main()")
     who = () if kind == "density" else ("--unit", "row")
     first, second = (
         subprocess.run([*command, *common.split(), *who, *beside, column], capture_output=True, text=True, check=False)

@@ -14,11 +14,11 @@ from hypothesis.extra.numpy import arrays
 import dpfda
 from dpfda.bases import as_domain
 from dpfda.errors import BudgetExceeded, DataError, ReleaseFailed, UsageError
-from dpfda.estimators.bound import GRID, BoundChoice, preference_of, private_bound
+from dpfda.ledger import SessionLedger
 from dpfda.mechanisms import SeededRandomness
-from dpfda.privacy import Budget, SessionLedger
+from dpfda.privacy import Budget
 from dpfda.records import Curves, as_curves, exact_sum
-from dpfda.summaries.norms import NormQuantile, mean_weights
+from dpfda.statistics.private_bound import GRID, BoundChoice, NormQuantile, mean_weights, preference_of, private_bound
 
 NAN, INF = np.nan, np.inf
 POINTS = np.linspace(0, 1, 9)

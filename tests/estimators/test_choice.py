@@ -16,14 +16,15 @@ from scipy.stats import chisquare
 
 import dpfda
 from dpfda.bases import bernstein, cosine
+from dpfda.bases.lattice import RADIUS
 from dpfda.curator import Curator
 from dpfda.errors import DataError, ReleaseFailed, UsageError
-from dpfda.estimators.choice import private_choice, residuals
 from dpfda.kernels import Matern
+from dpfda.ledger import SessionLedger
 from dpfda.mechanisms import SeededRandomness
-from dpfda.privacy import ADD_REMOVE, Budget, SessionLedger, Unit
-from dpfda.records import RADIUS, Curves, as_curves
-from dpfda.summaries.selection import SHARES, Residuals
+from dpfda.privacy import ADD_REMOVE, Budget, Unit
+from dpfda.records import Curves, as_curves
+from dpfda.statistics.private_choice import SHARES, Residuals, private_choice, residuals
 
 N, WIDTH = 2000, 16
 GRID = np.linspace(0, 1, WIDTH)

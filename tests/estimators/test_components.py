@@ -14,13 +14,14 @@ from dpfda.bases import as_domain, cosine, reinsch
 from dpfda.curator import Curator
 from dpfda.errors import BudgetExceeded, CannotMeetBudget, UsageError
 from dpfda.kernels import Gaussian, Matern
+from dpfda.ledger import SessionLedger
 from dpfda.mechanisms import Frames, Gibbs, SeededRandomness
-from dpfda.planner.components import FramesPlan, plan_components, table
-from dpfda.planner.moments import MomentsPlan
-from dpfda.planner.request import Request
-from dpfda.privacy import Budget, SessionLedger
+from dpfda.planning.request import Request
+from dpfda.privacy import Budget
 from dpfda.records.memory import from_array
-from dpfda.summaries.spans import Spans
+from dpfda.statistics.components.plan import FramesPlan, plan_components, table
+from dpfda.statistics.components.summary import Spans
+from dpfda.statistics.covariance.plan import MomentsPlan
 
 T = np.linspace(0, 1, 41)
 RNG = np.random.default_rng(12)
@@ -45,7 +46,7 @@ def distance(release, k):
 @pytest.fixture(autouse=True)
 def _short_chains(monkeypatch):
     """Two hundred steps instead of thousands: enough for a test, not for more."""
-    monkeypatch.setattr("dpfda.planner.components.STEPS", 200)
+    monkeypatch.setattr("dpfda.statistics.components.plan.STEPS", 200)
 
 
 @pytest.mark.parametrize("k", [1, 2])
@@ -378,7 +379,7 @@ def test_the_predicted_distance_of_the_exponential_mechanism_is_what_draws_have(
     The population has uncorrelated coordinates here, so the base measure turns nothing: that part is left out.
     """
     from dpfda.mechanisms.frames import draw_frames
-    from dpfda.planner.spectrum import reference, subspace_error, turned_by_choice
+    from dpfda.statistics.covariance.errors import reference, subspace_error, turned_by_choice
 
     plan = plan_components(request(n=4000, mechanism="exponential", size=6), k=1, joint=False, base="bingham")
     spectrum = reference(plan.basis.frequencies) ** 2

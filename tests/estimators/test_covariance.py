@@ -10,10 +10,11 @@ import dpfda
 from dpfda.bases import as_domain, cosine, mercer
 from dpfda.errors import BudgetExceeded, CannotMeetBudget, UsageError
 from dpfda.kernels import Matern
+from dpfda.ledger import SessionLedger
 from dpfda.mechanisms import SeededRandomness
-from dpfda.planner.moments import NAMES, lead_steps, plan_moments
-from dpfda.planner.request import Request
-from dpfda.privacy import Budget, SessionLedger
+from dpfda.planning.request import Request
+from dpfda.privacy import Budget
+from dpfda.statistics.covariance.plan import NAMES, lead_steps, plan_moments
 
 T = np.linspace(0, 1, 41)
 RNG = np.random.default_rng(11)

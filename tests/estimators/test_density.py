@@ -12,12 +12,13 @@ from sklearn.base import clone
 
 import dpfda
 import dpfda.online
+from dpfda.bases.norms import L2, Sensitivity
 from dpfda.errors import BudgetExceeded, CannotMeetBudget, DataError, ReleaseFailed, UsageError
 from dpfda.kernels import Gaussian, Matern
+from dpfda.ledger import SessionLedger
 from dpfda.mechanisms import SeededRandomness
-from dpfda.norms import L2, Sensitivity
 from dpfda.online import FiniteOracle, Oracle
-from dpfda.privacy import Budget, SessionLedger
+from dpfda.privacy import Budget
 
 GOOD = {"epsilon": 1.0, "delta": 1e-6, "domain": (0.0, 1.0)}
 PROCESS = {**GOOD, "mechanism": "gp", "kernel": Matern(1.5, 0.2)}
@@ -142,7 +143,7 @@ def test_a_failure_after_the_charge_is_the_constant_error(monkeypatch):
         raise RuntimeError("a private value")
 
     ledger = SessionLedger()
-    monkeypatch.setattr("dpfda.summaries.density.cell_masses", fail)
+    monkeypatch.setattr("dpfda.statistics.density.summary.cell_masses", fail)
     with pytest.raises(ReleaseFailed) as caught:
         dpfda.DensityFunction(**GOOD, ledger=ledger, force=True).fit(two_bumps(100))
     assert "private value" not in str(caught.value)
@@ -306,7 +307,7 @@ def test_a_store_that_vanishes_while_it_is_opened_again_is_not_made_anew_for_not
         for file in tmp_path.iterdir():
             file.unlink()
 
-    monkeypatch.setattr("dpfda.estimators.density.check_store", vanishing)
+    monkeypatch.setattr("dpfda.statistics.density.estimator.check_store", vanishing)
     with pytest.raises(DataError, match=r"is gone\. Nothing was charged"):
         est.open(path, points)
     assert len(ledger.entries) == 1

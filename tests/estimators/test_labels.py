@@ -20,9 +20,9 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
 from dpfda.errors import AssumptionWarning, UsageError
-from dpfda.estimators.machines import KernelClassifier, KernelRegressor
 from dpfda.mechanisms import SeededRandomness
 from dpfda.records.labelled import label_of, responses, signs
+from dpfda.statistics.machines.estimator import KernelClassifier, KernelRegressor
 
 KNOWN = {"epsilon": 1000.0, "delta": 1e-6, "domain": (0, 1), "features": 8, "penalty": 1e-3}
 X = np.linspace(0, 1, 80)[:, None]

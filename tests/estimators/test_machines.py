@@ -15,14 +15,14 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from dpfda.bases.features import fourier_features
-from dpfda.bases.landmarks import landmarks
+from dpfda.bases.features import fourier_features, landmarks
 from dpfda.errors import BudgetExceeded, CannotMeetBudget, DataError, IncompatibleNoise, UsageError
-from dpfda.estimators.machines import KernelClassifier, KernelRegressor
 from dpfda.kernels import Exponential, Gaussian, Matern
+from dpfda.ledger import SessionLedger
 from dpfda.mechanisms import Laplace, SeededRandomness
-from dpfda.privacy import Budget, SessionLedger
+from dpfda.privacy import Budget
 from dpfda.records.labelled import signs
+from dpfda.statistics.machines.estimator import KernelClassifier, KernelRegressor
 
 SQUARE = [(-2.0, 2.0), (-2.0, 2.0)]
 GOOD = {"epsilon": 1.0, "delta": 1e-6}
@@ -193,11 +193,12 @@ def test_tables_name_their_units_and_their_columns():
 
 def weights_of(est, x, y, units=None):
     """The exact weights in steps, without noise, and the stated sensitivity."""
+    from dpfda.bases.lattice import Lattice
+    from dpfda.curator.summary import Public
     from dpfda.privacy import Unit
-    from dpfda.records import Lattice
     from dpfda.records.labelled import labelled
     from dpfda.records.reading import Reading
-    from dpfda.summaries import Public
+    from dpfda.statistics.machines.summary import Machine
 
     records = labelled(x, est._targets(y), x.shape[1], units=units)
     unit = Unit("row", est.neighbours)
@@ -205,7 +206,7 @@ def weights_of(est, x, y, units=None):
     planned = est.planned_n if n is None else n
     plan = est.plan(planned, dimension=x.shape[1])
     public = Public(unit, n, planned, np.empty((0, 1)), np.empty(0), 1.0, Lattice(1.0), 0, 1 + x.shape[1])
-    summary = plan.summary(**est._facts())
+    summary = Machine(plan.request.task, plan.request.loss, plan.penalty, plan.reach, **est._facts())
     gathered = summary.gather(records, public, plan.basis, Reading())
     return gathered.astype(float), summary.bounds(public, plan.basis)[0].value
 

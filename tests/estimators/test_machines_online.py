@@ -9,16 +9,14 @@ import numpy as np
 import pytest
 
 from dpfda.errors import CannotMeetBudget, ReleaseFailed, UsageError
-from dpfda.estimators.machine_online import prepared
-from dpfda.estimators.machines import KernelClassifier, KernelRegressor
 from dpfda.kernels import Exponential, Gaussian, Matern
-from dpfda.machines import loss_of, tolerance_of
-from dpfda.machines.exact import minimise_exactly
+from dpfda.ledger import SessionLedger
 from dpfda.mechanisms import SeededRandomness
-from dpfda.privacy import SessionLedger
 from dpfda.records.labelled import labelled
-from dpfda.releases import files
-from dpfda.releases.machine import MachineRelease
+from dpfda.statistics.machines.estimator import KernelClassifier, KernelRegressor
+from dpfda.statistics.machines.losses import loss_of
+from dpfda.statistics.machines.online import prepared
+from dpfda.statistics.machines.solver import minimise_exactly, tolerance_of
 
 GOOD = {"epsilon": 1.0, "delta": 1e-6, "mechanism": "gp"}
 
@@ -92,9 +90,9 @@ def test_what_the_exact_machine_cannot_do_is_refused_before_the_charge(changed, 
 
 
 def test_a_solver_that_cannot_prove_its_distance_releases_nothing(monkeypatch):
-    import dpfda.estimators.machine_online as online
-    import dpfda.summaries.machine as summary
-    from dpfda.machines import Minimum
+    import dpfda.statistics.machines.online as online
+    import dpfda.statistics.machines.summary as summary
+    from dpfda.statistics.machines.solver import Minimum
 
     x, y = two_sides(20)
     ledger = SessionLedger()
@@ -109,9 +107,7 @@ def test_a_solver_that_cannot_prove_its_distance_releases_nothing(monkeypatch):
     assert len(ledger.entries) == 2
 
 
-def test_other_mechanisms_serve_their_release(monkeypatch, tmp_path):
-    form = files.Form(MachineRelease, MachineRelease.to_plain, MachineRelease.from_plain)
-    monkeypatch.setitem(files.FORMS, "machine", form)
+def test_other_mechanisms_serve_their_release(tmp_path):
     x, y = two_sides(100)
     est = KernelClassifier(**{**GOOD, "mechanism": "gaussian"}, features=5, force=True).fit(x, y)
     with est.open(tmp_path / "machine.db") as oracle:

@@ -16,15 +16,16 @@ import dpfda
 from dpfda.arrays import Array
 from dpfda.bases import mercer
 from dpfda.errors import BudgetExceeded, ReleaseFailed, UsageError
-from dpfda.estimators import maximiser
-from dpfda.estimators.maximiser import Maximiser
-from dpfda.estimators.utilities import RobustDistance, SquaredDistance
 from dpfda.kernels import Matern
+from dpfda.ledger import SessionLedger
 from dpfda.mechanisms import SeededRandomness
 from dpfda.mechanisms.objective import BLOCK, SPARE_STEPS, UTILITY_STEPS, Objective
-from dpfda.planner import objective as objective_plan
-from dpfda.planner.objective import ObjectivePlan
-from dpfda.privacy import Budget, SessionLedger
+from dpfda.privacy import Budget
+from dpfda.statistics.maximiser import estimator as maximiser
+from dpfda.statistics.maximiser import plan as objective_plan
+from dpfda.statistics.maximiser.estimator import Maximiser
+from dpfda.statistics.maximiser.plan import ObjectivePlan
+from dpfda.statistics.maximiser.utilities import RobustDistance, SquaredDistance
 
 GRID = np.linspace(0, 1, 25)
 KERNEL = Matern(1.5, 0.3)

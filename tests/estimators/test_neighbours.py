@@ -22,12 +22,12 @@ import pytest
 
 import dpfda
 from dpfda.errors import DpfdaError
-from dpfda.estimators.bound import private_bound
-from dpfda.estimators.machines import KernelClassifier, KernelRegressor
-from dpfda.estimators.maximiser import Maximiser
-from dpfda.estimators.regression import FunctionOnScalarRegression
-from dpfda.estimators.utilities import RobustDistance
 from dpfda.records import as_curves, from_frame, read_curves
+from dpfda.statistics.machines.estimator import KernelClassifier, KernelRegressor
+from dpfda.statistics.maximiser.estimator import Maximiser
+from dpfda.statistics.maximiser.utilities import RobustDistance
+from dpfda.statistics.private_bound import private_bound
+from dpfda.statistics.regression.estimator import FunctionOnScalarRegression
 
 PEOPLE, WIDTH = 24, 4
 GRID = np.linspace(0, 1, WIDTH)

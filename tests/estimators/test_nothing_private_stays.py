@@ -20,10 +20,10 @@ import pytest
 
 import dpfda
 from dpfda.errors import ReleaseFailed, UsageError
-from dpfda.estimators.density_online import NoRecords
-from dpfda.estimators.utilities import SquaredDistance
 from dpfda.kernels import Gaussian, Matern
 from dpfda.records.forgetting import forgets_records
+from dpfda.statistics.density.online import NoRecords
+from dpfda.statistics.maximiser.utilities import SquaredDistance
 
 ROWS = 61
 FORCED = {"epsilon": 1.0, "force": True}
@@ -251,7 +251,7 @@ def test_an_exact_machine_says_what_it_holds_and_its_oracle_erases_it():
 @pytest.mark.parametrize("name", ["DensityFunction gp", "KernelClassifier"])
 def test_an_attempt_to_open_that_fails_erases_what_was_held(name, monkeypatch):
     est, values, _ = fitted(name, exact() if name == "KernelClassifier" else MEMBERS[name]())
-    monkeypatch.setattr("dpfda.estimators.held.open_online", interrupted)
+    monkeypatch.setattr("dpfda.statistics.pending.open_online", interrupted)
     with pytest.raises(KeyboardInterrupt) as found:
         est.open()
     assert est.holds_ == ""
@@ -298,8 +298,8 @@ def frames_of(error):
 FAILURES = {
     "in the middle of reading": ("dpfda.records.memory.ArraySource.batches", broken, ReleaseFailed),
     "interrupted": ("dpfda.records.memory.ArraySource.batches", interrupted, KeyboardInterrupt),
-    "while it is charged": ("dpfda.privacy.ledger.own.OwnSpend.charge", broken, ArithmeticError),
-    "interrupted while it is stored": ("dpfda.privacy.ledger.own.OwnSpend.store", interrupted, KeyboardInterrupt),
+    "while it is charged": ("dpfda.ledger.session.OwnSpend.charge", broken, ArithmeticError),
+    "interrupted while it is stored": ("dpfda.ledger.session.OwnSpend.store", interrupted, KeyboardInterrupt),
 }
 
 

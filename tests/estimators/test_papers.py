@@ -13,8 +13,9 @@ from sklearn.base import clone
 import dpfda
 from dpfda.errors import UsageError
 from dpfda.kernels import Exponential, Matern
+from dpfda.ledger import SessionLedger
 from dpfda.mechanisms import SeededRandomness
-from dpfda.privacy import ADD_REMOVE, REPLACE, SessionLedger
+from dpfda.privacy import ADD_REMOVE, REPLACE
 from dpfda.records import smallest_cap
 
 mpl.use("agg")

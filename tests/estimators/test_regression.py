@@ -17,10 +17,11 @@ from sklearn.base import clone
 
 import dpfda
 from dpfda.errors import BudgetExceeded, DataError, PrivacyRefused, ReleaseFailed, UsageError
-from dpfda.estimators.regression import FunctionOnScalarRegression
+from dpfda.ledger import SessionLedger
 from dpfda.mechanisms import Gaussian, KNorm, SeededRandomness
-from dpfda.privacy import Budget, SessionLedger
+from dpfda.privacy import Budget
 from dpfda.records import as_curves, read_curves
+from dpfda.statistics.regression.estimator import FunctionOnScalarRegression
 
 GRID = np.linspace(0, 1, 25)
 EXACT = {"epsilon": 1e7, "delta": 1e-6, "smoothing": "none", "ridge": 0.0}  # so little noise that it may be neglected

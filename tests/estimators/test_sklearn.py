@@ -15,8 +15,9 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import dpfda
 from dpfda.kernels import Matern
+from dpfda.ledger import SessionLedger
 from dpfda.mechanisms import SeededRandomness
-from dpfda.privacy import Budget, SessionLedger
+from dpfda.privacy import Budget
 
 GOOD = {"epsilon": 1.0, "delta": 1e-6, "bound": 1.0, "domain": (0, 1)}
 ROWS, WIDTH = 321, 13

@@ -19,7 +19,8 @@ from sklearn.preprocessing import FunctionTransformer
 
 import dpfda
 from dpfda.errors import SpendingWarning
-from dpfda.privacy import Budget, Charge, OwnSpend, SessionLedger
+from dpfda.ledger import Charge, OwnSpend, SessionLedger
+from dpfda.privacy import Budget
 
 X = np.linspace(0, 1, 40)[:, None]
 LABELS = (X[:, 0] > 0.5).astype(int)

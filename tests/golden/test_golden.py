@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 import dpfda
-from dpfda.apps.cli import cli
-from dpfda.releases.cards import recompute, verify
+from dpfda.cli.main import cli
 from dpfda.releases.files import text_of
 from dpfda.releases.seal import sealed
+from dpfda.releases.verification import recompute, verify
 
 PRESENT = Path(__file__).parent / "present"
 DOCUMENTS = ("bounds", "card-of-mean")

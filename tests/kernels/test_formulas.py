@@ -23,7 +23,7 @@ from dpfda.kernels import (
     Sobolev,
     Tensor,
 )
-from dpfda.kernels.isotropic import distances
+from dpfda.kernels.base import distances
 from dpfda.kernels.sobolev import scaled_bernoulli
 
 DISTANCES = np.array([0.0, 1e-6, 0.01, 0.3, 1.0, 2.7, 9.0])

@@ -1,4 +1,4 @@
-"""Come here for the databases that tests of ledgers run on: a file of SQLite, and a private PostgreSQL server."""
+"""The databases that tests of ledgers run on: a file of SQLite, and a private PostgreSQL server."""
 
 from __future__ import annotations
 

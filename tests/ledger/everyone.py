@@ -1,4 +1,4 @@
-"""Come here for every estimator and private choice that takes a ledger, each with a small data set."""
+"""Every estimator and private choice that takes a ledger, each with a small data set."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 import dpfda
-from dpfda.estimators.utilities import SquaredDistance
 from dpfda.kernels import Gaussian, Matern
 from dpfda.privacy import Budget
+from dpfda.statistics.maximiser.utilities import SquaredDistance
 
 PEOPLE, WIDTH = 400, 9
 GRID = np.linspace(0, 1, WIDTH)

@@ -1,4 +1,4 @@
-"""Come here for a private PostgreSQL server that lives exactly as long as one run of the tests.
+"""A private PostgreSQL server that lives exactly as long as one run of the tests.
 
 The first test that needs it starts this file as a process of its own (`serve`), which makes a cluster in a new folder,
 runs the server as a child, and takes both away when it is told to, or when the run of the tests is no longer there: a

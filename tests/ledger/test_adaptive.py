@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from dpfda.errors import BudgetExceeded
-from dpfda.privacy import Budget, Charge, GaussianProfile, Ledger, PureProfile, compose
-from dpfda.privacy.filters import filtered_epsilon
-from dpfda.privacy.sums import Sums
+from dpfda.ledger import Charge, Ledger
+from dpfda.privacy import Budget, GaussianProfile, PureProfile, compose
+from dpfda.privacy.totals import Sums, filtered_epsilon
 
 
 @pytest.fixture

@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 
 from dpfda.errors import BudgetExceeded, DataError, LedgerDamaged, UsageError
-from dpfda.privacy import Budget, Charge, GaussianProfile, PureProfile
-from dpfda.privacy.ledger.anchor import Anchor, Mark
-from dpfda.privacy.ledger.durable import Ledger
-from dpfda.privacy.ledger.events import COLUMNS, Event, event_of
-from dpfda.privacy.ledger.rules import losses_in, sums_in, sums_row
+from dpfda.ledger import Charge
+from dpfda.ledger.anchor import Anchor, Mark
+from dpfda.ledger.durable import Ledger
+from dpfda.ledger.events import COLUMNS, Event, event_of
+from dpfda.ledger.rules import losses_in, sums_in, sums_row
+from dpfda.privacy import Budget, GaussianProfile, PureProfile
 
 
 def cost(key: str, epsilon: float = 0.25) -> Charge:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dpfda.apps.cli import main
+from dpfda.cli.main import main
 
 
 def test_a_budget_from_its_making_to_its_end(

@@ -18,22 +18,11 @@ from scipy.special import ndtr
 from sklearn.base import BaseEstimator, clone
 
 from dpfda.errors import BudgetExceeded, DataError, MissingExtra, NoBudget, PrivacyRefused, ReleaseFailed, UsageError
-from dpfda.privacy import (
-    AnyLedger,
-    Budget,
-    Charge,
-    GaussianProfile,
-    Profile,
-    PureProfile,
-    RangeProfile,
-    SessionLedger,
-    StatedProfile,
-    Unit,
-)
-from dpfda.privacy.ledger import Ledger, OwnSpend
-from dpfda.privacy.ledger.accounting import Tight
-from dpfda.privacy.ledger.database import Lost
-from dpfda.privacy.ledger.rules import Order
+from dpfda.ledger import AnyLedger, Charge, Ledger, OwnSpend, SessionLedger
+from dpfda.ledger.accounting import Tight
+from dpfda.ledger.database import Lost
+from dpfda.ledger.rules import Order
+from dpfda.privacy import Budget, GaussianProfile, Profile, PureProfile, RangeProfile, StatedProfile, Unit
 
 FAILED = "The release failed after records were read."
 
@@ -328,7 +317,7 @@ def test_the_refusal_names_the_cost_the_spent_the_left_and_what_would_be_granted
 
 def test_what_a_refusal_suggests_for_normal_noise_is_granted(ledger: Ledger) -> None:
     """The same release, calibrated to the suggested epsilon, fits: so the next attempt is not refused again."""
-    from dpfda.privacy.ledger.accounting import _mu
+    from dpfda.ledger.accounting import _mu
 
     ledger.create("noisy", epsilon=2.0, delta=1e-6)
     ledger.charge(gaussian(1.5, _mu(Budget(1.5, 1e-6)), key="a", dataset="noisy"))
@@ -434,7 +423,7 @@ def test_normal_noise_composes_by_squares_beyond_the_sum_of_epsilons(ledger: Led
 
 
 def test_a_charge_that_others_keep_overtaking_is_given_up(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dpfda.privacy.ledger import durable
+    from dpfda.ledger import durable
 
     ledger.create("noisy", epsilon=1.0, delta=1e-6)
     monkeypatch.setattr(durable, "PATIENCE", -1.0)
@@ -703,7 +692,7 @@ def test_a_connection_that_is_lost_at_the_commit_is_looked_after(
 def test_a_ledger_that_others_keep_busy_is_given_up(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import psycopg
 
-    from dpfda.privacy.ledger import postgres
+    from dpfda.ledger import postgres
 
     ledger = Ledger(postgres_url)
     ledger.create("scans", epsilon=1.0, delta=0.0)

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from dpfda.errors import BudgetExceeded, LedgerDamaged, NoBudget, ReleaseFailed
-from dpfda.privacy import Budget, Charge, GaussianProfile, PureProfile
-from dpfda.privacy.ledger import Ledger
-from dpfda.privacy.ledger.book import scan
+from dpfda.ledger import Charge, Ledger
+from dpfda.ledger.book import scan
+from dpfda.privacy import Budget, GaussianProfile, PureProfile
 
 PAGE = 4096
 FLIPS, FEW = 2000, 60

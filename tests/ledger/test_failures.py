@@ -23,9 +23,9 @@ from test_objects import gatherers
 
 import dpfda
 from dpfda.errors import ReleaseFailed, UsageError
+from dpfda.ledger.book import Book
+from dpfda.ledger.durable import Ledger
 from dpfda.mechanisms import Gaussian
-from dpfda.privacy.ledger.book import Book
-from dpfda.privacy.ledger.durable import Ledger
 from dpfda.records import Curves
 
 CONSTANT = (
@@ -150,7 +150,8 @@ def test_failures_of_neighbouring_data_sets_cannot_be_told_apart(url: str, way: 
 
 
 def test_an_output_cannot_be_stored_under_a_burnt_key(url: str) -> None:
-    from dpfda.privacy import Budget, Charge
+    from dpfda.ledger import Charge
+    from dpfda.privacy import Budget
 
     ledger = ledger_at(url)
     receipt = ledger.charge(Charge(DATASET, "noise", Budget(0.5, 0.0), key="k"))
@@ -163,7 +164,8 @@ def test_an_output_cannot_be_stored_under_a_burnt_key(url: str) -> None:
 
 def test_a_key_that_gave_an_output_cannot_be_burnt(url: str) -> None:
     """Another process may fail where this one did not: what was handed out stays what it is."""
-    from dpfda.privacy import Budget, Charge
+    from dpfda.ledger import Charge
+    from dpfda.privacy import Budget
 
     ledger = ledger_at(url)
     charge = Charge(DATASET, "noise", Budget(0.5, 0.0), key="k")
@@ -287,7 +289,7 @@ def test_an_interrupt_while_an_output_is_stored_leaves_nothing_of_the_draw(
 
 # The command line, as a process.
 
-RUN = "from dpfda.apps.cli import run; run()"
+RUN = "from dpfda.cli.main import run; run()"
 CELLS = 6
 ROWS: dict[str, str] = {
     "ordinary": ",".join(["0.2"] * CELLS),

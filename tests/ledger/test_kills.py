@@ -17,7 +17,7 @@ import worker_fits
 from worker_releases import DATASET, Orders, charge, digest
 
 from dpfda.errors import BudgetExceeded
-from dpfda.privacy.ledger.durable import Ledger
+from dpfda.ledger.durable import Ledger
 
 WORKER = Path(__file__).parent / "worker_releases.py"
 FITS = Path(__file__).parent / "worker_fits.py"

@@ -15,13 +15,13 @@ from everyone import CURVES, DATASET
 
 import dpfda
 from dpfda.errors import LedgerDamaged
-from dpfda.privacy import Budget, Charge, PureProfile, SessionLedger
-from dpfda.privacy.ledger import Ledger
-from dpfda.releases.cards import verify
+from dpfda.ledger import Charge, Ledger, SessionLedger
+from dpfda.privacy import Budget, PureProfile
 from dpfda.releases.cards.facts import facts_of
 from dpfda.releases.cards.nist import nist_text
 from dpfda.releases.cards.registry import registry_entry
 from dpfda.releases.certificate import NOMINAL, NOT_PRIVATE
+from dpfda.releases.verification import verify
 
 GIBBS = "gibbs"
 
@@ -29,7 +29,7 @@ GIBBS = "gibbs"
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """The Markov chain is approximate after any number of steps."""
-    monkeypatch.setattr("dpfda.planner.components.STEPS", 5)
+    monkeypatch.setattr("dpfda.statistics.components.plan.STEPS", 5)
 
 
 def cost(key: str, *, nominal: bool, epsilon: float = 0.25) -> Charge:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,9 @@ from sklearn.base import clone
 
 import dpfda
 from dpfda.errors import BudgetExceeded, NoBudget, UsageError
+from dpfda.ledger.durable import Ledger
+from dpfda.ledger.losses import loss_from
 from dpfda.privacy import Budget
-from dpfda.privacy.ledger.durable import Ledger
-from dpfda.privacy.losses import loss_from
 
 ALL = pytest.mark.parametrize("name", EVERYONE, ids=list(EVERYONE))
 FITTED = pytest.mark.parametrize("name", ESTIMATORS, ids=list(ESTIMATORS))
@@ -116,11 +117,12 @@ class Watched:
 
 def gatherers() -> list[tuple[Any, str]]:
     """Every method of a summary or a selection that reads records."""
-    from dpfda import summaries
+    import dpfda
 
     found = []
-    for path in Path(summaries.__file__).parent.glob("*.py"):
-        part = __import__(f"dpfda.summaries.{path.stem}", fromlist=["x"]) if path.stem != "__init__" else summaries
+    source = Path(dpfda.__file__).parent
+    for path in (*source.glob("statistics/**/*.py"), source / "curator" / "summary.py"):
+        part = import_module("dpfda." + ".".join(path.relative_to(source).with_suffix("").parts))
         for kind in vars(part).values():
             if isinstance(kind, type) and "gather" in vars(kind) and kind.__module__ == part.__name__:
                 found.append((kind, "gather"))
@@ -233,7 +235,7 @@ FORKED = """
 import os, sys, json
 sys.path.insert(0, sys.argv[1])
 from everyone import DATASET, EVERYONE
-from dpfda.privacy.ledger.durable import Ledger
+from dpfda.ledger.durable import Ledger
 ledger = Ledger(sys.argv[2])
 ledger.create(DATASET, epsilon=100.0, delta=1e-5)
 for name, member in EVERYONE.items():

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dpfda.errors import BudgetExceeded, ReleaseFailed
-from dpfda.privacy import Budget, Charge, GaussianProfile, PureProfile
-from dpfda.privacy.ledger import Ledger
+from dpfda.ledger import Charge, Ledger
+from dpfda.privacy import Budget, GaussianProfile, PureProfile
 
 # Made before entries were verified when they are read: closed, and as a killed process left one, with its log.
 KEPT = Path(__file__).parents[1] / "golden" / "ledgers" / "schema-1.zip"

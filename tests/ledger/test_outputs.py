@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpfda.privacy.ledger.outputs import Document, pack, unpack
+from dpfda.ledger.outputs import Document, pack, unpack
 
 VECTORS = st.lists(
     st.lists(st.integers(-(2**63), 2**63 - 1), max_size=6).map(lambda v: np.array(v, dtype=np.int64)), max_size=4

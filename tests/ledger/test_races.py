@@ -18,8 +18,8 @@ import pytest
 from worker_race import race
 
 from dpfda.errors import DataError
+from dpfda.ledger.durable import Ledger
 from dpfda.privacy import GaussianProfile
-from dpfda.privacy.ledger.durable import Ledger
 
 WORKER = Path(__file__).parent / "worker_race.py"
 PROCESSES = THREADS = 8
@@ -181,7 +181,7 @@ import os, signal, sys, threading
 sys.path.insert(0, sys.argv[1])
 from worker_race import race
 from test_races import order
-from dpfda.privacy.ledger.durable import Ledger
+from dpfda.ledger.durable import Ledger
 ledger = Ledger(sys.argv[2])
 done = threading.Event()
 granted = []

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from dpfda.errors import DataError
-from dpfda.privacy import Budget, Charge, PureProfile
-from dpfda.privacy.ledger import Ledger
+from dpfda.ledger import Charge, Ledger
+from dpfda.privacy import Budget, PureProfile
 
 
 def cost(key: str) -> Charge:

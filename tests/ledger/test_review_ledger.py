@@ -16,8 +16,9 @@ import pytest
 
 from dpfda import Ledger
 from dpfda.errors import BudgetExceeded, DataError, LedgerDamaged, UsageError
-from dpfda.privacy import Budget, Charge
-from dpfda.privacy.ledger.events import COLUMNS, Event, event_of
+from dpfda.ledger import Charge
+from dpfda.ledger.events import COLUMNS, Event, event_of
+from dpfda.privacy import Budget
 from dpfda.privacy.profiles import GaussianProfile, Profile, PureProfile
 
 
@@ -35,7 +36,7 @@ def made(url: str, *, epsilon: float = 1.0, delta: float = 0.0, anchor: Path | N
 
 ELSEWHERE = (
     "import sys, dpfda\n"
-    "from dpfda.privacy import Budget, Charge\n"
+    "from dpfda.privacy import Budget; from dpfda.ledger import Charge\n"
     "try: dpfda.Ledger(sys.argv[1]).charge(Charge('d', 'mean', Budget(0.6, 0.0))); print('granted')\n"
     "except dpfda.errors.DpfdaError as error: print(error)"
 )
@@ -73,7 +74,7 @@ def test_a_link_to_the_file_or_its_folder_leads_to_the_same_budget(tmp_path: Pat
 @pytest.mark.parametrize("name", ["a.db", "a.db-wal", "a.db-shm", "a.db-journal", "link.db"])
 def test_no_output_is_written_over_the_log_of_a_ledger(tmp_path: Path, name: str) -> None:
     """The newest charges stand in the log, until the last process that has the ledger open is gone."""
-    from dpfda.apps.charging import Account, check_books
+    from dpfda.cli.charging import Account, check_books
 
     (tmp_path / "link.db").symlink_to(tmp_path / "a.db")
     account = Account(f"sqlite:///{tmp_path / 'link.db'}", None, None, dry_run=False)
@@ -166,7 +167,7 @@ def test_a_refund_by_hand_is_found_by_the_check_also_after_honest_charges(sqlite
     ledger.check()
 
     def forge(state: Event) -> dict[str, Any]:
-        from dpfda.privacy.ledger.rules import described, sums_in, sums_row
+        from dpfda.ledger.rules import described, sums_in, sums_row
 
         tiny = (PureProfile(1e-12),)
         sums = sums_row(sums_in(state).plus(tiny))
@@ -198,7 +199,7 @@ def test_the_ledger_does_not_keep_how_long_a_draw_took(url: str, monkeypatch: py
     """The time until an output or a burn may depend on the records: on their number, and on what a solver does."""
     ledger = made(url)
     now = [1_000_000_000_000]
-    monkeypatch.setattr("dpfda.privacy.ledger.book.time.time_ns", lambda: now[0] * 1_000_000)
+    monkeypatch.setattr("dpfda.ledger.book.time.time_ns", lambda: now[0] * 1_000_000)
     for key in ("kept", "burnt"):
         receipt = ledger.charge(charge(key, 0.1))
         now[0] += 12_345

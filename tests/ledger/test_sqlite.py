@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from dpfda.errors import DataError, DpfdaError, LedgerDamaged, UsageError
-from dpfda.privacy import Budget, Charge, GaussianProfile, PureProfile
-from dpfda.privacy.ledger import Ledger, database, sqlite
-from dpfda.privacy.ledger.events import COLUMNS, event_of
+from dpfda.ledger import Charge, Ledger, database, sqlite
+from dpfda.ledger.events import COLUMNS, event_of
+from dpfda.privacy import Budget, GaussianProfile, PureProfile
 
 
 def cost(key: str = "k", epsilon: float = 0.25) -> Charge:
@@ -333,7 +333,7 @@ def test_another_schema_is_refused(path: Path) -> None:
 
 def test_a_guard_that_refuses_our_own_entry_says_which(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = made(path)
-    from dpfda.privacy.ledger import durable
+    from dpfda.ledger import durable
 
     monkeypatch.setattr(durable, "cap_of", lambda epsilon, delta: (Budget(epsilon, delta), -1))
     with pytest.raises(LedgerDamaged, match=r"refused an entry by its own guard: CHECK constraint failed: cap"):
@@ -428,7 +428,7 @@ def test_a_thousand_charges_with_outputs_are_small(path: Path) -> None:
 def test_a_ledger_is_closed_when_its_process_ends(path: Path) -> None:
     made(path).close()
     code = (
-        "import sys; from dpfda.privacy import *; from dpfda.privacy.ledger import Ledger\n"
+        "import sys; from dpfda.privacy import *; from dpfda.ledger import Charge, Ledger\n"
         "Ledger(sys.argv[1]).charge(Charge('scans', 'mean', Budget(0.25, 0.0)))"
     )
     ran = subprocess.run(

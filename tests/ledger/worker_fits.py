@@ -1,4 +1,4 @@
-"""Come here for processes that fit and save releases under keys until they are killed.
+"""Processes that fit and save releases under keys until they are killed.
 
 Run with one argument, the orders as JSON; says in JSON what it did. A release is written under a name of its own, in
 full or not at all; that is what was handed out.
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import dpfda
-from dpfda.privacy.ledger.durable import Ledger
+from dpfda.ledger.durable import Ledger
 
 DATASET, KEYS = "scans", 6
 

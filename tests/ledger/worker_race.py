@@ -1,4 +1,4 @@
-"""Come here for a process that charges when it is told to, in forked children and threads, to race with others.
+"""A process that charges when it is told to, in forked children and threads, to race with others.
 
 `python worker_race.py URL` opens a ledger, says "ready", and answers every order, a line of JSON on its input, with a
 line of JSON.
@@ -14,8 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from dpfda.errors import BudgetExceeded
-from dpfda.privacy import Budget, Charge, GaussianProfile, PureProfile
-from dpfda.privacy.ledger.durable import Ledger
+from dpfda.ledger import Charge
+from dpfda.ledger.durable import Ledger
+from dpfda.privacy import Budget, GaussianProfile, PureProfile
 
 
 def charge(order: dict[str, Any], number: int, who: str) -> Charge:

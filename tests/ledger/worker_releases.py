@@ -1,4 +1,4 @@
-"""Come here for processes that release under keys until they are killed, and for the one that kills them.
+"""Processes that release under keys until they are killed, and for the one that kills them.
 
 Run with one argument, the orders as JSON; says in JSON what it did. Nothing is imported that the ledger does not need,
 and lives are forked from one process that has imported it, so that a kill falls into the ledger's work, not into
@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpfda.errors import BudgetExceeded
-from dpfda.privacy import Budget, Charge, PureProfile
-from dpfda.privacy.ledger.durable import Ledger
+from dpfda.ledger import Charge
+from dpfda.ledger.durable import Ledger
+from dpfda.privacy import Budget, PureProfile
 
 DATASET = "scans"
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from dpfda.errors import UsageError
-from dpfda.machines import CLASSIFIERS, REGRESSORS, loss_of
-from dpfda.machines.losses import Smooth
+from dpfda.statistics.machines.losses import CLASSIFIERS, REGRESSORS, Smooth, loss_of
 
 LOSSES = [*CLASSIFIERS.values(), *(loss_of(name, bound=2.0) for name in REGRESSORS)]
 every = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpfda.machines import CLASSIFIERS, REGRESSORS, loss_of, minimise, tolerance_of
-from dpfda.machines.losses import Smooth
+from dpfda.statistics.machines.losses import CLASSIFIERS, REGRESSORS, Smooth, loss_of
+from dpfda.statistics.machines.solver import minimise, tolerance_of
 
 NAMES = [*CLASSIFIERS, *REGRESSORS]
 
@@ -107,7 +107,7 @@ def test_many_records_begin_with_a_guess_and_end_at_the_same_place():
 
 
 def test_the_proof_grows_where_weights_are_wrong():
-    from dpfda.machines.solver import _Problem
+    from dpfda.statistics.machines.solver import _Problem
 
     for name in NAMES:
         loss, z, y = problem(name, 80, 4, 5)

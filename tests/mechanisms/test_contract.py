@@ -12,6 +12,7 @@ from scipy.stats import norm
 
 from dpfda import mechanisms
 from dpfda.arrays import Integers
+from dpfda.bases.norms import L2, BlockNorm, Sensitivity
 from dpfda.errors import UsageError
 from dpfda.mechanisms import (
     Dictionary,
@@ -28,7 +29,6 @@ from dpfda.mechanisms import (
     SystemRandomness,
     Wishart,
 )
-from dpfda.norms import L2, BlockNorm, Sensitivity
 from dpfda.privacy import Budget, calibrate
 
 SIZE = 5

@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, chisquare, norm
 
 from dpfda.arrays import Array, Integers
+from dpfda.bases.norms import L1, L2, Sensitivity
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Randomness, SeededRandomness, SystemRandomness
 from dpfda.mechanisms.ball import Coordinate, best_tilt, draw_in_ball
 from dpfda.mechanisms.decision import wide
 from dpfda.mechanisms.exponential import Exponential
-from dpfda.norms import L1, L2, Sensitivity
 from dpfda.privacy import Budget, calibrate
 
 LEVEL = 1e-6

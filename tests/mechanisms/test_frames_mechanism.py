@@ -14,20 +14,20 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, norm
 
 from dpfda.arrays import Array, Integers
+from dpfda.bases.norms import Nuclear, Sensitivity
+from dpfda.bases.symmetric import pack
 from dpfda.errors import UsageError
 from dpfda.mechanisms import SeededRandomness, SystemRandomness
 from dpfda.mechanisms.decision import wide
-from dpfda.mechanisms.frames import LATTICE, Frames, Gibbs, draw_frames, draw_projected, exactly
-from dpfda.mechanisms.frames.exponent import Exponent
+from dpfda.mechanisms.frames import LATTICE, Frames, Gibbs, draw_frames, draw_projected
+from dpfda.mechanisms.frames import exact as exactly
+from dpfda.mechanisms.frames.exact import Exponent, Rotation
 from dpfda.mechanisms.frames.interval import Arithmetic, Interval, TooWide
 from dpfda.mechanisms.frames.replay import Replay, normals_needed
-from dpfda.mechanisms.frames.rotation import Rotation
 from dpfda.mechanisms.frames.stiefel import Spans
+from dpfda.mechanisms.noise import Noise
 from dpfda.mechanisms.normals import Reals, draw_normals
-from dpfda.norms import Nuclear, Sensitivity
-from dpfda.privacy import Noise
 from dpfda.privacy.profiles import RangeProfile
-from dpfda.symmetric import pack
 
 LEVEL = 1e-6
 

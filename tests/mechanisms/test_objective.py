@@ -16,13 +16,12 @@ import pytest
 from scipy.stats import chisquare
 
 from dpfda.arrays import Array, Integers
+from dpfda.bases.norms import Sensitivity
 from dpfda.errors import UsageError
-from dpfda.estimators.utilities import RobustDistance, SquaredDistance
-from dpfda.mechanisms import Exponential, SeededRandomness, SystemRandomness, concave, envelope
-from dpfda.mechanisms.concave import best_envelope, draw_below
+from dpfda.mechanisms import Exponential, SeededRandomness, SystemRandomness, concave
+from dpfda.mechanisms import concave as envelope
+from dpfda.mechanisms.concave import Component, Envelope, Target, best_envelope, draw_below
 from dpfda.mechanisms.decision import wide
-from dpfda.mechanisms.declared import check_declared, planned_acceptances
-from dpfda.mechanisms.envelope import Component, Envelope, Target
 from dpfda.mechanisms.objective import (
     BLOCK,
     MOST_PLANNED,
@@ -36,8 +35,9 @@ from dpfda.mechanisms.objective import (
     spread_of,
     utilities,
 )
-from dpfda.norms import Sensitivity
+from dpfda.mechanisms.utility_checks import check_declared, planned_acceptances
 from dpfda.privacy import Budget, calibrate
+from dpfda.statistics.maximiser.utilities import RobustDistance, SquaredDistance
 
 LEVEL = 1e-6
 CUTS = {1: 1601, 2: 81}  # of each axis in quadratures

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from scipy.stats import expon, halfnorm, kstest, laplace, norm
 
 from dpfda.arrays import Integers
+from dpfda.bases.norms import L1, L2, Sensitivity, WeightedL1, WeightedL2
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Gaussian, Laplace, SeededRandomness, SystemRandomness
-from dpfda.mechanisms.shape import draw_shaped, inverse
-from dpfda.norms import L1, L2, Sensitivity, WeightedL1, WeightedL2
-from dpfda.privacy import Budget, Noise, calibrate
+from dpfda.mechanisms.base import draw_shaped, inverse
+from dpfda.mechanisms.noise import Noise
+from dpfda.privacy import Budget, calibrate
 
 LEVEL = 1e-6
 SHAPE = (3.0, 1.0, 1.7, 20.0)

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpfda.arrays import Integers
+from dpfda.bases.norms import L2, Sensitivity
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism, SeededRandomness, SoftThreshold, SystemRandomness
-from dpfda.norms import L2, Sensitivity
 from dpfda.privacy import Budget, calibrate
 
 # Sums of up to 2^38 units of 2^24 steps, and thresholds of up to as much.

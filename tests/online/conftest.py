@@ -1,4 +1,4 @@
-"""Come here for how tests of this folder find what they share, whatever the import mode."""
+"""How tests of this folder find what they share, whatever the import mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Come here for Matérn states in decimals of 220 digits: brute-force conditioning that no small gap can spoil."""
+"""Matérn states in decimals of 220 digits: brute-force conditioning that no small gap can spoil."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Come here for the small release that tests of oracles share, and for engines whose private numbers can be seen."""
+"""The small release that tests of oracles share, and for engines whose private numbers can be seen."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dpfda.arrays import Array
 from dpfda.bases.domain import as_domain
 from dpfda.kernels import Kernel, Matern
 from dpfda.online import Facts, OnlineLaw, Sections, calibrated
-from dpfda.online.law import FINE
 from dpfda.online.markov import MarkovEngine
+from dpfda.online.specification import FINE
 from dpfda.privacy import Budget
 
 N = 400

@@ -10,8 +10,8 @@ from exactly import DIGITS, Conditioned, product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpfda.online.bridge import Bridge
-from dpfda.online.law import OWN_ERROR
+from dpfda.online.markov import Bridge
+from dpfda.online.specification import OWN_ERROR
 from dpfda.online.states import ARRAYS, FAR, FLOATS, PROCESSES, moments, moments_of_many
 
 SIZES = (1, 2, 3)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from setting import ORDERS, Silence, Watched, law_for, sections_for
 
 from dpfda.kernels import Matern
-from dpfda.online.law import FINE, OWN_ERROR
 from dpfda.online.markov import TINY, MarkovEngine
+from dpfda.online.specification import FINE, OWN_ERROR
 
 # Points around a record at distances over many orders of magnitude, on both sides, and far away.
 offsets = st.one_of(

@@ -17,9 +17,9 @@ from dpfda.bases.domain import as_domain
 from dpfda.kernels import Exponential, Gaussian, Kernel, Matern
 from dpfda.mechanisms import SeededRandomness
 from dpfda.online.general import RowEngine
-from dpfda.online.law import NUGGET
 from dpfda.online.markov import MarkovEngine
 from dpfda.online.noise import NoiseAhead
+from dpfda.online.specification import NUGGET
 
 LEVEL = 1e-6
 RUNS = 200

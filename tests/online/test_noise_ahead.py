@@ -15,8 +15,8 @@ from dpfda.mechanisms import SeededRandomness, SystemRandomness
 from dpfda.mechanisms.normals import Reals
 from dpfda.online import noise
 from dpfda.online.engine import exact_sums, lattice_ratio, to_lattice
+from dpfda.online.markov import Ordered
 from dpfda.online.noise import STEPS, NoiseAhead, rounded_normals
-from dpfda.online.ordered import Ordered
 
 
 @pytest.mark.parametrize("source", [SeededRandomness(3), SystemRandomness()], ids=["seeded", "system"])

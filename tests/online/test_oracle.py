@@ -18,7 +18,7 @@ from dpfda.errors import CannotMeetBudget, DataError, ReleaseFailed, UsageError
 from dpfda.kernels import Anisotropic, BrownianMotion, Exponential, Gaussian, Kernel, Matern
 from dpfda.mechanisms import SeededRandomness
 from dpfda.online import Sections, calibrated, header_of, law_in, open_online, open_store, weight_step
-from dpfda.online.law import peak_of
+from dpfda.online.specification import peak_of
 from dpfda.online.states import line_of
 from dpfda.privacy import Budget
 from dpfda.releases import NOT_PRIVATE

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpfda.arrays import Integers
+from dpfda.bases.norms import L1, L2, Sensitivity
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism, SeededRandomness, knorm
-from dpfda.norms import L1, L2, Sensitivity
 from dpfda.privacy import Budget, GaussianProfile, calibrate
 from dpfda.privacy.profiles import LaplaceProfile
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpfda.privacy import Budget, GaussianProfile, LaplaceProfile, PureProfile, RangeProfile, StatedProfile, compose
-from dpfda.privacy.filters import filtered_epsilon
-from dpfda.privacy.sums import Sums
+from dpfda.privacy.totals import Sums, filtered_epsilon
 
 CAP = Budget(4.0, 1e-6)
 LOSSES = st.one_of(

@@ -12,7 +12,8 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 
 from dpfda.errors import BudgetExceeded
-from dpfda.privacy import Budget, Charge, SessionLedger
+from dpfda.ledger import Charge, SessionLedger
+from dpfda.privacy import Budget
 
 NO_COPY = "A SessionLedger cannot be copied or pickled: a copy would forget what is spent afterwards."
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpfda.privacy.ledger.amounts import epsilon_of, shown, units_down, units_up
-from dpfda.privacy.ledger.events import COLUMNS, Event, event_of, first_link
-from dpfda.privacy.ledger.forks import Gate
-from dpfda.privacy.ledger.names import secrets_of, without_password
+from dpfda.ledger.amounts import epsilon_of, shown, units_down, units_up
+from dpfda.ledger.events import COLUMNS, Event, event_of, first_link
+from dpfda.ledger.forks import Gate
+from dpfda.ledger.names import secrets_of, without_password
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_a_thread_that_forks_in_the_middle_of_its_own_work_does_not_wait_for_its
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_the_gate_is_registered_with_the_system() -> None:
-    from dpfda.privacy.ledger.forks import GATE
+    from dpfda.ledger.forks import GATE
 
     with GATE.inside():
         change = GATE._change

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpfda.errors import UsageError
-from dpfda.privacy import Budget, Charge, GaussianProfile, Profile, PureProfile, RangeProfile
-from dpfda.privacy.losses import LAWS, loss_from, losses_of
+from dpfda.ledger import Charge
+from dpfda.ledger.losses import LAWS, loss_from, losses_of
+from dpfda.privacy import Budget, GaussianProfile, Profile, PureProfile, RangeProfile
 from dpfda.privacy.profiles import LaplaceProfile, StatedProfile
 
 positive = st.floats(min_value=1e-300, max_value=1e300)

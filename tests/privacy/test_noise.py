@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from scipy.stats import gamma, kstest, laplace, norm
 
+from dpfda.bases.symmetric import multiplicities, pack, unpack
 from dpfda.errors import UsageError
-from dpfda.privacy import Noise
-from dpfda.privacy import noise as laws
-from dpfda.symmetric import multiplicities, pack, unpack
+from dpfda.mechanisms import noise as laws
+from dpfda.mechanisms.noise import Noise
 
 # Noise in blocks of coordinates, and noise on symmetric matrices; together the single list of laws that add noise.
 BLOCKS = [

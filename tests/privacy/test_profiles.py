@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
+from dpfda.bases.norms import L1, L2, Sensitivity
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Gaussian, Laplace
-from dpfda.norms import L1, L2, Sensitivity
 from dpfda.privacy import Budget, GaussianProfile, Profile, PureProfile, RangeProfile, calibrate
 from dpfda.privacy.profiles import LaplaceProfile, StatedProfile
 

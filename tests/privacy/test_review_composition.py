@@ -8,17 +8,10 @@ import numpy as np
 import pytest
 
 from dpfda.errors import UsageError
+from dpfda.ledger.losses import loss_from
+from dpfda.privacy.bounded_range import adaptive_curve, range_law
 from dpfda.privacy.composition import Composed, compose
-from dpfda.privacy.losses import loss_from
-from dpfda.privacy.profiles import (
-    GaussianProfile,
-    LaplaceProfile,
-    Profile,
-    PureProfile,
-    RangeProfile,
-    StatedProfile,
-)
-from dpfda.privacy.ranges import adaptive_curve, range_law
+from dpfda.privacy.profiles import GaussianProfile, LaplaceProfile, Profile, PureProfile, RangeProfile, StatedProfile
 
 
 def largest_shift(epsilon: float, count: int, delta: float) -> float:

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from dpfda.errors import UsageError
 from dpfda.privacy import GaussianProfile, Profile, PureProfile, RangeProfile
+from dpfda.privacy.budget import DELTA_UNITS, EPSILON_UNITS, amount_of, exactly, units
+from dpfda.privacy.closed_form import gaussian_epsilon, solve, zcdp_epsilon
 from dpfda.privacy.composition import compose
 from dpfda.privacy.profiles import LaplaceProfile, StatedProfile
-from dpfda.privacy.quick import gaussian_epsilon, solve, zcdp_epsilon
-from dpfda.privacy.sums import Sums
-from dpfda.privacy.units import DELTA_UNITS, EPSILON_UNITS, amount_of, exactly, units
+from dpfda.privacy.totals import Sums
 
 LOSSES = st.one_of(
     st.builds(PureProfile, st.floats(1e-4, 2)),
@@ -54,8 +54,8 @@ def test_ten_tenths_are_exactly_one_in_any_order_and_grouping() -> None:
 @pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0])
 def test_calibrated_losses_add_up_to_the_budgets_they_met(scale: float, epsilon: float) -> None:
     """A scale rounded up leaves an epsilon a few last digits below the typed one: still the same number of units."""
+    from dpfda.bases.norms import L1, Sensitivity
     from dpfda.mechanisms import Laplace
-    from dpfda.norms import L1, Sensitivity
     from dpfda.privacy import Budget, calibrate
 
     bound = Sensitivity(scale, L1(), "a bound")

@@ -104,7 +104,7 @@ def test_the_python_examples_of_the_readme_run(tmp_path, monkeypatch):
 
 
 def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
-    from dpfda.apps.cli import cli
+    from dpfda.cli.main import cli
 
     monkeypatch.chdir(tmp_path)
     # The example file of the README: scans.csv with a person in each row's ID and values in t1, t2, ...

@@ -35,7 +35,7 @@ SHORT = {
     "PRIVATE",
 }
 # `name` and `other` stand for many things; only here are they names that a ledger has accepted.
-OF_LEDGERS = {"privacy/ledger/names.py", "privacy/ledger/entering.py"}
+OF_LEDGERS = {"ledger/names.py", "ledger/charging.py"}
 
 
 def shown(node: ast.AST) -> str | None:

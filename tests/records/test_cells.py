@@ -17,13 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import compute
 
+from dpfda.bases.lattice import Lattice
 from dpfda.errors import DataError, UsageError
 from dpfda.records import as_curves, from_frame
-from dpfda.records import encoder as encoder_module
+from dpfda.records import lattice as encoder_module
 from dpfda.records.cells import number
 from dpfda.records.encoder import Encoder
-from dpfda.records.given_points import as_points
-from dpfda.records.lattice import Lattice
+from dpfda.records.labelled import as_points
 
 NAN = float("nan")
 CELLS = {

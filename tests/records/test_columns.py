@@ -16,7 +16,7 @@ import dpfda
 from dpfda.errors import DataError, UsageError
 from dpfda.records import as_curves, from_frame, read_curves
 from dpfda.records.columns import alike, check_count, check_even, choose_columns, header_grid, is_even, places
-from dpfda.records.given_points import as_points
+from dpfda.records.labelled import as_points
 
 UNEVEN = r"^The numbers in the names of the value columns do not increase by equal steps, .*grid='header'.*grid='even'"
 DAY = [f"{hour:02}:{minute:02}" for hour in range(24) for minute in (0, 30)]

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from dpfda.errors import DataError
 from dpfda.privacy import Unit
-from dpfda.records import csvfile, read_curves
-from dpfda.records.csvfile import CsvSource
+from dpfda.records import csv_files as csvfile
+from dpfda.records import read_curves
+from dpfda.records.csv_files import CsvSource
 
 NAN = np.nan
 searching = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

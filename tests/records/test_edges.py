@@ -12,7 +12,7 @@ import pytest
 
 import dpfda
 from dpfda.errors import DataError, DpfdaError, UsageError
-from dpfda.records import csvfile
+from dpfda.records import csv_files as csvfile
 from dpfda.records.columns import choose_columns, header_grid
 from dpfda.records.headers import in_few_words, listed, may_be_record
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from dpfda import bases
-from dpfda.records import Encoder, Lattice, smallest_cap
+from dpfda.bases.lattice import Lattice
+from dpfda.records import Encoder, smallest_cap
 from dpfda.records.encoder import FRACTIONS
 from dpfda.records.memory import ArraySource
 

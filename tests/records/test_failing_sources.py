@@ -14,9 +14,9 @@ import pytest
 
 import dpfda
 from dpfda.errors import DataError, UsageError
-from dpfda.privacy import SessionLedger
+from dpfda.ledger import SessionLedger
 from dpfda.records.forgetting import UNREADABLE
-from dpfda.records.given_points import as_points
+from dpfda.records.labelled import as_points
 
 SECRET = "HIV positive since 2019"
 KNOWN = {"epsilon": 50.0, "delta": 1e-6, "force": True}

@@ -19,12 +19,14 @@ from hypothesis import strategies as st
 
 import dpfda
 from dpfda.bases import Domain
+from dpfda.bases.cells import fine_cells
+from dpfda.bases.lattice import Lattice
 from dpfda.privacy import Counting
-from dpfda.records import Encoder, Lattice, as_curves, exact_sum, from_frame, read_curves, smallest_cap
+from dpfda.records import Encoder, as_curves, exact_sum, from_frame, read_curves, smallest_cap
 from dpfda.records.identity import Identity, canonical
 from dpfda.records.joined import curves_in_order
 from dpfda.records.labelled import labelled
-from dpfda.records.points import cell_masses, fine_cells
+from dpfda.records.points import cell_masses
 from dpfda.records.reading import Reading
 
 GRID = np.linspace(0, 1, 4)
@@ -333,6 +335,6 @@ def test_the_mass_of_a_person_with_several_points_does_not_depend_on_the_order_o
 
 
 def labelled_points(points, ids):
-    from dpfda.records.given_points import as_points
+    from dpfda.records.labelled import as_points
 
     return as_points(points, 1, units=ids)

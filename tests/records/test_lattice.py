@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from dpfda.bases.lattice import MOST_UNITS, RADIUS, Lattice, squared_norms
 from dpfda.errors import UsageError
-from dpfda.records import MOST_UNITS, RADIUS, Lattice
-from dpfda.records.lattice import squared_norms
 
 LATTICE = Lattice(1.0)
 SIZES = st.integers(1, 30)

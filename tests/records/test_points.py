@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpfda.bases import Domain
+from dpfda.bases.cells import cells_between, equal_cells, fine_cells
 from dpfda.errors import DataError, UsageError
-from dpfda.records.given_points import as_points
-from dpfda.records.points import MASS, cell_masses, cells_between, count_units, equal_cells, fine_cells, whole_counts
+from dpfda.records.labelled import as_points
+from dpfda.records.points import MASS, cell_masses, count_units, whole_counts
 from dpfda.records.reading import Reading
 
 LINE = Domain(((0.0, 1.0),))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dpfda.records import progress
-from dpfda.records.progress import with_progress
+from dpfda.records import reading as progress
+from dpfda.records.reading import with_progress
 
 
 @pytest.mark.parametrize("show", [None, False, True])

@@ -17,9 +17,9 @@ import dpfda
 from dpfda.errors import DataError, UsageError
 from dpfda.privacy import ADD_REMOVE, REPLACE, Unit
 from dpfda.records import as_curves
+from dpfda.records.identity import identify, named_units
 from dpfda.records.joined import curves_in_order
 from dpfda.records.labelled import labelled
-from dpfda.records.units import identify, named_units
 
 
 def people(ids):

@@ -11,12 +11,12 @@ import pytest
 
 from dpfda.arrays import Array
 from dpfda.bases import Basis
+from dpfda.bases.symmetric import pack, packed_size, side_of
 from dpfda.mechanisms import SeededRandomness
-from dpfda.privacy import Noise
+from dpfda.mechanisms.noise import Noise
 from dpfda.releases import Certificate, Count, Release, smooth
-from dpfda.releases.components import ComponentsRelease
-from dpfda.releases.covariance import CovarianceRelease
-from dpfda.symmetric import pack, packed_size, side_of
+from dpfda.statistics.components.release import ComponentsRelease
+from dpfda.statistics.covariance.release import CovarianceRelease
 
 SYSTEM = "system, exact integer samplers"
 

@@ -14,7 +14,7 @@ from dpfda.bases import Basis, base, beam, bernstein, by_name, cosine, equal_ste
 from dpfda.bases.tensor import Tensor
 from dpfda.errors import UsageError
 from dpfda.mechanisms import KNorm, Laplace, SeededRandomness
-from dpfda.privacy import Noise
+from dpfda.mechanisms.noise import Noise
 from dpfda.releases import Count, Release, bands
 from dpfda.releases.bands import quantile, studentised_suprema, suprema_of
 

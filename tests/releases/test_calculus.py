@@ -11,7 +11,7 @@ from scipy.integrate import dblquad, quad
 from dpfda.bases import Basis, beam, bernstein, bspline, cosine, fourier, legendre, mercer, reinsch, tensor
 from dpfda.errors import UsageError
 from dpfda.kernels import Matern
-from dpfda.privacy import Noise
+from dpfda.mechanisms.noise import Noise
 from dpfda.releases import Function, Release
 
 INTERVALS: dict[str, Basis] = {

@@ -11,8 +11,8 @@ import pytest
 from scipy.stats import norm
 
 from dpfda.privacy import GaussianProfile, PureProfile
-from dpfda.releases.cards import Report, verify
-from dpfda.releases.cards.claims import amplified, epsilon_at
+from dpfda.releases.verification import Report, verify
+from dpfda.releases.verification.claims import amplified, epsilon_at
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 GAUSSIAN = {"what": "mean", "law": "gaussian", "scale": 2.0, "sensitivity": 1.0, "norm": "L2", "values": 48}

@@ -14,9 +14,9 @@ from jsonschema import Draft202012Validator
 
 from dpfda.bases import cosine
 from dpfda.errors import DataError
-from dpfda.privacy import GaussianProfile, Noise
+from dpfda.mechanisms.noise import Noise
+from dpfda.privacy import GaussianProfile
 from dpfda.releases import Certificate, Release
-from dpfda.releases.cards.claims import epsilon_at
 from dpfda.releases.cards.document import document, json_text, read_card, text
 from dpfda.releases.cards.facts import (
     afterwards,
@@ -34,6 +34,7 @@ from dpfda.releases.cards.facts import (
 from dpfda.releases.cards.nist import answers, nist_text
 from dpfda.releases.cards.registry import registry_entry, registry_text
 from dpfda.releases.entry import Entry
+from dpfda.releases.verification.claims import epsilon_at
 
 Of = Callable[[str], Any]
 Card = Callable[..., Certificate]

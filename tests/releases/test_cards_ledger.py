@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 import dpfda
+from dpfda.ledger.durable import Ledger
+from dpfda.ledger.outputs import pack, unpack
 from dpfda.mechanisms import SeededRandomness
-from dpfda.privacy.ledger.durable import Ledger
-from dpfda.privacy.ledger.outputs import pack, unpack
-from dpfda.releases.cards import recompute, verify
 from dpfda.releases.cards.document import json_text
-from dpfda.releases.cards.entries import alike
 from dpfda.releases.cards.facts import facts_of
 from dpfda.releases.files import to_dict
 from dpfda.releases.seal import card_digest, sealed
+from dpfda.releases.verification import recompute, verify
+from dpfda.releases.verification.entries import alike
 
 GRID = np.linspace(0, 1, 12)
 CURVES = 0.5 * np.sin(np.pi * GRID) + np.linspace(-0.2, 0.2, 100)[:, None]
@@ -284,8 +284,9 @@ def test_a_damaged_ledger_speaks_against_nobody(release: Any, ledger: Ledger, tm
 
 
 def test_a_charge_whose_draw_failed_has_no_release(release: Any, ledger: Ledger) -> None:
-    from dpfda.privacy import Budget, Charge, Unit
-    from dpfda.privacy.losses import loss_from
+    from dpfda.ledger import Charge
+    from dpfda.ledger.losses import loss_from
+    from dpfda.privacy import Budget, Unit
     from dpfda.releases.entry import Entry
 
     losses = tuple(loss_from(loss) for loss in release.certificate.losses)

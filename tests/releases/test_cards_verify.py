@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dpfda
-from dpfda.releases.cards import Finding, Report, recompute, verify
 from dpfda.releases.cards.document import json_text
-from dpfda.releases.cards.recomputed import SOURCES
-from dpfda.releases.cards.report import EXIT_CODES, worst
 from dpfda.releases.entry import Entry
 from dpfda.releases.files import text_of, to_dict
 from dpfda.releases.seal import broken, digest_of, sealed, stated_digest
+from dpfda.releases.verification import Finding, Report, recompute, verify
+from dpfda.releases.verification.recomputed import SOURCES
+from dpfda.releases.verification.report import EXIT_CODES, worst
 
 KINDS = [
     "mean",

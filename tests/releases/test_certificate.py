@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from dpfda.privacy import Budget, Receipt
+from dpfda.ledger import Receipt
+from dpfda.privacy import Budget
 from dpfda.releases import NOT_PRIVATE, Certificate
 from dpfda.releases.entry import Entry
 from dpfda.releases.seal import card_digest

@@ -14,7 +14,7 @@ from dpfda.arrays import Array
 from dpfda.bases import cosine, legendre, tensor
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.mechanisms import SeededRandomness
-from dpfda.releases.components import ComponentsRelease, principal, smoothest_first, with_signs
+from dpfda.statistics.components.release import ComponentsRelease, principal, smoothest_first, with_signs
 
 Make = Callable[..., ComponentsRelease]
 BASIS = cosine((0.0, 24.0), 5)

@@ -14,12 +14,12 @@ import pytest
 
 from dpfda.arrays import Array
 from dpfda.bases import Basis, cosine, legendre, reinsch, tensor
+from dpfda.bases.symmetric import pack, unpack
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.mechanisms import SeededRandomness
-from dpfda.privacy import Noise
+from dpfda.mechanisms.noise import Noise
 from dpfda.releases import FAMILIES, Count
-from dpfda.releases.covariance import CovarianceRelease
-from dpfda.symmetric import pack, unpack
+from dpfda.statistics.covariance.release import CovarianceRelease
 
 Make = Callable[..., CovarianceRelease]
 Draw = Callable[[Noise, int, SeededRandomness], Array]

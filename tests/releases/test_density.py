@@ -15,13 +15,13 @@ from scipy.integrate import quad
 
 from dpfda.arrays import Array
 from dpfda.bases import Basis, cosine, tensor
-from dpfda.bases.steps import equal_steps, steps
+from dpfda.bases.piecewise_constant import equal_steps, steps
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.mechanisms import SeededRandomness
-from dpfda.privacy import Noise
+from dpfda.mechanisms.noise import Noise
 from dpfda.releases import FAMILIES, Certificate, Count
-from dpfda.releases.density import DensityRelease, density_smoothing
-from dpfda.releases.density_frame import sides_of, steps_shares
+from dpfda.statistics.density.release import DensityRelease, density_smoothing
+from dpfda.statistics.density.smoothing import sides_of, steps_shares
 
 Card = Callable[..., Certificate]
 

@@ -11,8 +11,7 @@ from scipy.stats import kstest
 from dpfda.arrays import Array
 from dpfda.errors import UsageError
 from dpfda.mechanisms import SeededRandomness
-from dpfda.releases.density_mesh import Mesh, node_weights
-from dpfda.releases.density_projection import proper
+from dpfda.statistics.density.mesh import Mesh, node_weights, proper
 
 LINE = np.linspace(2.0, 5.0, 13)
 

@@ -7,13 +7,22 @@ import pytest
 
 from dpfda.arrays import Array
 from dpfda.bases import Basis, cosine, tensor
-from dpfda.bases.steps import equal_steps, steps
+from dpfda.bases.piecewise_constant import equal_steps, steps
 from dpfda.errors import UsageError
 from dpfda.mechanisms import SeededRandomness
-from dpfda.privacy import Noise
+from dpfda.mechanisms.noise import Noise
 from dpfda.releases import FAMILIES
-from dpfda.releases.density_frame import frame_of, mesh_axes, on_mesh, places_of
-from dpfda.releases.density_smoothing import averaged, density_smoothing, forms, ridges, smoothing_of
+from dpfda.statistics.density.smoothing import (
+    averaged,
+    density_smoothing,
+    forms,
+    frame_of,
+    mesh_axes,
+    on_mesh,
+    places_of,
+    ridges,
+    smoothing_of,
+)
 
 
 def laplace(size: int, deviation: float) -> Noise:

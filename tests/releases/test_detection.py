@@ -13,11 +13,11 @@ import pytest
 
 import dpfda
 from dpfda.bases import bernstein, cosine
+from dpfda.bases.symmetric import pack, packed_size, unpack
 from dpfda.mechanisms import SeededRandomness
-from dpfda.privacy import Noise
+from dpfda.mechanisms.noise import Noise
 from dpfda.releases import detection
 from dpfda.releases.detection import coefficients_differ, differs, of_matrices, prefixes, standard_draws, unevenly
-from dpfda.symmetric import pack, packed_size, unpack
 
 TIMES, MOST = 400, 12
 SIZE = 24
@@ -249,8 +249,8 @@ def test_what_was_drawn_as_a_whole_says_that_it_was_not_tested():
 
 
 def test_verdicts_are_computed_anew_from_a_file_and_a_forged_one_is_found(tmp_path):
-    from dpfda.releases.cards.verification import recompute, verify
     from dpfda.releases.files import save
+    from dpfda.releases.verification.check import recompute, verify
 
     release = dpfda.MeanFunction(epsilon=1.0, delta=1e-6, bound=1.0).fit(np.zeros((800, 20))).release_
     assert release.tested == release.certificate.detected

@@ -11,8 +11,8 @@ import pytest
 import dpfda
 from dpfda.errors import DataError, UsageError
 from dpfda.releases import documents, seal
-from dpfda.releases.cards import verify
 from dpfda.releases.documents import parsed, read_content, read_document
+from dpfda.releases.verification import verify
 
 
 def test_a_pipe_that_nobody_writes_to_is_refused_at_once(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from dpfda.bases import Basis, cosine, legendre, tensor
 from dpfda.errors import MissingExtra, UsageError
-from dpfda.privacy import Noise
+from dpfda.mechanisms.noise import Noise
 from dpfda.releases import NOT_PRIVATE, Count, Release, load, smooth
 
 mpl.use("Agg")

@@ -13,7 +13,6 @@ import pytest
 import dpfda
 from dpfda.errors import DataError
 from dpfda.releases import Certificate
-from dpfda.releases.cards import recompute
 from dpfda.releases.cards.document import json_text, read_card
 from dpfda.releases.cards.facts import native
 from dpfda.releases.cards.schema import schema
@@ -21,6 +20,7 @@ from dpfda.releases.choices import ChoiceCard
 from dpfda.releases.fields import RANGES
 from dpfda.releases.files import to_dict
 from dpfda.releases.seal import with_digest
+from dpfda.releases.verification import recompute
 
 Of = Callable[[str], Any]
 HUGE = "1" + "0" * 400  # a whole number beyond doubles

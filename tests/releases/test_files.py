@@ -32,11 +32,11 @@ from dpfda.bases import (
 )
 from dpfda.errors import DataError
 from dpfda.kernels import Matern
-from dpfda.privacy import Noise
+from dpfda.mechanisms.noise import Noise
 from dpfda.releases import Count, Release, load, save
-from dpfda.releases.cards import verify
 from dpfda.releases.files import text_of, to_dict
 from dpfda.releases.seal import sealed, with_digest
+from dpfda.releases.verification import verify
 
 BASES: dict[str, Basis] = {
     "beam": beam((0, 23.5), 9),

@@ -17,12 +17,13 @@ from dpfda.bases import cosine, legendre, mercer, reinsch, tensor
 from dpfda.errors import DataError, UsageError
 from dpfda.kernels import Matern
 from dpfda.mechanisms import SeededRandomness
-from dpfda.privacy import Noise
+from dpfda.mechanisms.noise import Noise
 from dpfda.releases import Count, Release
-from dpfda.releases.components import ComponentsRelease
-from dpfda.releases.covariance import CovarianceRelease
-from dpfda.releases.files import FORMS, kind_of, to_dict
+from dpfda.releases.files import to_dict
+from dpfda.releases.kinds import kinds, statistic, statistic_of
 from dpfda.releases.seal import with_digest
+from dpfda.statistics.components.release import ComponentsRelease
+from dpfda.statistics.covariance.release import CovarianceRelease
 
 MakeCovariance = Callable[..., CovarianceRelease]
 MakeComponents = Callable[..., ComponentsRelease]
@@ -141,8 +142,8 @@ def test_a_file_says_its_kind_and_one_that_does_not_is_a_mean(
 ) -> None:
     mean = make_release(BASES["cosine"], np.arange(5.0), Noise("gaussian", (5,), (0.1,)))
     for release, kind in ((mean, "mean"), (covariance, "covariance"), (components, "components")):
-        assert to_dict(release)["kind"] == kind_of(release) == kind
-        assert FORMS[kind].release is type(release)
+        assert to_dict(release)["kind"] == statistic_of(release).name == kind
+        assert statistic(kind).release is type(release)
     old = to_dict(mean)
     del old["kind"]
     path = tmp_path / "old.json"
@@ -157,7 +158,7 @@ def test_a_kind_from_the_future_is_named(components: ComponentsRelease, tmp_path
     path.write_text(with_digest(json.dumps(to_dict(components) | {"kind": "manifold"})))
     text = (
         f"{str(path)!r} holds a release of kind 'manifold', which this version does not know: it knows "
-        f"{', '.join(FORMS)}. Use a newer version of dpfda."
+        f"{', '.join(kinds())}. Use a newer version of dpfda."
     )
     with pytest.raises(DataError, match=f"^{re.escape(text)}$"):
         dpfda.load(path)

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import dpfda
-from dpfda.privacy.ledger.durable import Ledger
-from dpfda.releases.cards import recompute, verify
+from dpfda.ledger.durable import Ledger
 from dpfda.releases.cards.document import json_text
 from dpfda.releases.seal import sealed, with_digest
+from dpfda.releases.verification import recompute, verify
 
 GRID = np.linspace(0, 1, 12)
 SIZE = 200

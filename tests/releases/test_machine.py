@@ -11,24 +11,16 @@ import numpy as np
 import pytest
 
 from dpfda.errors import DataError, MissingExtra, UsageError
-from dpfda.estimators.machines import KernelClassifier, KernelRegressor
 from dpfda.kernels import Gaussian
 from dpfda.mechanisms import SeededRandomness
-from dpfda.releases import files, load
-from dpfda.releases.files import Form
-from dpfda.releases.machine import MachineRelease, check_classes, into
+from dpfda.releases import load
 from dpfda.releases.seal import with_digest
+from dpfda.statistics.machines.estimator import KernelClassifier, KernelRegressor
+from dpfda.statistics.machines.release import check_classes, into
 
 mpl.use("Agg")
 GOOD = {"epsilon": 1.0, "delta": 1e-6, "randomness": SeededRandomness(1)}
 SQUARE = [(-1.0, 1.0), (0.0, 2.0)]
-
-
-@pytest.fixture(autouse=True)
-def _known_to_files(monkeypatch):
-    monkeypatch.setitem(
-        files.FORMS, "machine", Form(MachineRelease, MachineRelease.to_plain, MachineRelease.from_plain)
-    )
 
 
 def classifier(domain=SQUARE, **wishes):

@@ -14,8 +14,9 @@ import dpfda
 from dpfda.bases import base, bernstein, by_name, cosine, reinsch
 from dpfda.bases.projection import MOST_ENTRIES
 from dpfda.errors import UsageError
-from dpfda.privacy import Noise
-from dpfda.releases import Release, density_mesh
+from dpfda.mechanisms.noise import Noise
+from dpfda.releases import Release
+from dpfda.statistics.density import mesh as density_mesh
 
 T = np.linspace(0.0, 1.0, 9)
 KNOWN = {"epsilon": 1e3, "delta": 1e-6, "force": True}

@@ -11,14 +11,14 @@ import pytest
 from scipy.stats import binom
 
 from dpfda import bases
+from dpfda.bases.symmetric import pack, packed_size, unpack
 from dpfda.errors import UsageError
 from dpfda.mechanisms import SeededRandomness
-from dpfda.privacy import Noise
+from dpfda.mechanisms.noise import Noise
 from dpfda.releases.bands import multiplier
-from dpfda.releases.covariates import Covariates, check_limits
-from dpfda.releases.perturbation import Equations, best_ridges, quantile, split, spread, suprema
-from dpfda.releases.regression import RegressionRelease, check_ridge, finite_from
-from dpfda.symmetric import pack, packed_size, unpack
+from dpfda.statistics.regression.covariates import Covariates, check_limits
+from dpfda.statistics.regression.perturbation import Equations, best_ridges, quantile, split, spread, suprema
+from dpfda.statistics.regression.release import RegressionRelease, check_ridge, finite_from
 
 mpl.use("Agg")
 

@@ -11,7 +11,7 @@ from dpfda.arrays import Array
 from dpfda.bases import bernstein, cosine, fourier, legendre, tensor
 from dpfda.errors import UsageError
 from dpfda.mechanisms import SeededRandomness
-from dpfda.privacy import Noise
+from dpfda.mechanisms.noise import Noise
 from dpfda.releases import FAMILIES, Release, smooth, smoothed
 from dpfda.releases.smoothing import CARE, Care, james_stein, unbiased_risk
 

@@ -64,12 +64,12 @@ def test_a_card_that_took_a_filter_for_a_total_still_verifies_with_a_note(tmp_pa
         before.setattr(Entry, "text", Entry.older_text)
         est.fit(np.zeros((500, 12))).release_.save(tmp_path / "mean.json")
     assert "the total is what the filter proves" in (tmp_path / "mean.json").read_text()
-    report = dpfda.releases.cards.verify(tmp_path / "mean.json", ledger)
+    report = dpfda.releases.verification.verify(tmp_path / "mean.json", ledger)
     assert (report.verdict, report.exit_code) == ("holds", 0)
     assert any(
         note.startswith("the card takes what a filter counts for a total; the guarantee") for note in report.notes
     )
-    present = dpfda.releases.cards.verify(est.fit(np.zeros((500, 12))).release_, ledger)
+    present = dpfda.releases.verification.verify(est.fit(np.zeros((500, 12))).release_, ledger)
     assert present.ok
     assert not any("total" in note for note in present.notes)
 

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import dpfda
-from dpfda.apps.service import make_app
 from dpfda.bases import cosine, tensor
-from dpfda.privacy import Noise
+from dpfda.mechanisms.noise import Noise
 from dpfda.releases import Release, smooth
+from dpfda.service import make_app
 
 TOKEN = "a-token-of-the-owner-2026"
 

@@ -13,8 +13,8 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from dpfda.apps.serve_command import serve
-from dpfda.apps.service import Limits, refusals
+from dpfda.cli.serve import serve
+from dpfda.service import Limits, refusals
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "service.md").read_text()
@@ -54,7 +54,7 @@ def as_request(command, port, folder):
 
 def test_the_curl_commands_work_one_after_the_other(folder, tmp_path):
     (tmp_path / "new.json").write_bytes((folder / "mean.json").read_bytes())
-    command = [sys.executable, "-c", "from dpfda.apps.serve_command import serve; serve()", str(folder)]
+    command = [sys.executable, "-c", "from dpfda.cli.serve import serve; serve()", str(folder)]
     process = subprocess.Popen(
         [*command, "--port", "0", "--quiet"],
         stdout=subprocess.PIPE,

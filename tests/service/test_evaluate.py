@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import dpfda
-from dpfda.apps.evaluation import Asked, table_of
-from dpfda.apps.service import Limits, endpoints, make_app
 from dpfda.errors import UsageError
+from dpfda.page.base import page_of
+from dpfda.page.evaluation import Asked
 from dpfda.releases.seal import with_digest
+from dpfda.service import Limits, endpoints, make_app
 
 JSON = {"Content-Type": "application/json"}
 POINTS = [0.0, 0.125, 0.5, 1.0]
@@ -23,7 +24,8 @@ def ask(client, name, points):
 
 
 def table(folder, name, at):
-    return table_of(dpfda.load(folder / f"{name}.json"), Asked(at, 0, None, None))
+    release = dpfda.load(folder / f"{name}.json")
+    return page_of(release).table(release, Asked(at, 0, None, None))
 
 
 def test_a_mean_has_the_values_that_the_command_prints(client, folder):

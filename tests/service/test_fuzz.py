@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpfda.apps.service import refusals
+from dpfda.service import refusals
 
 TEXTS = {reason.code: json.loads(reason.body) for reason in refusals.ALL}
 MILD = settings(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dpfda.apps.service.hosts import Hosts
 from dpfda.errors import UsageError
+from dpfda.service.limits import Hosts
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8000", "127.0.0.1", "[::1]:8000", "192.0.2.7", "localhost."])

@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
-from dpfda.apps.service import Limits, limits, make_app
-from dpfda.apps.service.limits import Bucket, Buckets, neighbourhood
 from dpfda.errors import UsageError
+from dpfda.service import Limits, limits, make_app
+from dpfda.service.limits import Bucket, Buckets, neighbourhood
 
 
 def test_a_bucket_gives_so_many_a_second_and_two_seconds_worth_at_once():

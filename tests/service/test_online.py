@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import dpfda
-from dpfda.apps.service import Answers, Limits, make_app
-from dpfda.apps.service.worker import leave_at
 from dpfda.errors import UsageError
+from dpfda.service import Answers, Limits, make_app
+from dpfda.service.worker import leave_at
 
 DEADLINE = Limits(deadline_ms=400)
 

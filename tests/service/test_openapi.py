@@ -6,11 +6,10 @@ import re
 
 import pytest
 
-from dpfda.apps.service import refusals
-from dpfda.apps.service.limits import Limits
-from dpfda.apps.service.openapi import document
-from dpfda.apps.service.schemas import ID_PATTERN
-from dpfda.apps.service.shelf import ID
+from dpfda.service import refusals
+from dpfda.service.limits import Limits
+from dpfda.service.openapi import ID_PATTERN, document
+from dpfda.service.shelf import ID
 
 DOCUMENT = document(Limits())
 OPERATIONS = [(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods]

@@ -7,10 +7,10 @@ import json
 import pytest
 
 import dpfda
-from dpfda.apps.service import make_app
-from dpfda.apps.service.shelf import Shelf
 from dpfda.errors import DataError, UsageError
 from dpfda.releases.seal import with_digest
+from dpfda.service import make_app
+from dpfda.service.shelf import Shelf
 
 ACTIONS = [("POST", "/releases?id=new"), ("DELETE", "/releases/mean"), ("POST", "/reload")]
 

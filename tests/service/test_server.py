@@ -18,12 +18,12 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from dpfda.apps import serve_command
-from dpfda.apps.serve_command import read_token, serve
-from dpfda.apps.service import app, server
+from dpfda.cli import serve as serve_command
+from dpfda.cli.serve import read_token, serve
 from dpfda.errors import DataError, MissingExtra, UsageError
+from dpfda.service import app, server
 
-COMMAND = [sys.executable, "-c", "from dpfda.apps.serve_command import serve; serve(prog_name='dpfda serve')"]
+COMMAND = [sys.executable, "-c", "from dpfda.cli.serve import serve; serve(prog_name='dpfda serve')"]
 TOKEN = "a-token-of-the-owner-2026"
 
 
@@ -313,9 +313,7 @@ def test_libraries_that_are_missing_are_named_with_the_line_that_gets_them(folde
 
 
 def test_the_command_loads_no_server_before_it_is_needed():
-    code = (
-        "import sys, dpfda.apps.serve_command, dpfda.apps.service; print({'starlette', 'uvicorn'} & set(sys.modules))"
-    )
+    code = "import sys, dpfda.cli.serve, dpfda.service; print({'starlette', 'uvicorn'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"
 
 
@@ -335,7 +333,7 @@ def test_a_token_comes_from_a_file_or_the_environment(tmp_path, monkeypatch):
 
 
 def test_the_options_of_the_command_have_the_defaults_of_the_service():
-    from dpfda.apps.service import Limits
+    from dpfda.service import Limits
 
     defaults, limits = {option.name: option.default for option in serve.params}, Limits()
     names = ("deadline_ms", "max_points", "max_body", "rate", "overall_rate", "online_rate", "concurrency")

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import dpfda
-from dpfda.apps.service import Limits
 from dpfda.bases.domain import as_domain
 from dpfda.kernels import Matern
 from dpfda.mechanisms import SeededRandomness
 from dpfda.online import Facts, Sections, calibrated, open_finite, open_online, open_store
 from dpfda.privacy import Budget
+from dpfda.service import Limits
 
 KERNEL = Matern(1.5, rho=0.3)
 AT_ONCE = Limits(deadline_ms=1)

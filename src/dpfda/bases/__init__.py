@@ -1,4 +1,4 @@
-"""Come here for finite families of functions: values to coordinates and back, evaluable anywhere.
+"""Finite families of functions: values to coordinates and back, evaluable anywhere.
 
 To add one: its class in a file of its own with a `family` name, its function in `FAMILIES` and in `__all__`.
 
@@ -21,15 +21,16 @@ from dpfda.bases.domain import MOST_SIDES, Domain, DomainLike, as_domain
 from dpfda.bases.features import (
     fourier_features,
     fourier_features_from_dict,
+    landmarks,
+    landmarks_from_dict,
     mercer_features,
     mercer_features_from_dict,
 )
-from dpfda.bases.landmarks import landmarks, landmarks_from_dict
 from dpfda.bases.mercer import mercer, mercer_from_dict
+from dpfda.bases.piecewise_constant import equal_steps, steps
 from dpfda.bases.polynomial import bernstein, legendre
 from dpfda.bases.reinsch import reinsch
 from dpfda.bases.spline import bspline
-from dpfda.bases.steps import equal_steps, steps
 from dpfda.bases.tensor import MOST_PRODUCTS, Tensor, tensor
 from dpfda.bases.trigonometric import cosine, fourier
 from dpfda.errors import UsageError
@@ -150,5 +151,6 @@ def by_name(name: str, domain: DomainLike, size: int) -> Basis:
     if box.dimension == 1:
         return FAMILIES[name](box, size)
     check_size(name, size)
+    size = int(size)
     each = max(LEAST_SIZES[name], math.ceil(round(size ** (1 / box.dimension), 9)))
     return tensor(*(FAMILIES[name](Domain((interval,)), each) for interval in box.sides), size=size)

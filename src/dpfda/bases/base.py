@@ -1,4 +1,4 @@
-"""Come here for what a basis is, and to write one of your own: one function joins the family."""
+"""What a basis is: one method joins the family."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
+from dpfda.arrays import Array, ArrayLike, as_plain_ints, brief, is_whole, public_numbers
 from dpfda.bases.domain import MOST_ASKED, MOST_SIDES, Domain, check_asked
 from dpfda.bases.projection import Method, project, projection
 from dpfda.bases.quadrature import composite, product, waves
@@ -46,6 +46,7 @@ class Basis(ABC):
 
     def __post_init__(self) -> None:
         check_size(type(self).__name__, self.size, most=self.most)
+        as_plain_ints(self, "size")
 
     @abstractmethod
     def functions(self, points: Array, order: tuple[int, ...]) -> Array:
@@ -236,6 +237,7 @@ class IntervalBasis(Basis):
 
     def __post_init__(self) -> None:
         check_size(type(self).__name__, self.size, most=self.most)
+        as_plain_ints(self, "size")
         if self.domain.dimension != 1:
             raise UsageError(
                 f"{type(self).__name__} lives on an interval, got a domain with {self.domain.dimension} sides. "

@@ -1,4 +1,4 @@
-"""Come here for the basis that suits smooth curves without periodic ends: the modes of a free beam."""
+"""The modes of a free beam: smooth curves without periodic ends."""
 
 from __future__ import annotations
 

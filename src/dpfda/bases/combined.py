@@ -1,4 +1,4 @@
-"""Come here for a few public combinations of basis functions, taken as a basis of their own."""
+"""A few public combinations of basis functions, as a basis of their own."""
 
 from __future__ import annotations
 

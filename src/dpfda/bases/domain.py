@@ -1,4 +1,4 @@
-"""Come here for the public interval or box on which functions live."""
+"""The public interval or box on which functions live."""
 
 from __future__ import annotations
 

@@ -1,21 +1,102 @@
-"""Come here for the spectrum of any kernel on an interval or a small box, by polynomials of high degree."""
+"""The spectrum of any kernel on an interval or a small box, by polynomials of high degree."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 
 from dpfda.arrays import Array, Integers
-from dpfda.bases.decomposition import Completed, Series
 from dpfda.bases.domain import Domain
 from dpfda.bases.polynomial import legendre_table
 from dpfda.bases.quadrature import gauss, product
+from dpfda.bases.trigonometric import cosine_derivative
 from dpfda.errors import UsageError
 from dpfda.kernels.base import Kernel
+
+
+class Decomposition(Protocol):
+    """Eigenvalues, largest first, and orthonormal eigenfunctions on the unit cube."""
+
+    @property
+    def eigenvalues(self) -> Array: ...
+
+    @property
+    def degree(self) -> int:
+        """About how many half-waves an eigenfunction has along one side, at most."""
+
+    def functions(self, unit: Array, order: tuple[int, ...]) -> Array:
+        """Values of all eigenfunctions, or of a derivative, (m, p) -> (m, size)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waves:
+    """Eigenfunctions `amplitude cos(speed (u - centre) + phase)`, the phase in quarter turns."""
+
+    eigenvalues: Array
+    amplitudes: Array
+    speeds: Array
+    quarters: Array
+    centre: float
+
+    @property
+    def degree(self) -> int:
+        return len(self.eigenvalues)
+
+    def functions(self, unit: Array, order: tuple[int, ...]) -> Array:
+        angles = (unit - self.centre) * self.speeds
+        table = np.empty_like(angles)
+        for quarter in range(4):
+            mine = self.quarters == quarter
+            table[:, mine] = cosine_derivative(angles[:, mine], order[0] + quarter)
+        table *= self.amplitudes * self.speeds ** order[0]
+        return table
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Eigenfunctions as sums of products of orthonormal Legendre polynomials, `degree` of them on each side."""
+
+    eigenvalues: Array
+    coefficients: Array  # (degree^p, size)
+    degree: int
+
+    def functions(self, unit: Array, order: tuple[int, ...]) -> Array:
+        table = np.ones((len(unit), 1))
+        for column, derivative in zip(unit.T, order, strict=True):
+            factor = legendre_table(column, self.degree, derivative).T
+            table = (table[:, :, None] * factor[:, None, :]).reshape(len(unit), table.shape[1] * self.degree)
+        return table @ self.coefficients
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A series on an interval that uses up its polynomials, and after it the polynomials of all higher degrees."""
+
+    series: Series  # with as many functions as polynomials
+    size: int
+
+    @property
+    def eigenvalues(self) -> Array:
+        """Zero beyond the series."""
+        eigenvalues = np.zeros(self.size)
+        eigenvalues[: self.series.degree] = self.series.eigenvalues
+        return eigenvalues
+
+    @property
+    def degree(self) -> int:
+        return self.size
+
+    def functions(self, unit: Array, order: tuple[int, ...]) -> Array:
+        table = legendre_table(unit[:, 0], self.size, order[0]).T
+        low, high = table[:, : self.series.degree], table[:, self.series.degree :]
+        return np.concatenate([low @ self.series.coefficients, high], axis=1)
+
 
 INTERVAL_DEGREES = (32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 SMOOTH_DEGREES = (64, 128, 256, 512, 1024)

@@ -1,4 +1,4 @@
-"""Come here for the eigenfunctions of a kernel: the basis in which its noise process has independent coordinates."""
+"""The eigenfunctions of a kernel: the basis in which its noise process has independent coordinates."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpfda import kernels
-from dpfda.arrays import Array, as_real, brief, told
+from dpfda.arrays import Array, as_plain_ints, as_real, brief, told
 from dpfda.bases.base import Basis, check_size
-from dpfda.bases.closed_forms import closed_form, sides
-from dpfda.bases.decomposition import Decomposition
 from dpfda.bases.domain import Domain, DomainLike, as_domain
-from dpfda.bases.galerkin import box_spectrum, interval_spectrum
+from dpfda.bases.galerkin import Decomposition, box_spectrum, interval_spectrum
+from dpfda.bases.matern_spectrum import closed_form, sides
 from dpfda.bases.quadrature import NODES, waves
 from dpfda.bases.tensor import Tensor
 from dpfda.errors import DpfdaError, UsageError
@@ -40,6 +39,7 @@ class Mercer(Basis):
 
     def __post_init__(self) -> None:
         check_size("Mercer", self.size, most=MOST_EIGENFUNCTIONS)
+        as_plain_ints(self, "size")
         if not isinstance(self.kernel, Kernel):
             raise UsageError(f"A Mercer basis needs a kernel of dpfda.kernels, got {brief(self.kernel)}.")
         if not 0 < as_real(self.power) < math.inf:
@@ -99,7 +99,7 @@ def mercer(kernel: Kernel, domain: DomainLike, size: int, *, power: float = 1.0)
     if len(factors) != box.dimension:
         raise UsageError(f"This kernel has {len(factors)} factors, but the domain has {box.dimension} side(s).")
     check_size("Mercer", size)
-    return _products(factors, box, size, power)
+    return _products(factors, box, int(size), power)
 
 
 def _products(factors: tuple[Kernel, ...], box: Domain, size: int, power: float) -> Tensor:

@@ -1,4 +1,4 @@
-"""Come here for polynomials: Legendre, orthonormal, and Bernstein, whose coordinates are values of the curve."""
+"""Orthonormal Legendre polynomials, and Bernstein polynomials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Come here for how values on a grid become coordinates: least squares where it is safe, quadrature where not."""
+"""Values on a grid to coordinates: least squares where it is safe, quadrature where it is not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Come here for numerical integration over a domain: Gauss-Legendre rules, panels, and weights of grids."""
+"""Numerical integration over a domain: Gauss-Legendre rules, panels, and weights of grids."""
 
 from __future__ import annotations
 

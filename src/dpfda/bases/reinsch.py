@@ -1,4 +1,4 @@
-"""Come here for the default basis: the Demmler-Reinsch functions of order 4, whatever a curve does at its ends."""
+"""The default basis: Demmler-Reinsch functions of order 4."""
 
 from __future__ import annotations
 

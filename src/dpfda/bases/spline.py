@@ -1,4 +1,4 @@
-"""Come here for splines: piecewise polynomials, with coordinates ordered from smooth to rough."""
+"""B-splines: piecewise polynomials, with coordinates ordered from smooth to rough."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, brief, is_whole
+from dpfda.arrays import Array, as_plain_ints, brief, is_whole
 from dpfda.bases.base import IntervalBasis, check_size
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.bases.quadrature import composite
@@ -35,6 +35,7 @@ class BSpline(IntervalBasis):
     def __post_init__(self) -> None:
         if not is_whole(self.degree, 1, LARGEST_DEGREE):
             raise UsageError(f"The degree of a spline must be a whole number from 1 to 15, got {brief(self.degree)}.")
+        as_plain_ints(self, "degree")
         check_size("BSpline", self.size, least=self.degree + 1, most=self.most)
         IntervalBasis.__post_init__(self)
 

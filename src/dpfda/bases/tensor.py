@@ -1,4 +1,4 @@
-"""Come here for bases on a box: products of bases on its sides, smoothest first."""
+"""Bases on a box: products of bases on its sides, smoothest first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Come here for cosines, which suit any curve, and for the Fourier basis, which suits periodic ones."""
+"""Cosines, which suit any curve, and the Fourier basis for periodic ones."""
 
 from __future__ import annotations
 

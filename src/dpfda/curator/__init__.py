@@ -1,10 +1,10 @@
-"""Come here for the one door between records and releases: check, charge, read, add noise once, keep, decode."""
+"""The one way from records to releases: check, charge, read, add noise once, store, decode."""
 
 from dpfda.curator.card import described, entry_of, is_private, recorded, with_choice
-from dpfda.curator.door import Curator
+from dpfda.curator.curator import Curator
+from dpfda.curator.fingerprint import request_hash
 from dpfda.curator.order import Order
 from dpfda.curator.payment import GIVEN, Payment, Tape, check_ledger
-from dpfda.curator.request import request_hash
 
 __all__ = [
     "GIVEN",

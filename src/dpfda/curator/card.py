@@ -1,4 +1,4 @@
-"""Come here for how a release card is filled in: everything on it is public, or was paid for."""
+"""How a release card is filled in: everything on it is public, or was paid for."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import numpy as np
 
 from dpfda.arrays import Array
 from dpfda.curator.payment import software
+from dpfda.curator.summary import Public, Selection
+from dpfda.ledger import Receipt
 from dpfda.mechanisms import Randomness, SystemRandomness
-from dpfda.privacy import Budget, Profile, RangeProfile, Receipt
+from dpfda.privacy import Budget, Profile, RangeProfile
 from dpfda.releases import NOT_PRIVATE, Certificate
 from dpfda.releases.certificate import CANDIDATES, INTEGERS
 from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.decoded import Decoded
 from dpfda.releases.entry import NOTHING, Entry
-from dpfda.summaries import Decoded, Public
-from dpfda.summaries.selection import Selection
 
 if TYPE_CHECKING:
     from dpfda.curator.order import Terms

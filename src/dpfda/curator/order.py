@@ -1,4 +1,4 @@
-"""Come here for a release that is ordered: checked, priced, and drawn once it has been paid for."""
+"""A release that is ordered: checked, priced, and drawn once it has been paid for."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any
 
 from dpfda.arrays import Integers
 from dpfda.bases import Basis
+from dpfda.bases.norms import Sensitivity
 from dpfda.curator.payment import Payment, Tape
+from dpfda.curator.summary import Public, Summary
 from dpfda.errors import CannotMeetBudget, DpfdaError, UsageError
+from dpfda.ledger import Charge, Receipt
 from dpfda.mechanisms import Mechanism, Randomness
-from dpfda.norms import Sensitivity
-from dpfda.privacy import Budget, Charge, Profile, Receipt, calibrate
+from dpfda.privacy import Budget, Profile, calibrate
 from dpfda.records import Curves
 from dpfda.records.reading import Reading
-from dpfda.summaries import Public, Summary
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Come here for one charge and all that is drawn on it: kept before it is handed out, and the same ever after."""
+"""One charge and all that is drawn on it: stored before it is handed out, and the same ever after."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import numpy as np
 
 from dpfda.arrays import Integers
 from dpfda.errors import DpfdaError, ReleaseFailed, UsageError
-from dpfda.privacy import AnyLedger, Receipt
-from dpfda.privacy.ledger.outputs import NONE, Document, pack, unpack
+from dpfda.ledger import AnyLedger, Receipt
+from dpfda.ledger.outputs import NONE, Document, pack, unpack
 from dpfda.releases import Certificate
 from dpfda.releases.choices import ChoiceCard
 from dpfda.releases.files import exact_digest, file_digest

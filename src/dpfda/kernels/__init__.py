@@ -1,4 +1,4 @@
-"""Come here for kernels, the positive-definite functions behind noise processes, bases and kernel machines.
+"""Kernels: the positive-definite functions behind noise processes, bases and kernel machines.
 
 To add one: its class in a file of its own, one import here, one entry in `__all__`. Whatever class stands there can be
 written to a file and read back.
@@ -14,13 +14,10 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from dpfda.kernels import plain
 from dpfda.kernels.anisotropic import Anisotropic
-from dpfda.kernels.base import Kernel, Product, Scaled, Sum
+from dpfda.kernels.base import Isotropic, Kernel, OnLine, Product, Scaled, Sum, read, write
 from dpfda.kernels.brownian import BrownianBridge, BrownianMotion
 from dpfda.kernels.gaussian import Gaussian, RationalQuadratic
-from dpfda.kernels.isotropic import Isotropic
-from dpfda.kernels.line import OnLine
 from dpfda.kernels.matern import Exponential, Matern
 from dpfda.kernels.periodic import Periodic
 from dpfda.kernels.sobolev import Sobolev
@@ -54,7 +51,7 @@ def describe(kernel: Kernel) -> dict[str, Any]:
     >>> describe(2.0 * Gaussian(rho=0.5))
     {'family': 'scaled', 'kernel': {'family': 'gaussian', 'rho': 0.5}, 'factor': 2.0}
     """
-    return plain.write(kernel, _FAMILIES)
+    return write(kernel, _FAMILIES)
 
 
 def from_dict(data: Mapping[str, Any]) -> Kernel:
@@ -63,7 +60,7 @@ def from_dict(data: Mapping[str, Any]) -> Kernel:
     >>> from_dict({"family": "matern", "order": 1.5, "rho": 0.2})
     Matern(order=1.5, rho=0.2)
     """
-    return plain.read(data, _FAMILIES)
+    return read(data, _FAMILIES)
 
 
 # Isotropic, Kernel and OnLine are abstract: they have no values to write.

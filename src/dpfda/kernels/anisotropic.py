@@ -1,4 +1,4 @@
-"""Come here for kernels whose length scale differs by direction."""
+"""Kernels whose length scale differs by direction."""
 
 from __future__ import annotations
 

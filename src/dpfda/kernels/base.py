@@ -1,18 +1,18 @@
-"""Come here for what a kernel is, to write one of your own (one method joins the family), and for sums and products."""
+"""What a kernel is: the base classes, sums and products, and kernels as plain data."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, brief, values_of
+from dpfda.arrays import Array, ArrayLike, as_points, as_real, brief, is_whole, public_numbers, values_of
 from dpfda.errors import UsageError
-from dpfda.kernels.parameters import count, positive
 
 
 class Kernel(ABC):
@@ -147,3 +147,147 @@ class Scaled(Kernel):
     def decay(self, dimension: int = 1) -> float:
         """That of the kernel: a factor moves all eigenvalues alike."""
         return self.kernel.decay(dimension)
+
+
+SMALLEST, LARGEST = 1e-60, 1e60  # squares of ratios of them are still doubles
+
+
+def number(value: object, what: str, example: str) -> float:
+    """A finite number as a plain float, so that equal kernels are written to files alike."""
+    found = as_real(value)
+    if not math.isfinite(found):
+        raise UsageError(f"{what} must be a finite number, got {brief(value)}. Write {example}.")
+    return found
+
+
+def positive(value: object, what: str, example: str) -> float:
+    """A positive finite number as a plain float."""
+    found = as_real(value)
+    if not 0 < found < math.inf:
+        raise UsageError(f"{what} must be a positive finite number, got {brief(value)}. Write {example}.")
+    if not SMALLEST <= found <= LARGEST:
+        raise UsageError(f"{what} must lie between {SMALLEST:g} and {LARGEST:g}, got {brief(found)}. Change the units.")
+    return found
+
+
+def count(value: object, what: str, example: str) -> int:
+    """A whole number, at least 1, as a plain int."""
+    if not is_whole(value, 1, 2**31):
+        raise UsageError(f"{what} must be a whole number, 1 or more, got {brief(value)}. Write {example}.")
+    return int(value)  # type: ignore[call-overload,no-any-return]
+
+
+class Isotropic(Kernel):
+    """A kernel that depends on the Euclidean distance alone. Duties of a subclass: `at_distance`."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def at_distance(self, distance: Array) -> Array:
+        """Values by distance; overflow is silent here, since a square of infinity still gives the right limit."""
+
+    def __call__(self, s: ArrayLike, t: ArrayLike) -> Array:
+        with np.errstate(over="ignore", under="ignore"):
+            return self.at_distance(distances(s, t))
+
+
+def distances(s: ArrayLike, t: ArrayLike) -> Array:
+    """Euclidean distances of all pairs, (m, p) and (n, p) to (m, n).
+
+    >>> distances([[0.0, 0.0]], [[3.0, 4.0], [0.0, 1.0]])
+    array([[5., 1.]])
+    """
+    # Whichever side has rows says the dimension: then one point may stand alone as a plain sequence.
+    sides = (public_numbers(s, "Points"), public_numbers(t, "Points"))
+    dimension = max((side.shape[1] for side in sides if side.ndim == 2), default=1)
+    one, other = as_points(s, dimension), as_points(t, dimension)
+    # Differences first: |s|^2 + |t|^2 - 2 s't loses all digits for close points, and the kernel its definiteness.
+    total = np.zeros((len(one), len(other)))
+    for axis in range(dimension):
+        total = np.hypot(total, one[:, axis, None] - other[None, :, axis])
+    return total
+
+
+class OnLine(Kernel):
+    """A kernel on a line, or on part of it. Duties of a subclass: `at`; it may say more: `interval`."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def at(self, s: Array, t: Array) -> Array:
+        """Values at checked points, (m, 1) and (1, n) to (m, n)."""
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the kernel is positive definite."""
+        return -math.inf, math.inf
+
+    def __call__(self, s: ArrayLike, t: ArrayLike) -> Array:
+        return self.at(self._inside(s), self._inside(t).T)
+
+    def decay(self, dimension: int = 1) -> float:
+        """The smoothness; a kernel on a line has no other dimension."""
+        if not is_whole(dimension, 1, 1):
+            raise UsageError(
+                f"{type(self).__name__} lives on a line, got dimension {brief(dimension)}. "
+                "Use Tensor() with one kernel for each axis."
+            )
+        return self.smoothness
+
+    def _inside(self, points: ArrayLike) -> Array:
+        low, high = self.interval
+        rows = as_points(points, 1)
+        slack = 1e-9 * (high - low) if math.isfinite(high - low) else 0.0  # the last digit of a printed grid
+        if not (np.isfinite(rows) & (rows >= low - slack) & (rows <= high + slack)).all():
+            # No point in the message: points may be records.
+            raise UsageError(
+                f"{type(self).__name__} is a kernel on [{low:g}, {high:g}], got points outside or not finite. "
+                "Move the points into the interval or choose a stationary kernel, e.g. Matern(1.5, rho=1.0)."
+            )
+        return np.clip(rows, low, high)
+
+
+Families = Mapping[str, type[Kernel]]
+
+
+def write(kernel: Kernel, families: Families) -> dict[str, Any]:
+    """The family's name and the fields, nested kernels alike."""
+    family = type(kernel).__name__.lower()
+    if families.get(family) is not type(kernel):
+        # A file that nothing could read back is worse than an error now.
+        raise UsageError(f"Only kernels of dpfda.kernels can be written to a file, got {brief(kernel)}.")
+    # mypy does not know that each family is a dataclass.
+    return {"family": family} | {
+        field.name: _write_value(getattr(kernel, field.name), families)
+        for field in fields(kernel)  # type: ignore[arg-type]
+    }
+
+
+def read(data: Mapping[str, Any], families: Families) -> Kernel:
+    """The kernel that `write` described."""
+    family = data.get("family") if isinstance(data, Mapping) else None
+    if not isinstance(family, str) or family not in families:
+        raise UsageError(
+            f"A kernel's description must name its family, one of {', '.join(sorted(families))}, got {brief(family)}."
+        )
+    known = fields(families[family])  # type: ignore[arg-type]
+    given = {name: _read_value(value, families) for name, value in data.items() if name != "family"}
+    needed = {field.name for field in known if field.default is MISSING}
+    if not needed <= set(given) <= {field.name for field in known}:
+        raise UsageError(
+            f"The kernel {brief(family)} has the fields {[field.name for field in known]}, got {sorted(given)}. "
+            "Write descriptions with dpfda.kernels.describe()."
+        )
+    return families[family](**given)
+
+
+def _write_value(value: Any, families: Families) -> Any:
+    if isinstance(value, Kernel):
+        return write(value, families)
+    return [_write_value(item, families) for item in value] if isinstance(value, tuple) else value
+
+
+def _read_value(value: Any, families: Families) -> Any:
+    if isinstance(value, Mapping):
+        return read(value, families)
+    return tuple(_read_value(item, families) for item in value) if isinstance(value, list | tuple) else value

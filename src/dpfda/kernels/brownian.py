@@ -1,4 +1,4 @@
-"""Come here for Brownian motion and the Brownian bridge."""
+"""Brownian motion and the Brownian bridge."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.kernels.line import OnLine
-from dpfda.kernels.parameters import positive
+from dpfda.kernels.base import OnLine, positive
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Come here for the Gaussian kernel and its mixture over length scales, the rational quadratic."""
+"""The Gaussian kernel and its mixture over length scales, the rational quadratic."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.kernels.isotropic import Isotropic
-from dpfda.kernels.parameters import positive
+from dpfda.kernels.base import Isotropic, positive
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Come here for Matérn kernels of any order, among them the exponential kernel."""
+"""Matérn kernels of any order, among them the exponential kernel."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.kernels.isotropic import Isotropic
-from dpfda.kernels.parameters import positive
+from dpfda.kernels.base import Isotropic, positive
 
 _LARGE = 100.0  # from this order on the uniform expansion is exact to 1e-12
 _FAR = 750.0  # exp(-750) is 0: beyond it every kernel below the large orders is 0 (or under 1e-200)

@@ -1,4 +1,4 @@
-"""Come here for the reproducing kernels of Sobolev spaces on an interval, the kernels of smoothing splines."""
+"""The reproducing kernels of Sobolev spaces on an interval, the kernels of smoothing splines."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.kernels.line import OnLine
-from dpfda.kernels.parameters import count, number, positive
+from dpfda.kernels.base import OnLine, count, number, positive
 
 
 @dataclass(frozen=True, slots=True)

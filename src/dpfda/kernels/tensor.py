@@ -1,4 +1,4 @@
-"""Come here for products of kernels over the axes of a box."""
+"""Products of kernels over the axes of a box."""
 
 from __future__ import annotations
 

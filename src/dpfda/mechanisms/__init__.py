@@ -1,4 +1,4 @@
-"""Come here for mechanisms: noise on integer coordinates, and choices among integer vectors, exact.
+"""Mechanisms: noise on integer coordinates, and choices among integer vectors, drawn exactly.
 
 A new mechanism is one class with three methods; the planner's `DESIGNS` gives it a name for the mean function.
 """
@@ -12,6 +12,7 @@ from dpfda.mechanisms.frames import Frames, Gibbs, draw_frames, draw_projected, 
 from dpfda.mechanisms.gaussian import Gaussian
 from dpfda.mechanisms.knorm import KNorm
 from dpfda.mechanisms.laplace import Laplace
+from dpfda.mechanisms.noise import Noise
 from dpfda.mechanisms.randomness import Randomness, SeededRandomness, SystemRandomness
 from dpfda.mechanisms.threshold import SoftThreshold
 from dpfda.mechanisms.wishart import Wishart
@@ -25,6 +26,7 @@ __all__ = [
     "KNorm",
     "Laplace",
     "Mechanism",
+    "Noise",
     "Randomness",
     "SeededRandomness",
     "SoftThreshold",

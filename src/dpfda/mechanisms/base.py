@@ -1,17 +1,19 @@
-"""Come here for what a mechanism is, and to write one of your own: three methods join the family."""
+"""What a mechanism is: three methods join the family."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Protocol, cast
 
 import numpy as np
 
 from dpfda.arrays import Integers, as_real, brief, is_whole
+from dpfda.bases.norms import Sensitivity, up
 from dpfda.errors import UsageError
+from dpfda.mechanisms.noise import Noise
 from dpfda.mechanisms.randomness import Randomness
-from dpfda.norms import Sensitivity
-from dpfda.privacy import Noise
 from dpfda.privacy.calibration import Noisy
 
 MOST_COORDINATES = 2**40
@@ -41,7 +43,7 @@ def check_mechanism(mechanism: object) -> None:
 def check_profile(sensitivity: object, scale: object, size: object = 0) -> None:
     """What a privacy curve is asked about: a sensitivity, a positive scale, and how many coordinates, 0 for any."""
     if not isinstance(sensitivity, Sensitivity):
-        raise UsageError(f"A sensitivity is a dpfda.norms.Sensitivity, got {brief(sensitivity)}.")
+        raise UsageError(f"A sensitivity is a dpfda.bases.norms.Sensitivity, got {brief(sensitivity)}.")
     if not 0 < as_real(scale) < math.inf:
         raise UsageError(f"A noise scale must be a positive finite number, got {brief(scale)}.")
     if not is_whole(size, 0, MOST_COORDINATES):
@@ -70,3 +72,29 @@ def check_coordinates(coordinates: Integers) -> Integers:
             "Put coordinates on a lattice first."
         )
     return cast("Integers", array)
+
+
+def check_shape(shape: tuple[float, ...] | None) -> None:
+    """A shape is None, the same everywhere, or one positive factor for each coordinate."""
+    listed = shape if isinstance(shape, tuple | list) else ()
+    if shape is not None and not (listed and all(0 < as_real(factor) < math.inf for factor in listed)):
+        raise UsageError(f"A noise shape needs one positive finite factor for each coordinate, got {brief(shape)}.")
+
+
+@lru_cache(maxsize=16)  # a calibration asks some fifty times for the same
+def inverse(shape: tuple[float, ...]) -> tuple[float, ...]:
+    """The weights `1 / shape` of the norm that the noise is calibrated in, rounded up."""
+    return tuple(up(1 / factor) for factor in shape)
+
+
+def draw_shaped(draw: Callable[[float, int], Integers], scale: float, shape: tuple[float, ...], size: int) -> Integers:
+    """Independent integer noise, coordinate j with scale `scale * shape[j]`, never below what was paid for."""
+    if len(shape) != size:
+        raise UsageError(f"The noise has a shape for {len(shape)} coordinates, not {size}.")
+    noise = np.empty(size, dtype=np.int64)
+    # Coordinates of the same factor together: each call of the sampler costs as much as many coordinates.
+    factors, where = np.unique(shape, return_inverse=True)
+    for index, factor in enumerate(factors.tolist()):
+        mine = where == index
+        noise[mine] = draw(up(scale * factor), int(mine.sum()))
+    return noise

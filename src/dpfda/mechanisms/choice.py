@@ -1,4 +1,4 @@
-"""Come here for a private choice among finitely many candidates: the exponential mechanism, drawn exactly."""
+"""A private choice among finitely many candidates: the exponential mechanism, drawn exactly."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpfda.arrays import Integers, brief
+from dpfda.bases.norms import L2, Norm, Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.decision import decide, exponential, exponential_exactly, wide
+from dpfda.mechanisms.noise import Noise
 from dpfda.mechanisms.randomness import Randomness
-from dpfda.norms import L2, Norm, Sensitivity, up
-from dpfda.privacy import Noise, RangeProfile
+from dpfda.privacy import RangeProfile
 
 MOST_CANDIDATES = 2**16
 LARGEST_BATCH = 2**20  # proposals at a time

@@ -1,4 +1,4 @@
-"""Come here for yes or no with an exact probability: uniform bits against an interval, refined until decided."""
+"""Yes or no with an exact probability: uniform bits against an interval that is refined until it decides."""
 
 from __future__ import annotations
 

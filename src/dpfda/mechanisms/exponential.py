@@ -1,4 +1,4 @@
-"""Come here for the exponential mechanism for a mean: a penalised fit drawn from the ball, not a sum with noise."""
+"""The exponential mechanism for a mean: a penalised fit drawn from the ball."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from dpfda.arrays import Array, Integers, brief
+from dpfda.bases.norms import L2, Norm, Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms.ball import draw_in_ball
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
+from dpfda.mechanisms.noise import Noise
 from dpfda.mechanisms.randomness import Randomness
-from dpfda.norms import L2, Norm, Sensitivity, up
-from dpfda.privacy import Noise, RangeProfile
+from dpfda.privacy import RangeProfile
 
 SMALLEST_PRIOR = 2.0**-10  # in lattice steps: such a coordinate is zero but for a chance of exp(-2^19)
 

@@ -1,4 +1,4 @@
-"""Come here for Gaussian noise: the default wherever delta > 0 is allowed, and the Gaussian processes of the papers."""
+"""Exact discrete Gaussian noise."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from dpfda.arrays import Integers
-from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
+from dpfda.bases.norms import L2, Norm, Sensitivity, WeightedL2, up
+from dpfda.mechanisms.base import check_coordinates, check_profile, check_shape, check_source, draw_shaped, inverse
+from dpfda.mechanisms.noise import Noise, check_blocks, check_scale
 from dpfda.mechanisms.randomness import Randomness
-from dpfda.mechanisms.shape import check_shape, draw_shaped, inverse
-from dpfda.norms import L2, Norm, Sensitivity, WeightedL2, up
-from dpfda.privacy import GaussianProfile, Noise
-from dpfda.privacy.noise import check_blocks, check_scale
+from dpfda.privacy import GaussianProfile
 
 
 @dataclass(frozen=True, slots=True)

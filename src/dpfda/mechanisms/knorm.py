@@ -1,4 +1,4 @@
-"""Come here for K-norm noise in blocks: the default for pure epsilon."""
+"""K-norm noise in blocks: the default for pure epsilon."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, Integers
+from dpfda.arrays import Array, Integers, as_plain_ints
+from dpfda.bases.norms import BlockNorm, Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.decision import Booleans, decide, exponential, exponential_exactly, wide
+from dpfda.mechanisms.noise import Noise, check_blocks, check_scale
 from dpfda.mechanisms.randomness import Randomness
-from dpfda.norms import BlockNorm, Sensitivity, up
-from dpfda.privacy import Noise, PureProfile
-from dpfda.privacy.noise import check_blocks, check_scale
+from dpfda.privacy import PureProfile
 
 LARGEST_BLOCK = 20  # beyond it fewer than one proposal in two hundred is accepted
 
@@ -37,6 +37,7 @@ class KNorm:
 
     def __post_init__(self) -> None:
         BlockNorm(self.sizes, self.shares)
+        as_plain_ints(self, "sizes")
         if max(self.sizes) > LARGEST_BLOCK:
             raise UsageError(
                 f"A block of {max(self.sizes)} coordinates is too large to draw: the most is {LARGEST_BLOCK}. Cut it."

@@ -1,4 +1,4 @@
-"""Come here for independent Laplace noise: pure epsilon, the plain choice, and the Laplace processes of the papers."""
+"""Independent discrete Laplace noise."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dpfda.arrays import Integers
-from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
+from dpfda.bases.norms import L1, Norm, Sensitivity, WeightedL1, up
+from dpfda.mechanisms.base import check_coordinates, check_profile, check_shape, check_source, draw_shaped, inverse
+from dpfda.mechanisms.noise import Noise, check_blocks, check_scale
 from dpfda.mechanisms.randomness import Randomness
-from dpfda.mechanisms.shape import check_shape, draw_shaped, inverse
-from dpfda.norms import L1, Norm, Sensitivity, WeightedL1, up
-from dpfda.privacy import Noise
-from dpfda.privacy.noise import check_blocks, check_scale
 from dpfda.privacy.profiles import LaplaceProfile
 
 

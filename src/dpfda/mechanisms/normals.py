@@ -1,4 +1,4 @@
-"""Come here for standard normal numbers that are real numbers: every digit of them can be asked for."""
+"""Standard normal numbers as real numbers, of which any digit can be asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Come here for the exponential mechanism in general: points drawn in proportion to `exp(utility)`, no noisy sums."""
+"""The exponential mechanism in general: points drawn in proportion to `exp(utility)`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import ClassVar
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, Integers, brief
+from dpfda.bases.norms import Norm, Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms.ball import Coordinate, best_tilt
 from dpfda.mechanisms.base import check_coordinates
 from dpfda.mechanisms.choice import MOST_CANDIDATES, Scores, choose
-from dpfda.mechanisms.concave import draw_below
+from dpfda.mechanisms.concave import Target, accept, draw_below
 from dpfda.mechanisms.decision import Booleans
-from dpfda.mechanisms.envelope import Target, accept
+from dpfda.mechanisms.noise import Noise
 from dpfda.mechanisms.randomness import Randomness
-from dpfda.norms import Norm, Sensitivity, up
-from dpfda.privacy import Noise, RangeProfile
+from dpfda.privacy import RangeProfile
 
 Utility = Callable[[Array, Array], ArrayLike]  # units (n, m) and one point (m,) to one number for each unit, (n,)
 Curvature = Callable[[Array], ArrayLike]  # distances to lower bounds on how strongly a utility bends there

@@ -1,4 +1,4 @@
-"""Come here for noise: the only place in the package that draws."""
+"""Randomness: the only place in the package that draws."""
 
 from __future__ import annotations
 

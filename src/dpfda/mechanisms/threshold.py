@@ -1,4 +1,4 @@
-"""Come here for the soft threshold of ICLP-AR: coordinates are shrunk towards zero before noise is added."""
+"""Laplace noise behind the soft threshold of ICLP-AR."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpfda.arrays import Integers, brief, is_whole
+from dpfda.arrays import Integers, as_plain_ints, brief, is_whole
+from dpfda.bases.norms import Norm, Sensitivity
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import Mechanism, check_coordinates, check_mechanism, check_profile, check_source
+from dpfda.mechanisms.noise import Noise
 from dpfda.mechanisms.randomness import Randomness
-from dpfda.norms import Norm, Sensitivity
-from dpfda.privacy import Noise
 from dpfda.privacy.profiles import Profile
 
 
@@ -32,6 +32,7 @@ class SoftThreshold:
             raise UsageError(
                 f"A threshold is a whole number of lattice steps, 0 or more, got {brief(self.thresholds)}."
             )
+        as_plain_ints(self, "thresholds")
         check_mechanism(self.inner)
 
     @property

@@ -1,4 +1,4 @@
-"""Come here for two-sided Wishart noise on symmetric matrices: pure epsilon for second moments."""
+"""Two-sided Wishart noise on symmetric matrices: pure epsilon for second moments."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import ClassVar
 import numpy as np
 
 from dpfda.arrays import Integers, brief
+from dpfda.bases.norms import Norm, Nuclear, Sensitivity, up
+from dpfda.bases.symmetric import pack, places, side_of
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.decision import Booleans
+from dpfda.mechanisms.noise import Noise
 from dpfda.mechanisms.normals import WORD, Reals, draw_normals
 from dpfda.mechanisms.randomness import LARGEST_SCALE, SMALLEST_SCALE, Randomness
-from dpfda.norms import Norm, Nuclear, Sensitivity, up
-from dpfda.privacy import Noise, PureProfile
-from dpfda.symmetric import pack, places, side_of
+from dpfda.privacy import PureProfile
 
 
 @dataclass(frozen=True, slots=True)

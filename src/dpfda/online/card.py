@@ -1,4 +1,4 @@
-"""Come here for the card of an online release: its noise is a process, and its answers have a public cap."""
+"""The card of an online release: its noise is a process, and its answers have a public cap."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 from dpfda.curator import described, with_choice
 from dpfda.mechanisms import Randomness, SystemRandomness
-from dpfda.online.law import NUGGET, OnlineLaw
 from dpfda.online.noise import STEPS
+from dpfda.online.specification import NUGGET, OnlineLaw
 from dpfda.privacy import Counting, RangeProfile
 from dpfda.releases import NOT_PRIVATE, Certificate
 from dpfda.releases.certificate import POINTS

@@ -1,4 +1,4 @@
-"""Come here for what an engine is, and for sums over records that are exact in integers."""
+"""What an engine is, and sums over records that are exact in integers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from dpfda.arrays import Array, Integers
 from dpfda.errors import DataError
-from dpfda.online.law import FINE
+from dpfda.online.specification import FINE
 from dpfda.online.states import Entries
 
 _PART, _PARTS = 14, 3  # bits of a part, and how many parts

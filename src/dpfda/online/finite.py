@@ -1,4 +1,4 @@
-"""Come here for oracles over what a store already holds: a finite release, or answers that were given online."""
+"""Oracles over what a store already holds: a finite release, or answers that were given online."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Come here for the engine behind all other kernels, on lines and boxes: one row of a Cholesky factor an answer.
+"""The engine behind all other kernels, on lines and boxes: one row of a Cholesky factor an answer.
 
 Why it is private though kernel matrices are singular in doubles. Let K be the exact matrix of the kernel at all points
 ever asked, M its largest entry, u = 2^-53, m the number of points, at most 2^14. Noise has covariance
@@ -24,9 +24,9 @@ import numpy as np
 
 from dpfda.arrays import Array
 from dpfda.online.engine import Answer, check_answer, exact_sums, lattice_ratio, to_lattice
-from dpfda.online.law import NUGGET, OnlineLaw
 from dpfda.online.noise import STEPS, NoiseAhead
 from dpfda.online.sections import Sections
+from dpfda.online.specification import NUGGET, OnlineLaw
 
 PANEL = 128  # rows at a time
 

@@ -1,22 +1,148 @@
-"""Come here for the engine behind Matérn 1/2, 3/2 and 5/2 on a line: logarithmic time, one gap at a time."""
+"""The engine behind Matérn 1/2, 3/2 and 5/2 on a line: logarithmic time, one gap at a time.
+
+Given the states at both neighbours, the state at the new point is a public mean plus `root * innovation`, where the
+innovation of the noise is standard normal. By the Markov property a record outside the gap adds exactly nothing to the
+innovation of the private function. What a record inside adds is computed from its own place and the gap alone, as sums
+and products that keep their relative precision at every distance: no covariance is subtracted from another, and no
+value of the private function ever appears.
+"""
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
-from dataclasses import replace
+from bisect import bisect_left, bisect_right, insort
+from dataclasses import dataclass, replace
+from operator import add, sub
 
 import numpy as np
 
 from dpfda.arrays import Array, Integers
 from dpfda.mechanisms.decision import Booleans
-from dpfda.online.bridge import Bridge
 from dpfda.online.engine import Answer, check_answer, exact_sums, lattice_ratio, to_lattice
-from dpfda.online.law import FINE, OnlineLaw
 from dpfda.online.noise import STEPS, NoiseAhead
-from dpfda.online.ordered import Ordered
 from dpfda.online.sections import Sections
-from dpfda.online.states import ARRAYS, FAR, FLOATS, PROCESSES, Entries
+from dpfda.online.specification import FINE, OnlineLaw
+from dpfda.online.states import ARRAYS, FAR, FLOATS, PROCESSES, Arithmetic, Entries, Entry, Process
+
+_BLOCK = 512
+
+
+class Ordered:
+    """Distinct numbers in blocks of at most 1024: to add one costs two searches and a short shift."""
+
+    def __init__(self) -> None:
+        self._blocks: list[list[float]] = [[]]
+        self._ends: list[float] = [math.inf]  # nothing in a block lies above its end; the last has none
+
+    def around(self, number: float) -> tuple[float, float]:
+        """The next ones on either side; infinite where there is none."""
+        index = bisect_left(self._ends, number)
+        block = self._blocks[index]
+        place = bisect_left(block, number)
+        before = self._blocks[index - 1][-1] if index else -math.inf
+        after = self._blocks[index + 1][0] if index + 1 < len(self._blocks) else math.inf
+        left = block[place - 1] if place else before
+        right = block[place] if place < len(block) else after
+        return left, right
+
+    def add(self, number: float) -> None:
+        index = bisect_left(self._ends, number)
+        block = self._blocks[index]
+        insort(block, number)
+        if len(block) > 2 * _BLOCK:
+            self._blocks[index : index + 1] = [block[:_BLOCK], block[_BLOCK:]]
+            self._ends.insert(index, block[_BLOCK - 1])
+
+    def replace(self, numbers: Array) -> None:
+        """All of them anew, in order."""
+        plain = numbers.tolist()
+        self._blocks = [plain[start : start + _BLOCK] for start in range(0, len(plain), _BLOCK)] or [[]]
+        self._ends = [*(block[-1] for block in self._blocks[:-1]), math.inf]
+
+    def all(self) -> list[float]:
+        return [number for block in self._blocks for number in block]
+
+
+@dataclass(slots=True, eq=False)  # frozen in use: one is made for every query, and freezing costs a microsecond
+class Bridge:
+    """The gap around a new point, seen from the nearer neighbour, `near <= far` away; in the time of the process.
+
+    With `x = A(near) x_near + L(near) w` the state at the far neighbour is `A(far) x + L(far) e`, so w given both has
+    precision `I + G'G`, `G = L(far)^-1 A(far) L(near)`. From the nearer side G is bounded, whatever the distances: the
+    precision is well-conditioned, and C its root. The innovation is `C' (w - E w)`.
+    """
+
+    process: Process
+    arithmetic: Arithmetic
+    near: Entry
+    far: Entry
+    root_near: Entries
+    root_far: Entries
+    decay_far: Entry
+    gain: Entries
+    precision: Entries
+
+    @staticmethod
+    def over(process: Process, arithmetic: Arithmetic, near: Entry, far: Entry) -> Bridge:
+        top = 2 * process.size - 2
+        root_near = process.root(near, arithmetic.moments(near, top))
+        root_far = process.root(far, arithmetic.moments(far, top))
+        decay = arithmetic.exp(-far)
+        gain = process.gain(root_far, far, decay, root_near)
+        return Bridge(process, arithmetic, near, far, root_near, root_far, decay, gain, process.precision(gain))
+
+    def state(self, near: Entries, far: Entries, innovation: Entries) -> Entries:
+        """The state at the new point from those of its neighbours; public numbers in, public numbers out."""
+        process = self.process
+        moved = process.move(self.near, self.arithmetic.exp(-self.near), near)
+        onward = process.move(self.far, self.decay_far, moved)
+        rest = process.solve(self.root_far, tuple(map(sub, far, onward)))
+        known = process.solve(self.precision, process.timed(self.gain, rest))
+        w = process.solved(self.precision, tuple(map(add, known, innovation)))
+        return tuple(map(add, moved, process.times(self.root_near, w)))
+
+    def before(self, behind: Entry, ahead: Entry) -> Entries:
+        """The innovation of the kernel's section at a record on the near side, by its distances to neighbour and point.
+
+        `C^-1 L(near)^-1 A(ahead) Q(behind) e`: the record and the far neighbour are independent given the new point.
+        """
+        return self.process.solve(self.precision, self._pull(self.root_near, behind, ahead))
+
+    def beyond(self, ahead: Entry, behind: Entry, closer: Entry) -> Entries:
+        """The same for a record on the far side, by its distances to the point and the far neighbour.
+
+        `C^-1 L(near)' b`, b the weights of the new point's state in the mean of the record's value given that state and
+        the far one. Where the record is closer to the point, b is `A(ahead)'e` less a correction that is never most of
+        it; else the line is read from the other end, where b is the weight of the state that comes later.
+        """
+        process = self.process
+        nearer, farther = (ahead, behind) if closer else (behind, ahead)
+        weights = process.solved(self.root_far, self._pull(self.root_far, nearer, farther))
+        weights = self._corrected(ahead, weights) if closer else process.mirrored(weights)
+        return process.solve(self.precision, process.timed(self.root_near, weights))
+
+    def beyond_many(self, ahead: Entry, behind: Entry) -> Entries:
+        """The same for arrays of records."""
+        process = self.process
+        pulled = self._pull(self.root_far, np.minimum(ahead, behind), np.maximum(ahead, behind))
+        weights = process.solved(self.root_far, pulled)
+        pairs = zip(self._corrected(ahead, weights), process.mirrored(weights), strict=True)
+        weights = tuple(np.where(ahead <= behind, one, other) for one, other in pairs)
+        return process.solve(self.precision, process.timed(self.root_near, weights))
+
+    def _corrected(self, ahead: Entry, weights: Entries) -> Entries:
+        process = self.process
+        unit = (0.0,) * (process.size - 1) + (1.0,)
+        straight = process.moved(ahead, self.arithmetic.exp(-ahead), unit)
+        back = process.moved(self.far, self.decay_far, weights)
+        return tuple(map(sub, straight, back))
+
+    def _pull(self, root: Entries, behind: Entry, ahead: Entry) -> Entries:
+        """`L^-1 A(ahead) Q(behind) e`: all terms of the product are positive, and L, scaled, is well-conditioned."""
+        process, arithmetic = self.process, self.arithmetic
+        column = process.column(behind, arithmetic.moments(behind, 2 * process.size - 2))
+        return process.solve(root, process.move(ahead, arithmetic.exp(-ahead), column))
+
 
 TINY = 1e-30  # nearer to a neighbour than this, in the time of the process, a path has its neighbour's state in doubles
 FEW = 24  # records in a gap that are taken one by one; numpy takes over above

@@ -1,4 +1,4 @@
-"""Come here for noise drawn ahead of the queries: normal numbers times 2^40, each rounded exactly."""
+"""Noise drawn ahead of the queries: normal numbers times 2^40, each rounded exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Come here for a private function that answers queries for ever: the same point, the same answer."""
+"""A private function that answers queries for ever: the same point, the same answer."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from dpfda.mechanisms import Randomness, SystemRandomness
 from dpfda.online.card import Facts, OnlineCard, card
 from dpfda.online.engine import Answer, Engine
 from dpfda.online.general import RowEngine
-from dpfda.online.law import OnlineLaw
 from dpfda.online.markov import MarkovEngine
 from dpfda.online.noise import NoiseAhead
 from dpfda.online.sections import Sections
+from dpfda.online.specification import OnlineLaw
 from dpfda.online.store import FORMAT, Store, as_store, check_header, header_of
 from dpfda.releases import Certificate
 

@@ -1,4 +1,4 @@
-"""Come here for the private function that is answered online: a weighted sum of the kernel's sections at records."""
+"""The private function that is answered online: a weighted sum of the kernel's sections at records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Come here for Matérn processes of order 1/2, 3/2 and 5/2 as states that move along a line, in closed form.
+"""Matérn processes of order 1/2, 3/2 and 5/2 as states that move along a line, in closed form.
 
 Time is measured in `rho / sqrt(2 order)` and the variance is 1. The process is driven by white noise through
 `(d/dt + 1)^size f = sigma dW`. Its state holds `(d/dt + 1)^j f`, from the last of them, which the noise drives, down to

@@ -1,4 +1,4 @@
-"""Come here for where answers are kept: in SQLite, durable before they leave, or in memory."""
+"""Where answers are kept: in SQLite, durable before they leave, or in memory."""
 
 from __future__ import annotations
 

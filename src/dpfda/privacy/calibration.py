@@ -1,4 +1,4 @@
-"""Come here for the least noise that meets a budget; written once, for every mechanism."""
+"""The least noise that meets a budget; written once, for every mechanism."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 from typing import Protocol
 
 from dpfda.arrays import told
+from dpfda.bases.norms import Norm, Sensitivity, up
 from dpfda.errors import CannotMeetBudget, DpfdaError, UsageError
-from dpfda.norms import Norm, Sensitivity, up
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.profiles import Profile
 

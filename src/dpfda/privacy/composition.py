@@ -1,4 +1,4 @@
-"""Come here for what many releases cost together: the least epsilon that can be proved for a data set's history."""
+"""What many releases cost together: the least epsilon that can be proved for the history of a data set."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpfda.arrays import brief
+from dpfda.bases.norms import up
 from dpfda.errors import UsageError
-from dpfda.norms import up
-from dpfda.privacy.parts import Law, LossLaw, Parts
-from dpfda.privacy.pld import Spectrum
+from dpfda.privacy.bounded_range import range_law
+from dpfda.privacy.budget import amount_of, exactly
+from dpfda.privacy.closed_form import gaussian_epsilon, root_up, solve
+from dpfda.privacy.gaussian_sampler import Sampler
+from dpfda.privacy.loss_distribution import Spectrum
+from dpfda.privacy.loss_laws import Law, LossLaw, Parts
 from dpfda.privacy.profiles import Profile, check_people
-from dpfda.privacy.quick import gaussian_epsilon, root_up, solve
-from dpfda.privacy.ranges import range_law
-from dpfda.privacy.sampler import Sampler
-from dpfda.privacy.sums import Sums
-from dpfda.privacy.units import amount_of, exactly
+from dpfda.privacy.totals import Sums
 
 SUM = "sum of epsilons"
 QUICK = "basic or zero-concentrated composition"

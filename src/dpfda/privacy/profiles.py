@@ -1,4 +1,4 @@
-"""Come here for privacy curves: what a mechanism at a scale guarantees, as frozen values."""
+"""Privacy curves: what a mechanism at a scale guarantees, as frozen values."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from dpfda.arrays import brief
+from dpfda.bases.norms import up
 from dpfda.errors import UsageError
-from dpfda.norms import up
 from dpfda.privacy.budget import Budget
-from dpfda.privacy.parts import LossLaw, Parts, log_cosh
+from dpfda.privacy.loss_laws import LossLaw, Parts, log_cosh
 
 MOST_PEOPLE = 2**53
 

@@ -1,4 +1,4 @@
-"""Come here for private data: reading it, encoding each record by itself, clipping units, exact sums."""
+"""Private data in: reading it, encoding each record by itself, clipping units, exact sums."""
 
 from __future__ import annotations
 
@@ -10,24 +10,19 @@ from dpfda.records.columns import as_grid, grid_of
 from dpfda.records.curves import Curves
 from dpfda.records.encoder import Encoder, smallest_cap
 from dpfda.records.files import read_curves, read_header
+from dpfda.records.fold import Clipping, Encode, exact_sum
 from dpfda.records.forgetting import reads_records
-from dpfda.records.lattice import MOST_UNITS, RADIUS, Lattice, into_ball
 from dpfda.records.memory import from_array, from_fdatagrid, from_frame
-from dpfda.records.sums import Clipping, Encode, exact_sum
 from dpfda.records.tables import with_units
 
 __all__ = [
-    "MOST_UNITS",
-    "RADIUS",
     "Clipping",
     "Curves",
     "Encode",
     "Encoder",
-    "Lattice",
     "as_curves",
     "exact_sum",
     "from_frame",
-    "into_ball",
     "read_curves",
     "read_header",
     "smallest_cap",

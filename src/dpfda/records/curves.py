@@ -1,4 +1,4 @@
-"""Come here for private curves: where they come from, on which grid, and who is the privacy unit."""
+"""Private curves: where they come from, on which grid, and who is the privacy unit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Come here for how one record becomes a vector: exactly, and by itself."""
+"""One record to one vector: exactly, and by itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpfda.arrays import Array, Integers
-from dpfda.records.lattice import Lattice
+from dpfda.bases.lattice import Lattice
 
 VALUE_BITS = 24
 TOTAL_BITS = 52

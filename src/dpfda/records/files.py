@@ -1,4 +1,4 @@
-"""Come here for curves in files, wide format: one row a curve, one column a grid point; CSV and Parquet."""
+"""Curves in files, wide format: one row a curve, one column a grid point; CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpfda.arrays import Array, ArrayLike, as_path
 from dpfda.errors import DataError
 from dpfda.records.cells import check_types, check_unit_type, columns_of
 from dpfda.records.columns import Values, check_curve, check_rows, choose_columns, grid_of, unused
-from dpfda.records.csvfile import CsvSource
+from dpfda.records.csv_files import CsvSource
 from dpfda.records.curves import Curves, name_columns
 from dpfda.records.headers import listed
 from dpfda.records.identity import Identity

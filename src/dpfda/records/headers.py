@@ -1,4 +1,4 @@
-"""Come here for the names of columns in messages: shown where they are names, never where they may be a record."""
+"""The names of columns in messages: shown where they are names, never where they may be a record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Come here for records that are covariates and a curve: two tables side by side, row by row."""
+"""Records that are covariates and a curve: two tables side by side, row by row."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from dpfda.records.columns import choose_columns
 from dpfda.records.curves import Curves, Source
 from dpfda.records.forgetting import reads_records
 from dpfda.records.headers import called
-from dpfda.records.identity import Identity
+from dpfda.records.identity import Identity, identify, named_units
 from dpfda.records.memory import ArraySource, from_array, is_listed
 from dpfda.records.tables import as_arrow, has_columns, is_pandas, table_of, with_units
-from dpfda.records.units import identify, named_units
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Come here for covariates as numbers: declared levels become 0/1 columns, and a cell that is no number is missing."""
+"""Covariates as numbers: declared levels become 0/1 columns, and a cell that is no number is missing."""
 
 from __future__ import annotations
 

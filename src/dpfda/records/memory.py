@@ -1,4 +1,4 @@
-"""Come here for curves that are already in memory: arrays, scikit-fda objects, data frames."""
+"""Curves in memory: arrays, scikit-fda objects, data frames."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from dpfda.records.columns import Values, check_curve, check_rows, choose_column
 from dpfda.records.curves import Curves, name_columns
 from dpfda.records.forgetting import reads_records
 from dpfda.records.headers import listed
-from dpfda.records.identity import Identity
+from dpfda.records.identity import Identity, identify, named_units
 from dpfda.records.tables import as_arrow, from_pandas, is_pandas, names_of
-from dpfda.records.units import identify, named_units
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,16 @@
-"""Come here for how records are read: in which batches, on how many threads, with or without a bar."""
+"""How records are read: in which batches, on how many threads, with or without a progress bar."""
 
 from __future__ import annotations
 
 import os
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
-from dpfda.arrays import brief, is_whole
+from dpfda.arrays import as_plain_ints, brief, is_whole
 from dpfda.errors import UsageError
 
 
@@ -21,7 +26,44 @@ class Reading:
         for name, number, most in (("batch_rows", self.batch_rows, 2**20), ("workers", self.workers, 2**10)):
             if number is not None and not is_whole(number, 1, most):
                 raise UsageError(f"{name} must be None or a whole number between 1 and {most}, got {brief(number)}.")
+        as_plain_ints(self, "batch_rows", "workers")
 
     @property
     def threads(self) -> int:
         return min(4, os.cpu_count() or 1) if self.workers is None else self.workers
+
+
+PATIENCE = 2.0  # seconds before a bar appears
+
+
+def with_progress(batches: Iterable[Any], *, total: int, show: bool | None) -> Iterator[Any]:
+    """The same batches, with a bar on standard error once they take longer than two seconds.
+
+    `show=None` means only on a terminal.
+    """
+    if show is False or (show is None and not sys.stderr.isatty()):
+        yield from batches
+        return
+    started, bar, task = time.monotonic(), None, None
+    try:
+        for batch in batches:
+            yield batch
+            if bar is None and time.monotonic() - started > PATIENCE:
+                bar, task = _bar(total)
+            if bar is not None and task is not None:
+                bar.advance(task)
+    finally:
+        if bar is not None:
+            with suppress(Exception):
+                bar.stop()
+
+
+def _bar(total: int) -> tuple[Any, Any]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("reading records"), BarColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True
+    )
+    bar.start()
+    return bar, bar.add_task("", total=total)

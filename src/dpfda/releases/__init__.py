@@ -1,13 +1,11 @@
-"""Come here for what has been paid for: releases, their cards, smoothing, bands, files and pictures."""
+"""What has been released, and what all releases share: cards, smoothing, bands, files, verification."""
 
 from dpfda.releases.bands import Band
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import NOT_PRIVATE, Certificate
-from dpfda.releases.components import ComponentsRelease
-from dpfda.releases.covariance import CovarianceRelease
+from dpfda.releases.decoded import Count
 from dpfda.releases.files import load, save
-from dpfda.releases.regression import RegressionRelease
-from dpfda.releases.release import Count, Release, smoothed
+from dpfda.releases.release import Release, smoothed
 from dpfda.releases.smoothing import FAMILIES, Smoothing, smooth
 
 __all__ = [
@@ -15,11 +13,8 @@ __all__ = [
     "NOT_PRIVATE",
     "Band",
     "Certificate",
-    "ComponentsRelease",
     "Count",
-    "CovarianceRelease",
     "Function",
-    "RegressionRelease",
     "Release",
     "Smoothing",
     "load",

@@ -1,4 +1,4 @@
-"""Come here for noise bands: how far the noise may have moved a release, everywhere at once."""
+"""Noise bands: how far the noise may have moved a release, everywhere at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpfda.bases import Basis
 from dpfda.bases.base import AT_ONCE, check_nodes
 from dpfda.bases.tensor import Tensor
 from dpfda.errors import UsageError
-from dpfda.privacy import Noise
+from dpfda.mechanisms.noise import Noise
 
 HIGHEST_LEVEL = 0.998  # beyond it the sample has too few paths
 FEWEST_PATHS = 2**10

@@ -1,4 +1,4 @@
-"""Come here for functions that have been paid for: evaluation, derivatives, integrals, inner products."""
+"""Functions that were released: evaluation, derivatives, integrals, inner products."""
 
 from __future__ import annotations
 

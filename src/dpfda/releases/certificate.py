@@ -1,16 +1,15 @@
-"""Come here for the release card: what was released, under which guarantee, and what that means."""
+"""The release card: what was released, under which guarantee, and what that means."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from dpfda.privacy import REPLACE
 from dpfda.releases.entry import Entry
 from dpfda.releases.fields import check_fields, read_change, read_domain, read_losses, read_named, read_texts
-from dpfda.releases.neighbours import neighbour_entries, units_text
-from dpfda.releases.wording import entry, plain, steps, up, wrapped
+from dpfda.releases.wording import entry, neighbour_entries, plain, steps, units_text, up, wrapped
 
 SCHEMA = "dpfda-card-1"
 ADDS = "whose cost adds to this one"  # what is said of a centre that is itself a release
@@ -264,3 +263,38 @@ def _named(value: Any) -> str:
 # Fields that joined after files with cards had been written, and what they are where they say nothing. They are left
 # out then, so that older files are written again byte for byte and keep their digests.
 LATER: dict[str, Any] = {"afterwards": (), "counting": "", "detected": ""}
+
+
+def changed(card: Certificate, what: str, was: Any, now: Any) -> Certificate:
+    """The card with a line on what was changed, and what it was when the release was handed out.
+
+    Without it a file with another smoothing could not be told from one that somebody edited. Who changes it back has
+    the card as it was.
+    """
+    known = {change["what"]: change for change in card.afterwards}
+    first = known[what]["was"] if what in known else was
+    known[what] = {"what": what, "was": first, "now": now}
+    kept = tuple(known[name] for name in sorted(known) if known[name]["was"] != known[name]["now"])
+    return card if kept == card.afterwards else replace(card, afterwards=kept)
+
+
+def as_handed_out(release: Any) -> Any:
+    """The release with the smoothing and the ridge that it was handed out with; ValueError for any other change."""
+    for change in release.certificate.afterwards:
+        release = _with(release, change["what"], change["was"])
+    return release
+
+
+def as_changed(release: Any, changes: tuple[dict[str, Any], ...]) -> Any:
+    """A release with these changes made anew."""
+    for change in changes:
+        release = _with(release, change["what"], change["now"])
+    return release
+
+
+def _with(release: Any, what: str, value: Any) -> Any:
+    if what == "smoothing" and hasattr(release, "smooth"):
+        return release.smooth(value)
+    if what == "ridge" and hasattr(release, "with_ridge"):
+        return release.with_ridge("auto" if value is None else value)
+    raise ValueError(f"no {what} can be changed after this release")

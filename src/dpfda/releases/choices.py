@@ -1,4 +1,4 @@
-"""Come here for the card of a private choice among candidates."""
+"""The card of a private choice among candidates."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from dpfda.privacy import REPLACE
 from dpfda.releases.certificate import NOT_PRIVATE, SCHEMA
 from dpfda.releases.entry import Entry
 from dpfda.releases.fields import check, check_fields, read_losses, read_named, read_texts
-from dpfda.releases.neighbours import neighbour_entries, units_text
-from dpfda.releases.wording import plain, up, wrapped
+from dpfda.releases.wording import neighbour_entries, plain, units_text, up, wrapped
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from dpfda.arrays import Array, Integers
 from dpfda.bases import Basis
-from dpfda.privacy import Noise
-from dpfda.symmetric import places, side_of, unpack
+from dpfda.bases.symmetric import places, side_of, unpack
+from dpfda.mechanisms.noise import Noise
 
 LEVEL = 0.01  # the chance of a false alarm is at most this
 DRAWS = 4096  # of the noise alone, by which a statistic is judged

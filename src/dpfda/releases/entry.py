@@ -1,12 +1,13 @@
-"""Come here for where a release stands in a ledger: what links a card to the book that was charged."""
+"""Where a release stands in a ledger: what links a card to the entry that was charged."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dpfda.privacy import Budget, Receipt
-from dpfda.privacy.ledger.amounts import shown_spent
+from dpfda.ledger import Receipt
+from dpfda.ledger.amounts import shown_spent
+from dpfda.privacy import Budget
 from dpfda.releases.fields import is_number, is_whole_number
 from dpfda.releases.wording import plain
 

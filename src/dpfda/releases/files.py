@@ -1,107 +1,30 @@
-"""Come here for releases in files: JSON and back, with identical values."""
+"""Releases in files: JSON and back, with identical values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dpfda.arrays import as_path, brief
-from dpfda.bases import Basis
 from dpfda.bases import from_dict as basis_from_dict
 from dpfda.errors import DataError, UsageError
 from dpfda.releases.certificate import Certificate
-from dpfda.releases.components import ComponentsRelease
-from dpfda.releases.covariance import CovarianceRelease
-from dpfda.releases.density import DensityRelease
 from dpfda.releases.documents import read_document
-from dpfda.releases.machine import MachineRelease
-from dpfda.releases.plain import ADDED, finite, finite_number, noise_law, read_count, write_count
-from dpfda.releases.regression import RegressionRelease
-from dpfda.releases.release import Release
+from dpfda.releases.kinds import kinds, statistic, statistic_of
 from dpfda.releases.seal import check_seal, content_digest, sealed, stated_digest
-from dpfda.releases.smoothing import Smoothing
 
 FORMAT = "dpfda-release-1"
-
-Read = Callable[[dict[str, Any], Basis, Certificate], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """How one kind of release becomes plain data and comes back; card and basis are the same for all kinds.
-
-    `read` raises any ordinary exception where a part is missing or does not fit: the file is then damaged.
-    """
-
-    release: type
-    write: Callable[[Any], dict[str, Any]]
-    read: Read
-    computed: tuple[str, ...] = ()  # numbers under "smoothing" that follow from its name and the noisy coordinates
-
-
-def write_mean(release: Release) -> dict[str, Any]:
-    """What makes a private function, but for its card and basis."""
-    return {
-        "noisy": release.noisy.tolist(),
-        "centre": release.centre.tolist(),
-        "noise": release.noise.describe(),
-        "count": write_count(release.count),
-        "smoothing": {
-            "name": release.smoothing.name,
-            "weights": release.smoothing.weights.tolist(),
-            "risk": release.smoothing.risk,
-        },
-    }
-
-
-def read_mean(data: dict[str, Any], basis: Basis, certificate: Certificate) -> Release:
-    """The release that `write_mean` wrote."""
-    smoothing = data["smoothing"]
-    return Release(
-        basis=basis,
-        noisy=finite(data["noisy"], basis.size),
-        centre=finite(data["centre"], basis.size),
-        noise=noise_law(data["noise"], basis.size, laws=(*ADDED, "choice")),
-        count=read_count(data["count"]),
-        smoothing=Smoothing(
-            smoothing["name"], finite(smoothing["weights"], basis.size), finite_number(smoothing["risk"])
-        ),
-        certificate=certificate,
-    )
-
-
-WEIGHTS = ("weights", "risk")
-# A new kind of release joins with one line.
-FORMS: dict[str, Form] = {
-    "mean": Form(Release, write_mean, read_mean, WEIGHTS),
-    "covariance": Form(CovarianceRelease, CovarianceRelease.to_plain, CovarianceRelease.from_plain),
-    "components": Form(ComponentsRelease, ComponentsRelease.to_plain, ComponentsRelease.from_plain),
-    "density": Form(DensityRelease, DensityRelease.to_plain, DensityRelease.from_plain, WEIGHTS),
-    "machine": Form(MachineRelease, MachineRelease.to_plain, MachineRelease.from_plain),
-    "regression": Form(RegressionRelease, RegressionRelease.to_plain, RegressionRelease.from_plain),
-}
-
-
-def kind_of(release: object) -> str:
-    """Under which name a release stands in files: "mean", "covariance", "components", ...."""
-    for kind, form in FORMS.items():
-        if type(release) is form.release:
-            return kind
-    raise UsageError(f"Releases can be written to files, and {type(release).__name__} is none of them.")
 
 
 def to_dict(release: Any) -> dict[str, Any]:
     """A release as plain data; doubles are written in full, so nothing is lost."""
-    kind = kind_of(release)
     return {
         "format": FORMAT,
-        "kind": kind,
+        "kind": statistic_of(release).name,
         "certificate": release.certificate.to_dict(),
         "basis": release.basis.describe(),
-        **FORMS[kind].write(release),
+        **release.to_plain(),
     }
 
 
@@ -117,7 +40,7 @@ def from_dict(data: dict[str, Any]) -> Any:
         raise ValueError
     certificate.text()  # fails where words are none
     # Files from before there were kinds hold means.
-    return FORMS[data.get("kind", "mean")].read(data, basis, certificate)
+    return statistic(data.get("kind", "mean")).release.from_plain(data, basis, certificate)
 
 
 def _check_basis(data: dict[str, Any], card: Certificate) -> None:
@@ -146,7 +69,7 @@ def exact_digest(release: Any) -> bytes:
     Another machine computes them anew with other roundings, and everything else must be the same to the last bit.
     """
     data = to_dict(release)
-    computed = FORMS[data["kind"]].computed
+    computed = statistic(data["kind"]).release.computed
     if computed:
         data["smoothing"] = {name: part for name, part in data["smoothing"].items() if name not in computed}
     return content_digest(data)
@@ -185,10 +108,10 @@ def release_in(content: bytes, data: Any, path: str | Path) -> Any:
     else:
         raise DataError(f"{str(path)!r} is not a release of format {FORMAT}. Write one with release.save().")
     kind = None if data is None else data.get("kind", "mean")
-    if isinstance(kind, str) and kind not in FORMS:
+    if isinstance(kind, str) and kind not in kinds():
         raise DataError(
             f"{str(path)!r} holds a release of kind {brief(kind)}, which this version does not know: it knows "
-            f"{', '.join(FORMS)}. Use a newer version of dpfda."
+            f"{', '.join(kinds())}. Use a newer version of dpfda."
         )
     try:
         return from_dict(data)

@@ -1,14 +1,20 @@
-"""Come here for pictures of releases."""
+"""Pictures of releases with matplotlib."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
+import numpy as np
+
+from dpfda.arrays import Array
 from dpfda.errors import UsageError
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.release import Release
 
 INK, NOISE = "#1b4965", "#9fc5dc"
+LEVELS = 8  # at most, of each sign where there are two
+NOTE = 0.25  # of the largest size: negative values beyond are of note
 
 
 def plot(release: Release, ax: Any, level: float) -> Any:
@@ -80,3 +86,31 @@ def _surface(release: Release, ax: Any, level: float) -> None:
     ax.figure.colorbar(image, ax=ax, label=_name(release, "private surface"))
     ax.set_xlabel("t1")
     ax.set_ylabel("t2")
+
+
+def contour_levels(values: Array) -> Array:
+    """Round levels that hold all values, symmetric around zero if negative ones are of note; also where none varies."""
+    low, high = float(values.min()), float(values.max())
+    top = max(abs(low), abs(high)) or 1.0
+    if low < -NOTE * top or low == high == 0:
+        step = _round_step(top / LEVELS)
+        low, high = -top, top
+    elif high - low < 1e-6 * top:  # nothing but rounding
+        low, high = low - 0.1 * top, high + 0.1 * top
+        step = _round_step((high - low) / LEVELS)
+    else:
+        step = _round_step((high - low) / (1.5 * LEVELS))
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    # Twelve digits: no level is 0.30000000000000004.
+    return np.array([float(f"{index * step:.12g}") for index in range(first, last + 1)])
+
+
+def around_zero(levels: Array) -> bool:
+    """Whether levels are symmetric, so that colours of two kinds meet at zero."""
+    return bool(levels[0] == -levels[-1])
+
+
+def _round_step(least: float) -> float:
+    """The least of 1, 2, 5 times a power of ten that is no smaller."""
+    power = float(10.0 ** np.floor(np.log10(least)))
+    return power * next(factor for factor in (1, 2, 5, 10) if factor * power >= least * (1 - 1e-12))

@@ -1,4 +1,4 @@
-"""Come here for a release: a private function, what it cost, and everything that is free afterwards."""
+"""A private function, what it cost, and everything that is free afterwards."""
 
 from __future__ import annotations
 
@@ -6,35 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis
 from dpfda.errors import MissingExtra, UsageError
-from dpfda.privacy import Noise
-from dpfda.releases.afterwards import changed
+from dpfda.mechanisms.noise import Noise
 from dpfda.releases.bands import Band, at_points, check_level, multiplier
 from dpfda.releases.calculus import Function
-from dpfda.releases.certificate import Certificate
+from dpfda.releases.certificate import Certificate, changed
+from dpfda.releases.decoded import Count, read_count, write_count
 from dpfda.releases.detection import NO_NOISE, SURE, compared, constant_in, differs
+from dpfda.releases.serialise import ADDED, finite, finite_number, noise_law
 from dpfda.releases.smoothing import CARE, Smoothing, smooth
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """A noisy number of units, and the law of its noise."""
-
-    value: float
-    noise: Noise
-
-    def reach(self, failure: float) -> float:
-        """How far its noise goes but with this probability."""
-        from scipy.special import ndtri
-
-        tail = -np.log(failure) if self.noise.law == "radial" else -ndtri(failure / 2)
-        return float(tail * self.noise.scales[0])
 
 
 def smoothed(name: str, noisy: Array, noise: Noise, basis: Basis) -> Smoothing:
@@ -56,6 +42,9 @@ class Release:
     count: Count | None  # None where the number of units is public
     smoothing: Smoothing
     certificate: Certificate
+
+    kind: ClassVar[str] = "mean"
+    computed: ClassVar[tuple[str, ...]] = ("weights", "risk")
 
     @property
     def coordinates(self) -> Array:
@@ -215,6 +204,36 @@ class Release:
         from dpfda.releases.files import save
 
         return save(self, path)
+
+    def to_plain(self) -> dict[str, Any]:
+        """What makes this release, but for its card and basis, as plain data."""
+        return {
+            "noisy": self.noisy.tolist(),
+            "centre": self.centre.tolist(),
+            "noise": self.noise.describe(),
+            "count": write_count(self.count),
+            "smoothing": {
+                "name": self.smoothing.name,
+                "weights": self.smoothing.weights.tolist(),
+                "risk": self.smoothing.risk,
+            },
+        }
+
+    @staticmethod
+    def from_plain(data: dict[str, Any], basis: Basis, certificate: Certificate) -> Release:
+        """The release that `to_plain` wrote; an error where a part is missing or does not fit."""
+        smoothing = data["smoothing"]
+        return Release(
+            basis=basis,
+            noisy=finite(data["noisy"], basis.size),
+            centre=finite(data["centre"], basis.size),
+            noise=noise_law(data["noise"], basis.size, laws=(*ADDED, "choice")),
+            count=read_count(data["count"]),
+            smoothing=Smoothing(
+                smoothing["name"], finite(smoothing["weights"], basis.size), finite_number(smoothing["risk"])
+            ),
+            certificate=certificate,
+        )
 
     def __repr__(self) -> str:
         card = self.certificate

@@ -1,4 +1,4 @@
-"""Come here for the digest at the end of a file: whichever byte was changed, the file no longer fits it."""
+"""The digest at the end of a file: whichever byte was changed, the file no longer fits it."""
 
 from __future__ import annotations
 

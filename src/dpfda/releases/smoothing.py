@@ -1,4 +1,4 @@
-"""Come here for smoothing after the noise: adaptive, and free, because it sees only what was released."""
+"""Smoothing after the noise: adaptive, and free, because it sees only what was released."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Come here for studies: simulated curves, mechanisms compared, published tables again. Nothing here is private."""
+"""Simulated curves, mechanisms compared, cross-validation. Nothing here is private."""

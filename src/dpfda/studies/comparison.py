@@ -1,4 +1,4 @@
-"""Come here to run mechanisms against each other on simulated curves, where the true mean is known."""
+"""Mechanisms against each other on simulated curves, where the true mean is known."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ import numpy as np
 
 from dpfda.arrays import Array, brief
 from dpfda.errors import DpfdaError, UsageError
-from dpfda.estimators import MeanFunction
 from dpfda.mechanisms import SeededRandomness
-from dpfda.planner import DESIGNS
-from dpfda.planner.plan import CALIBRATED
 from dpfda.privacy import Budget
-from dpfda.studies.reproduction import STAMP, Table, no_progress
+from dpfda.statistics.mean.estimator import MeanFunction
+from dpfda.statistics.mean.plan import CALIBRATED, DESIGNS
 from dpfda.studies.simulators import GRID, MEANS, norms, sample, weights
+from dpfda.studies.tables import STAMP, Table, no_progress
 
 # All that need no candidates to choose among.
 MECHANISMS = ("auto", *(name for name in DESIGNS if name != "dictionary"))

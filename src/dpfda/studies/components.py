@@ -1,4 +1,4 @@
-"""Come here for how well private principal components do: the share of variance kept, the distance of subspaces."""
+"""How well private principal components do: the share of variance kept, the distance of subspaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Come here for paths of noise processes, Gaussian or Laplace, drawn by the hundred. Nothing here is private."""
+"""Paths of noise processes, Gaussian or Laplace, drawn by the hundred. Nothing here is private."""
 
 from __future__ import annotations
 

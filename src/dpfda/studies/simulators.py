@@ -1,4 +1,4 @@
-"""Come here for simulated curves: the four means of Lin and Reimherr, and the series of Mirshani et al."""
+"""Simulated curves: the four means of Lin and Reimherr, and the series of Mirshani et al."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Come here for cross-validation and private cross-validation (Mirshani et al., Section 6). Neither is private."""
+"""Cross-validation and private cross-validation (Mirshani et al., Section 6). Neither is private."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from dpfda.arrays import Array, Integers, brief
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.mechanisms.randomness import SeededRandomness
-from dpfda.studies import penalised, published, simulators
+from dpfda.studies import published, simulators
 from dpfda.studies.published import Calibration, NoisyMean, Sample, Spectrum
-from dpfda.studies.reproduction import STAMP, Table, no_progress
+from dpfda.studies.tables import STAMP, Table, no_progress
 
 # What is validated: the release that a sample, the kernel's eigenfunctions and a parameter make.
 Release = Callable[[Sample, Spectrum, float], NoisyMean]
@@ -72,7 +72,7 @@ class Validation:
 
 def plain(*, eta: float = 1.0) -> Release:
     """The penalised mean without noise: ordinary cross-validation over the penalty."""
-    return lambda sample, terms, penalty: penalised.plain(sample, terms, eta=eta, penalty=penalty)
+    return lambda sample, terms, penalty: published.plain(sample, terms, eta=eta, penalty=penalty)
 
 
 def mechanism(

@@ -1,8 +1,8 @@
-"""Come here for frames: exact draws of principal components, and the exponential mechanism that releases them."""
+"""Exact draws of principal components, and the exponential mechanism that releases them."""
 
 from __future__ import annotations
 
-from dpfda.mechanisms.frames.exactly import LATTICE
+from dpfda.mechanisms.frames.exact import LATTICE
 from dpfda.mechanisms.frames.gibbs import gibbs_frames
 from dpfda.mechanisms.frames.mechanism import Frames, Gibbs
 from dpfda.mechanisms.frames.projected import draw_projected

@@ -1,4 +1,4 @@
-"""Come here for the Gibbs sampler of frames, a comparison for studies: its draws are approximate, never private."""
+"""The Gibbs sampler of frames, for comparison: its draws are approximate."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def gibbs_frames(A: ArrayLike, k: int, steps: int, size: int = 1, *, randomness:
     check_source(source)
     matrix = check_matrix(A)
     side = len(matrix)
-    check_count(k, 1, side, "Frames have between 1 and {0} columns in {0} dimensions", "k")
-    check_count(steps, 0, None, "The number of steps is at least 0", "steps")
-    check_count(size, 1, None, "The number of chains is at least 1", "size")
+    k = check_count(k, 1, side, "Frames have between 1 and {0} columns in {0} dimensions", "k")
+    steps = check_count(steps, 0, None, "The number of steps is at least 0", "steps")
+    size = check_count(size, 1, None, "The number of chains is at least 1", "size")
     frames = orthonormal(source.normal((size, side, k)))
     if k == side:
         return frames

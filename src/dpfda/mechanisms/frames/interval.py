@@ -1,4 +1,4 @@
-"""Come here for arrays of numbers with a proven error: a middle, and how far the true number may be from it."""
+"""Arrays of numbers with a proven error: a midpoint and a radius."""
 
 from __future__ import annotations
 

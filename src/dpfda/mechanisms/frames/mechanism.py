@@ -1,4 +1,4 @@
-"""Come here for private principal components: the exponential mechanism over orthonormal frames."""
+"""Private principal components: the exponential mechanism over orthonormal frames."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from dpfda.arrays import Integers, as_real, brief
+from dpfda.arrays import Integers, as_plain_ints, as_real, brief
+from dpfda.bases.norms import Norm, Nuclear, Sensitivity, up
+from dpfda.bases.symmetric import places, side_of
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
-from dpfda.mechanisms.frames.exactly import LATTICE, draw_lattice_frame
-from dpfda.mechanisms.frames.exponent import Exponent
+from dpfda.mechanisms.frames.exact import LATTICE, Exponent, draw_lattice_frame
 from dpfda.mechanisms.frames.gibbs import gibbs_frames
 from dpfda.mechanisms.frames.stiefel import check_count
+from dpfda.mechanisms.noise import Noise
 from dpfda.mechanisms.randomness import Randomness
-from dpfda.norms import Norm, Nuclear, Sensitivity, up
-from dpfda.privacy import Noise
 from dpfda.privacy.profiles import RangeProfile
-from dpfda.symmetric import places, side_of
 
 MOST_PROJECTED = 6  # beyond it too few proposals are accepted under the projected measure
 SMALLEST_SCALE, LARGEST_SCALE = 1e-6, 1e18
@@ -56,6 +55,7 @@ class Frames:
         if not isinstance(self.base, str) or self.base not in ("bingham", "projected"):
             raise UsageError(f"A base measure of frames is 'bingham' or 'projected', got {brief(self.base)}.")
         _check(self.k, self.precision)
+        as_plain_ints(self, "k")
         if self.base == "projected":
             if self.precision is None:
                 raise UsageError("The projected base measure needs a precision: that of the normal vectors.")
@@ -115,6 +115,7 @@ class Gibbs:
     def __post_init__(self) -> None:
         _check(self.k, self.precision)
         check_count(self.steps, 1, None, "A Markov chain takes at least 1 step", "steps")
+        as_plain_ints(self, "k", "steps")
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> RangeProfile:
         check_profile(sensitivity, scale, size)

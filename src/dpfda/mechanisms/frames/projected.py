@@ -1,4 +1,4 @@
-"""Come here for frames under the projected Gaussian measure: spans of normal vectors, weighted by `exp(tr V'AV)`."""
+"""Frames under the projected Gaussian measure: spans of normal vectors, weighted by `exp(tr V'AV)`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,17 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike, public_numbers
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import check_source
-from dpfda.mechanisms.frames.bingham import Pair, Single, accepted, fit_single
-from dpfda.mechanisms.frames.stiefel import LARGEST_ENTRY, check_count, check_matrix, draw_frames, haar
+from dpfda.mechanisms.frames.stiefel import (
+    LARGEST_ENTRY,
+    Pair,
+    Single,
+    accepted,
+    check_count,
+    check_matrix,
+    draw_frames,
+    fit_single,
+    haar,
+)
 from dpfda.mechanisms.randomness import Randomness, SystemRandomness
 
 MOST_PROPOSALS = 2_000_000  # without one acceptance
@@ -33,8 +42,8 @@ def draw_projected(
     check_source(source)
     matrix = check_matrix(A)
     side = len(matrix)
-    check_count(k, 1, side, "Frames have between 1 and {0} columns in {0} dimensions", "k")
-    check_count(size, 1, None, "The number of draws is at least 1", "size")
+    k = check_count(k, 1, side, "Frames have between 1 and {0} columns in {0} dimensions", "k")
+    size = check_count(size, 1, None, "The number of draws is at least 1", "size")
     weights, axes = check_precision(precision, side)
     if k == side:
         return haar(size, side, source)

@@ -1,4 +1,4 @@
-"""Come here for proposals of frames in real numbers: what `stiefel` does in doubles, with every error proven."""
+"""Proposals of frames in real numbers: what `stiefel` does in doubles, with every error proven."""
 
 from __future__ import annotations
 
@@ -7,16 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpfda.arrays import ArrayLike
-from dpfda.mechanisms.frames.bingham import Pair, Single
-from dpfda.mechanisms.frames.envelopes import Central, Normal
-from dpfda.mechanisms.frames.interval import (
-    Arithmetic,
-    Interval,
-    Numbers,
-    joined,
-    nearly_orthonormal,
-)
-from dpfda.mechanisms.frames.stiefel import Level, Spans
+from dpfda.mechanisms.frames.interval import Arithmetic, Interval, Numbers, joined, nearly_orthonormal
+from dpfda.mechanisms.frames.stiefel import Central, Level, Normal, Pair, Single, Spans
 
 
 def normals_needed(spans: Spans) -> int:

@@ -1,7 +1,1 @@
-"""Come here for cards that others can check: their forms, their schema, and the check itself."""
-
-from dpfda.releases.cards.report import Finding, Report
-from dpfda.releases.cards.verification import recompute, verify
-from dpfda.releases.entry import Entry
-
-__all__ = ["Entry", "Finding", "Report", "recompute", "verify"]
+"""The forms of a card: plain text, a JSON document, NIST's questions, a registry entry; and their schemas."""

@@ -1,4 +1,4 @@
-"""Come here for a card as a document of its own: JSON with its facts and answers, sealed like a release."""
+"""A card as a document of its own: JSON with its facts and answers, sealed like a release."""
 
 from __future__ import annotations
 

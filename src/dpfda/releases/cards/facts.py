@@ -1,4 +1,4 @@
-"""Come here for what a card implies beyond its fields: method, bands, unprotected facts, threats, post-processing."""
+"""What a card implies beyond its fields: method, bands, unprotected facts, threats, post-processing."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dpfda.errors import DpfdaError
+from dpfda.ledger.amounts import shown_spent
 from dpfda.privacy import REPLACE
-from dpfda.privacy.ledger.amounts import shown_spent
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.choices import ChoiceCard
 from dpfda.releases.wording import plain, up
@@ -133,8 +133,8 @@ def of_two(card: Card, delta: float) -> float | None:
 
     None where a curve is not known, or has no epsilon of its own.
     """
+    from dpfda.ledger.losses import loss_from
     from dpfda.privacy.composition import compose
-    from dpfda.privacy.losses import loss_from
 
     if not card.losses or getattr(card, "nominal", False):
         return None

@@ -1,4 +1,4 @@
-"""Come here for the questions of NIST SP 800-226 about a guarantee, answered one by one from what a card knows."""
+"""The questions of NIST SP 800-226 about a guarantee, answered one by one from a card."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from dpfda.releases.cards.facts import (
     unprotected,
 )
 from dpfda.releases.certificate import Certificate
-from dpfda.releases.neighbours import neighbours_are
-from dpfda.releases.wording import plain, steps, up, wrapped
+from dpfda.releases.wording import neighbours_are, plain, steps, up, wrapped
 
 SOURCE = (
     "After NIST SP 800-226, Guidelines for Evaluating Differential Privacy Guarantees (2025): the factors of its "

@@ -1,4 +1,4 @@
-"""Come here for an entry of the OpenDP deployments registry: what a card knows in its fields, the rest left empty."""
+"""An entry of the OpenDP deployments registry: what a card knows in its fields, the rest left empty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Come here for the published schemas of cards, release files and claims."""
+"""The published schemas of cards, release files and claims."""
 
 from __future__ import annotations
 

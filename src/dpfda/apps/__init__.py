@@ -1,1 +1,0 @@
-"""Come here for the command line."""

@@ -1,0 +1,180 @@
+"""Columns of a file that are points: which they are, in which order, and what stands beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import dpfda
+from dpfda.arrays import brief
+from dpfda.errors import DataError, UsageError
+
+WILD = set("*?[")
+PARQUET = (".parquet", ".pq")
+
+
+def point_columns(header: list[str], asked: tuple[str, ...], taken: Mapping[str, str]) -> list[str]:
+    """The columns that names and patterns stand for, in the order in which they are asked for.
+
+    `taken` says what other columns are; patterns pass over them.
+    """
+    chosen: list[str] = []
+    for text in asked:
+        # A name may hold a comma.
+        for part in [text] if text in header else [part.strip() for part in text.split(",")]:
+            if part in taken:
+                raise UsageError(f"Column {brief(part)} cannot be a coordinate and {taken[part]} at once.")
+            if part in header or not WILD & set(part):
+                check_column(header, part, "a coordinate")
+                found = [part]
+            else:
+                found = [name for name in _matching(header, part) if name not in taken and name not in chosen]
+            twice = [name for name in found if name in chosen]
+            if twice:
+                raise UsageError(
+                    f"--points names the column {brief(twice[0])} twice. Each coordinate has a column of its own."
+                )
+            chosen += found
+    return chosen
+
+
+def _matching(header: list[str], pattern: str) -> list[str]:
+    """The columns that a pattern matches; they need not look alike, for every coordinate is another thing."""
+    from dpfda.records.columns import choose_columns
+
+    # A pattern that nothing matches is refused as that of curves is.
+    return [name for name in header if fnmatchcase(name, pattern)] or choose_columns(header, pattern, None)
+
+
+def check_column(header: list[str], name: str, what: str) -> None:
+    """A column is there; the refusal says what it was wanted for."""
+    from dpfda.records.columns import choose_columns
+
+    try:
+        choose_columns(header, "*", name if name not in header else None)
+    except DataError as error:
+        raise DataError(str(error).replace("for the privacy unit", f"for {what}", 1)) from None
+
+
+def read_points(file: Path, asked: tuple[str, ...], *, unit: str | None, beside: Mapping[str, str]) -> dpfda.Curves:
+    """Points in a CSV or Parquet file, read lazily; `beside` says what columns beside them are."""
+    from dpfda.records import read_header
+    from dpfda.records.columns import unused
+    from dpfda.records.files import read_beside
+    from dpfda.records.headers import in_few_words, listed
+
+    header = read_header(file)
+    for name, what in beside.items():
+        check_column(header, name, what)
+    if unit is not None and unit in beside:
+        raise UsageError(f"Column {brief(unit)} cannot be the privacy unit and {beside[unit]} at once.")
+    taken = dict(beside) if unit is None else {**beside, unit: "the privacy unit"}
+    if unit is not None:
+        check_column(header, unit, "the privacy unit")
+    chosen = point_columns(header, asked, taken)
+    if not chosen:
+        raise UsageError(f"--points names no column that is left for a coordinate; got {brief(', '.join(asked))}.")
+    curves = read_beside(file, values=[chosen[0]], unit=unit, grid="even", rows="average", beside=())
+    left = unused(header, (*chosen, *taken))
+    return replace(
+        curves,
+        source=_numeric(curves.source, tuple(chosen)),
+        columns=in_few_words(chosen, header, most=4),
+        unused=listed(left, header) if left else "",
+    )
+
+
+def _numeric(source: Any, names: tuple[str, ...]) -> Any:
+    """The same source with other columns; what is refused of them is said in the words of the command."""
+    try:
+        return replace(source, names=names)
+    except DataError as error:
+        message = str(error).replace("Choose the value columns by a pattern: 't*'.", "Name columns of numbers.")
+        raise DataError(message) from None
+
+
+def check_numbers(points: dpfda.Curves, name: str) -> None:
+    """A column beside points holds numbers, as far as its type says so."""
+    _numeric(points.source, (name,))
+
+
+def read_numbers(points: dpfda.Curves, name: str, *, what: str) -> Any:
+    """A column of numbers beside points, (n,), NaN where a cell is none."""
+    import numpy as np
+
+    source = _numeric(points.source, (name,))
+    try:
+        found = np.concatenate([np.empty((0, 1)), *source.batches(2**16)])[:, 0]
+    except Exception:
+        found = None
+    if found is None:
+        # Out here and with one constant text: nothing about the records.
+        raise DataError(
+            f"The column of {what} could not be read. Check that the file can be read. Nothing was charged."
+        )
+    return found
+
+
+def classes_in(points: dpfda.Curves, name: str, classes: tuple[str, str]) -> tuple[Any, Any]:
+    """The classes as a release has them: numbers if both are, else texts, whatever the labels turn out to be.
+
+    One word in a column of numbers makes a column of texts of it, so that says nothing; other types are refused.
+    """
+    source: Any = points.source
+    if source.file.suffix.lower() in PARQUET:
+        _check_label_type(source.file, name)
+    return plain_numbers(classes) or classes
+
+
+def read_labels(points: dpfda.Curves, name: str, classes: tuple[Any, Any]) -> Any:
+    """A column of labels beside points, (n,), each as it stands in its cell."""
+    try:
+        found = _texts(points.source, name, numbers=not isinstance(classes[0], str))
+    except Exception:
+        found = None
+    if found is None:
+        raise DataError("The column of labels could not be read. Check that the file can be read. Nothing was charged.")
+    return found
+
+
+def plain_numbers(texts: tuple[str, str]) -> tuple[float, float] | None:
+    """Both texts as numbers, whole ones as whole ones; None if one is none."""
+    from dpfda.records.labelled import label_of
+
+    first, second = (label_of(text) for text in texts)
+    if not (isinstance(first, float) and isinstance(second, float)) or any(text.strip().isalpha() for text in texts):
+        return None  # "True" and "False" stay words in the answers, and are read as 1 and 0
+    return tuple(int(each) if each.is_integer() else each for each in (first, second))  # type: ignore[return-value]
+
+
+def _check_label_type(file: Path, name: str) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kind = pq.read_schema(file).field(name).type
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_nested(plain) or pa.types.is_temporal(plain):
+        raise DataError(
+            f"Column {brief(name)} holds {kind}, and labels are numbers or texts. Convert the column first."
+        )
+
+
+def _texts(source: Any, name: str, *, numbers: bool) -> Any:
+    import numpy as np
+
+    if source.file.suffix.lower() in PARQUET:
+        import pyarrow.parquet as pq
+
+        from dpfda.records.cells import cells_of
+
+        found = cells_of(pq.read_table(source.file, columns=[name])[name])
+    else:
+        found = source.texts(name)
+        if numbers and source.delimiter != ",":
+            found = [text.replace(",", ".") for text in found]  # a decimal sign, as in all other columns
+    labels = np.empty(len(found), dtype=object)
+    labels[:] = found
+    return labels

@@ -1,0 +1,225 @@
+"""`dpfda release`: a private summary of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+import dpfda
+from dpfda.cli.covariates import (
+    LIMITS,
+    NAMES,
+    RIDGE,
+    check_columns,
+    empty_covariates,
+    limits_of,
+    names_of,
+    read_covariates,
+)
+from dpfda.cli.options import CENTRE, COMPONENTS, COVARIANCE, FILE, MEAN, REGRESSION, options, output_options
+from dpfda.cli.releasing import check_row, output_parameters, ready, write
+from dpfda.cli.values import Output, Process, Source, Wishes, check_bound, grouped
+from dpfda.cli.wording import said_of_moments
+from dpfda.errors import UsageError
+
+
+@click.group()
+def release() -> None:
+    """Release a private summary of a file.
+
+    \b
+    Examples:
+      dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
+      dpfda release covariance scans.csv --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
+      dpfda release components scans.csv --k 2 --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1
+      dpfda release regression scans.csv --covariates 'age,sex=female|male' --covariate-limits 18:90 \\
+          --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
+      dpfda release density people.csv --points age --unit ID --domain 0,100 --epsilon 1 --delta 0
+      dpfda release classifier people.csv --points 'age,height' --label group --classes a,b \\
+          --unit ID --domain '0,100;100,220' --epsilon 1 --delta 1e-6
+      dpfda release regressor people.csv --points age --response change --response-bound 20 \\
+          --unit ID --domain 0,100 --epsilon 1 --delta 1e-6
+    """
+
+
+@release.command("mean")
+@options(FILE, MEAN, output_options("mean"))
+@grouped(Source, Wishes, Process, Output)
+def release_mean(source: Source, wishes: Wishes, process: Process, output: Output, *, calibration: str) -> None:
+    """Release the mean curve of FILE, a wide CSV or Parquet table: one row a curve, one column a grid point.
+
+    \b
+    Examples:
+      dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
+      dpfda release mean growth.csv --unit row --values 'age_*' --grid header --domain 1,18 \\
+          --epsilon 1 --delta 0 --limits 60,210 --out growth.json --plot growth.png
+      dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1 --dry-run
+    """
+    check_bound(wishes.bound, wishes.limits, source=source)
+    parameters = _parameters(source, wishes, output, "mean") | process.parameters()
+    _release(dpfda.MeanFunction(**parameters, calibration=calibration), source, output, kind="mean")
+
+
+@release.command("covariance")
+@options(FILE, COVARIANCE, [CENTRE], output_options("covariance"))
+@grouped(Source, Wishes, Process, Output)
+def release_covariance(
+    source: Source, wishes: Wishes, process: Process, output: Output, *, mean: str | None, centre: Path | None
+) -> None:
+    """Release the covariance function of the curves in FILE, a wide CSV or Parquet table as for the mean.
+
+    Mean and second moments come in one release, for one budget.
+
+    \b
+    Examples:
+      dpfda release covariance scans.csv --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
+      dpfda release covariance growth.csv --unit row --values 'age_*' --grid header --domain 1,18 \\
+          --epsilon 1 --delta 0 --limits 60,210 --out growth.json --plot growth.png
+      dpfda release covariance scans.csv --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1 \\
+          --centre scans-mean.json --mean centre
+    """
+    check_bound(wishes.bound, wishes.limits, what="A covariance function", source=source)
+    parameters = _parameters(source, wishes, output, "covariance") | process.parameters()
+    est = dpfda.CovarianceFunction(**parameters, mean=mean, centre=centre_of(centre))
+    with said_of_moments():
+        _release(est, source, output, kind="covariance")
+
+
+@release.command("components")
+@options(FILE, COMPONENTS, [CENTRE], output_options("components"))
+@grouped(Source, Wishes, Process, Output)
+def release_components(
+    source: Source,
+    wishes: Wishes,
+    process: Process,
+    output: Output,
+    *,
+    k: int,
+    mean: str | None,
+    base: str,
+    explained_variance: float | None,
+    centre: Path | None,
+) -> None:
+    """Release the first principal components of the curves in FILE, a wide CSV or Parquet table as for the mean.
+
+    \b
+    Examples:
+      dpfda release components scans.csv --k 2 --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1
+      dpfda release components scans.csv --k 3 --unit ID --values 't*' --epsilon 1 --delta 1e-6 \\
+          --bound 1 --out parts.json --plot parts.png
+      dpfda release components scans.csv --k 1 --unit ID --values 't*' --epsilon 1 --delta 0 \\
+          --bound 1 --mechanism exponential --explained-variance 0.2 --centre scans-mean.json
+    """
+    check_bound(wishes.bound, wishes.limits, what="A principal component", source=source)
+    parameters = _parameters(source, wishes, output, "components") | process.parameters()
+    est = dpfda.FPCA(
+        k,
+        **parameters,
+        mean=mean,
+        base=base,
+        explained_variance=explained_variance,
+        centre=centre_of(centre),
+    )
+    with said_of_moments():
+        _release(est, source, output, kind="components")
+
+
+@release.command("regression")
+@options(FILE, [NAMES], LIMITS, REGRESSION, [CENTRE, RIDGE], output_options("regression"))
+@grouped(Source, Wishes, Output)
+def release_regression(
+    source: Source,
+    wishes: Wishes,
+    output: Output,
+    *,
+    covariates: str,
+    covariate_limits: str | None,
+    covariate_bound: float | None,
+    no_intercept: bool,
+    centre: Path | None,
+    ridge: float | None,
+) -> None:
+    """Release the coefficient functions of the curves in FILE regressed on covariates, columns of the same table.
+
+    Each person counts once, with the averages of covariates and curve: coefficients compare people, not visits of one
+    person. A covariate that is no number counts as missing.
+
+    \b
+    Examples:
+      dpfda release regression scans.csv --covariates 'age,sex=female|male' --covariate-limits 18:90 \\
+          --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1
+      dpfda release regression scans.csv --covariates age --covariate-limits 18:90 --unit ID \\
+          --values 't*' --epsilon 1 --delta 0 --limits 0,1 --plot age.png --dry-run
+    """
+    check_bound(wishes.bound, wishes.limits, what="A regression of curves", source=source)
+    named = names_of(covariates)
+    parameters = _parameters(source, wishes, output, "regression")
+    est = dpfda.FunctionOnScalarRegression(
+        **parameters,
+        covariate_limits=limits_of(covariate_limits, covariate_bound, named),
+        covariate_bound=covariate_bound,
+        covariate_levels=named.levels or None,
+        intercept=not no_intercept,
+        centre=centre_of(centre),
+        ridge="auto" if ridge is None else ridge,
+    )
+    check_columns(source, named)
+    curves = curves_of(source, named.columns)
+    facts = est.facts(curves)
+    plan = est.plan(facts.planned, covariates=named.columns, grid_size=len(facts.grid))
+    about = _about(est, curves)
+
+    def charged() -> object:
+        return est.fit(empty_covariates(curves, named), curves)
+
+    if ready(est, plan, about, source.file, output, kind="regression", charged=charged):
+        result = est.fit(read_covariates(source, named), curves).release_
+        write(est, result, source.file, output, kind="regression", panels=len(result.names))
+
+
+def _parameters(source: Source, wishes: Wishes, output: Output, kind: str) -> dict[str, Any]:
+    """The parameters of an estimator; what it would refuse is refused here in the words of the command line."""
+    made = output_parameters(source.file, wishes.neighbours, output, kind=kind)
+    return wishes.parameters() | made | {"smoothing": output.smoothing, "workers": output.workers}
+
+
+def centre_of(path: Path | None) -> Any:
+    """A mean release that is subtracted first: it has been paid for, so it is public."""
+    if path is None:
+        return None
+    mean = dpfda.load(path)
+    if not isinstance(mean, dpfda.Release):
+        raise UsageError(f"--centre takes the file of a mean, and {str(path)!r} holds a {mean.certificate.what}.")
+    return mean
+
+
+def _release(est: Any, source: Source, output: Output, *, kind: str) -> None:
+    """Check everything, read, release, write and print: the same for every summary of curves alone."""
+    curves = curves_of(source)
+    about = _about(est, curves)
+    if ready(est, est.plan_for(curves), about, source.file, output, kind=kind, charged=lambda: est.fit(curves)):
+        write(est, est.fit(curves).release_, source.file, output, kind=kind)
+
+
+def _about(est: Any, curves: dpfda.Curves) -> tuple[tuple[str, str], ...]:
+    """What a dry run says about the file."""
+    protects = ("protects", f"one {curves.unit or 'row'}, {est.neighbours}")
+    return (protects, ("values", curves.columns), *curves.notes)
+
+
+def curves_of(source: Source, beside: tuple[str, ...] = ()) -> dpfda.Curves:
+    """The curves of a file, read when they are needed; `beside` are columns that are used otherwise."""
+    from dpfda.records.files import read_beside
+
+    curves = read_beside(
+        source.file,
+        values=source.values,
+        unit=None if source.unit == "row" else source.unit,
+        grid=source.grid,
+        rows=source.rows,
+        beside=beside,
+    )
+    check_row(source.file, source.unit)
+    return curves

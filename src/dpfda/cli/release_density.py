@@ -1,0 +1,98 @@
+"""`dpfda release density` and `dpfda plan density`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+import dpfda
+from dpfda.cli.options import options, output_options
+from dpfda.cli.plan import JSON, PEOPLE, show_plan
+from dpfda.cli.point_options import DENSITY, POINT_FILE, UNIT_OR_COUNTS
+from dpfda.cli.point_values import (
+    BOUGHT,
+    Counts,
+    DensityWishes,
+    PointSource,
+    called_after,
+    check_drawn,
+    check_sides,
+    number_of_units,
+    protected_points,
+)
+from dpfda.cli.releasing import output_parameters, ready, write
+from dpfda.cli.values import Output, grouped
+
+ERROR = "root mean square error"
+
+
+@click.command("density")
+@options(POINT_FILE, UNIT_OR_COUNTS, DENSITY, output_options("density"))
+@grouped(PointSource, DensityWishes, Output)
+def release_density(source: PointSource, wishes: DensityWishes, output: Output, *, counts: str | None) -> None:
+    """Release the density of the points in FILE, a CSV or Parquet table: one row a point, one column a coordinate.
+
+    A person with several points counts once, with all of them. With --counts a row stands for many people, as in a
+    table of deaths by age: the number of people is then the sum of that column. What cannot be read is left out.
+
+    \b
+    Examples:
+      dpfda release density people.csv --points age --unit ID --domain 0,100 --epsilon 1 --delta 0
+      dpfda release density visits.parquet --points 'lon,lat' --unit ID --domain '5,15;47,55' \\
+          --epsilon 1 --delta 1e-6 --out map.json --plot map.png
+      dpfda release density deaths.csv --points age --counts deaths --edges 0,1,5:110:5 \\
+          --epsilon 1 --delta 0 --dry-run
+    """
+    stated = wishes.parameters() | output_parameters(source.file, wishes.neighbours, output, kind="density")
+    est = dpfda.DensityFunction(
+        **stated,
+        smoothing=output.smoothing,
+        workers=output.workers,
+    )
+    points = protected_points(source, {} if counts is None else {counts: "the counts"})
+    many = None if counts is None else Counts(points, counts)
+    made = est.plan(number_of_units(est, points, many, "There are no points: a density needs at least one."))
+    check_sides(points, made.cells.domain.dimension)
+    check_drawn(made.cells.domain.dimension, output, what="densities")
+    about = about_density(est, points, counts, wishes)
+
+    def fitted() -> Any:
+        return est.fit(called_after(points, "counts", counts), counts=None if many is None else many.numbers)
+
+    if ready(est, made, about, source.file, output, kind="density", charged=fitted):
+        write(est, fitted().release_, source.file, output, kind="density")
+
+
+@click.command("density")
+@options(PEOPLE, DENSITY, JSON)
+@grouped(DensityWishes)
+def plan_density(wishes: DensityWishes, *, n: int, as_json: bool) -> None:
+    """Say what a release of a density would do, and what error to expect of every mechanism.
+
+    Errors are in the units of the density, for a reference density that the plan names. No data are read, nothing is
+    charged.
+
+    \b
+    Examples:
+      dpfda plan density --n 5000 --domain 0,100 --epsilon 1 --delta 0
+      dpfda plan density --n 100000 --domain '0,1;0,1' --epsilon 0.5 --delta 1e-6 --json
+      dpfda plan density --n 1000 --domain 0,1 --epsilon 1 --delta 0.01 --mechanism gp --bandwidth 0.1
+    """
+    made = dpfda.DensityFunction(**wishes.parameters()).plan(n)
+    title = "Expected error for the reference density, with sampling, noise and smoothing"
+    show_plan(made, made.table(), ERROR, as_json=as_json, title=title)
+
+
+def about_density(
+    est: Any, points: dpfda.Curves, counts: str | None, wishes: DensityWishes
+) -> tuple[tuple[str, str], ...]:
+    """What a dry run says about the file."""
+    protected = "person" if counts is not None else points.unit or "row"
+    bought = f"bought for epsilon = {est.bandwidth_epsilon} on top; planned with a tenth of each side"
+    return (
+        ("protects", f"one {protected}, {est.neighbours}"),
+        ("points", points.columns),
+        *((("counts", f"column {counts}"),) if counts is not None else ()),
+        *((("bandwidth", bought),) if wishes.bandwidth == BOUGHT else ()),
+    )

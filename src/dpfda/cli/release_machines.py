@@ -1,0 +1,191 @@
+"""`dpfda release` and `dpfda plan` of kernel machines: classifiers and regressors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+import dpfda
+from dpfda.cli.columns import check_numbers, classes_in, read_labels, read_numbers
+from dpfda.cli.options import options, output_options
+from dpfda.cli.plan import JSON, PEOPLE, show_plan
+from dpfda.cli.point_options import (
+    CLASSES,
+    CLASSIFIER_LOSSES,
+    LABEL,
+    POINT_FILE,
+    REGRESSOR_LOSSES,
+    RESPONSE,
+    RESPONSE_BOUND,
+    UNIT,
+    machine_options,
+)
+from dpfda.cli.point_values import (
+    MachineWishes,
+    PointSource,
+    called_after,
+    check_drawn,
+    check_sides,
+    classes_of,
+    number_of_units,
+    protected_points,
+)
+from dpfda.cli.releasing import output_parameters, ready, write
+from dpfda.cli.values import Output, grouped
+
+SIDES = [
+    click.option("--dimension", type=click.IntRange(min=1), help="Coordinates of a point, where --domain is for all.")
+]
+NOISE = "noise in the function, root mean square"
+
+
+@click.command("classifier")
+@options(POINT_FILE, LABEL, [CLASSES, UNIT], machine_options(CLASSIFIER_LOSSES), output_options("classifier"))
+@grouped(PointSource, MachineWishes, Output)
+def release_classifier(source: PointSource, wishes: MachineWishes, output: Output, *, label: str, classes: str) -> None:
+    """Release a classifier of two classes, a private support vector machine, from points and labels in FILE.
+
+    FILE is a CSV or Parquet table with one row a point, a column for each coordinate and one for the label. A person
+    with several rows counts once, with the average of their losses.
+
+    \b
+    Examples:
+      dpfda release classifier people.csv --points 'age,height' --label group --classes a,b \\
+          --unit ID --domain '0,100;100,220' --epsilon 1 --delta 1e-6
+      dpfda release classifier people.csv --points 'x*' --label ill --classes 0,1 --unit row \\
+          --domain 0,1 --kernel gaussian,0.3 --loss logistic --epsilon 1 --delta 0 --plot ill.png
+    """
+    named = classes_of(classes)
+    stated = wishes.parameters() | output_parameters(source.file, wishes.neighbours, output, kind="classifier")
+    points = protected_points(source, {label: "the label"})
+    found = classes_in(points, label, named)
+    est = dpfda.KernelClassifier(**stated, classes=found)
+    _release_machine(
+        est, points, lambda: read_labels(points, label, found), source, output, kind="classifier", beside=label
+    )
+
+
+@click.command("regressor")
+@options(POINT_FILE, [RESPONSE], RESPONSE_BOUND, [UNIT], machine_options(REGRESSOR_LOSSES), output_options("regressor"))
+@grouped(PointSource, MachineWishes, Output)
+def release_regressor(
+    source: PointSource,
+    wishes: MachineWishes,
+    output: Output,
+    *,
+    response: str,
+    response_bound: float,
+    threshold: float | None,
+) -> None:
+    """Release a regression function, a private kernel machine, from points and responses in FILE.
+
+    FILE is a CSV or Parquet table with one row a point, a column for each coordinate and one for the response. A person
+    with several rows counts once, with the average of their losses.
+
+    \b
+    Examples:
+      dpfda release regressor people.csv --points age --response change --response-bound 20 \\
+          --unit ID --domain 0,100 --epsilon 1 --delta 1e-6
+      dpfda release regressor people.csv --points 'x*' --response y --response-bound 2 --unit row \\
+          --domain 0,1 --loss absolute --penalty 0.01 --epsilon 1 --delta 0 --dry-run
+    """
+    stated = wishes.parameters() | output_parameters(source.file, wishes.neighbours, output, kind="regressor")
+    est = dpfda.KernelRegressor(**stated, response_bound=response_bound, threshold=threshold)
+    points = protected_points(source, {response: "the response"})
+    check_numbers(points, response)
+    _release_machine(
+        est,
+        points,
+        lambda: read_numbers(points, response, what="responses"),
+        source,
+        output,
+        kind="regressor",
+        beside=response,
+    )
+
+
+@click.command("classifier")
+@options(PEOPLE, SIDES, machine_options(CLASSIFIER_LOSSES), JSON)
+@grouped(MachineWishes)
+def plan_classifier(wishes: MachineWishes, *, n: int, dimension: int | None, as_json: bool) -> None:
+    """Say what a release of a classifier would do, and how large the noise of every mechanism would be.
+
+    Margins are 1: noise well below that leaves decisions as they are. No data are read, nothing is charged.
+
+    \b
+    Examples:
+      dpfda plan classifier --n 10000 --dimension 2 --domain 0,1 --epsilon 1 --delta 1e-6
+      dpfda plan classifier --n 10000 --domain '0,1;18,90' --epsilon 1 --delta 0 --loss logistic
+    """
+    _plan_machine(dpfda.KernelClassifier(**wishes.parameters()), n, dimension, as_json=as_json)
+
+
+@click.command("regressor")
+@options(PEOPLE, SIDES, RESPONSE_BOUND, machine_options(REGRESSOR_LOSSES), JSON)
+@grouped(MachineWishes)
+def plan_regressor(
+    wishes: MachineWishes,
+    *,
+    n: int,
+    dimension: int | None,
+    response_bound: float,
+    threshold: float | None,
+    as_json: bool,
+) -> None:
+    """Say what a release of a regression function would do, and how large the noise of every mechanism would be.
+
+    Noise is in the units of the responses. No data are read, nothing is charged.
+
+    \b
+    Examples:
+      dpfda plan regressor --n 10000 --domain 0,1 --response-bound 2 --epsilon 1 --delta 1e-6
+      dpfda plan regressor --n 10000 --dimension 3 --domain 0,1 --response-bound 2 --epsilon 1 \\
+          --delta 0 --loss absolute --json
+    """
+    est = dpfda.KernelRegressor(**wishes.parameters(), response_bound=response_bound, threshold=threshold)
+    _plan_machine(est, n, dimension, as_json=as_json)
+
+
+def _release_machine(
+    est: Any,
+    points: dpfda.Curves,
+    targets: Callable[[], Any],
+    source: PointSource,
+    output: Output,
+    *,
+    kind: str,
+    beside: str,
+) -> None:
+    """Check everything, plan, release, write and print: the same for both machines."""
+    from dpfda.bases import as_domain
+
+    stated, columns = as_domain(est.domain).dimension, points.source.width
+    check_sides(points, columns if stated == 1 else stated)
+    check_drawn(columns, output, what="machines")
+    n = number_of_units(est, points, None, "There are no records: a machine needs at least one.")
+    made = est.plan(n, dimension=columns)
+    about = (("protects", f"one {points.unit or 'row'}, {est.neighbours}"), ("points", points.columns))
+
+    records = called_after(points, "labels" if kind == "classifier" else "responses", beside)
+
+    def charged() -> object:
+        return est.fit(records, empty_targets(est, points.rows))
+
+    if ready(est, made, about, source.file, output, kind=kind, charged=charged):
+        write(est, est.fit(records, targets()).release_, source.file, output, kind=kind)
+
+
+def empty_targets(est: Any, rows: int) -> Any:
+    """A label or response for each row that says nothing, where only the charge is asked about."""
+    import numpy as np
+
+    classes = getattr(est, "classes", None)
+    return np.zeros(rows) if classes is None else np.full(rows, classes[0])
+
+
+def _plan_machine(est: Any, n: int, dimension: int | None, *, as_json: bool) -> None:
+    made = est.plan(n, dimension=dimension)
+    title = f"Noise in the function at a penalty of {made.penalty:.4g}; that of iclp-qr weighs more on rough functions"
+    show_plan(made, made.table(), NOISE, as_json=as_json, title=title)

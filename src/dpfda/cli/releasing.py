@@ -1,0 +1,128 @@
+"""What every release command does around its estimator: check, plan, write, print."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dpfda.cli.charging import Asked, Till, check_books, quoted, till_of
+from dpfda.cli.notices import note_written
+from dpfda.cli.targets import check_picture, check_targets, same_file, save_picture
+from dpfda.cli.values import Output
+from dpfda.errors import UsageError
+
+NOTHING = " Nothing was charged."
+
+
+def output_parameters(file: Path, neighbours: str, output: Output, *, kind: str) -> dict[str, Any]:
+    """The parameters of an estimator that say how a release is made; what it would refuse is refused here too.
+
+    So is a file that is not there or cannot be written: before anything heavy is loaded.
+    """
+    from dpfda.records import read_header
+
+    counted = neighbours == "add-or-remove-one"
+    if counted and output.planned_n is None:
+        raise UsageError(
+            "Under add-or-remove-one the number of units is private and may not be read. "
+            "State a public guess, e.g. --planned-n 5000."
+        )
+    if output.planned_n is not None and not counted:
+        raise UsageError("--planned-n is for --neighbours add-or-remove-one; under replace-one the number is public.")
+    till = till_of(output)
+    read_header(file)
+    _check_outputs(file, output, kind=kind)
+    if output.n is not None and counted:
+        raise UsageError(
+            "--n states the number of units, which is private under add-or-remove-one. State a guess with --planned-n."
+        )
+    stated = {"n": output.n, "planned_n": output.planned_n, "dataset": output.dataset or file.stem}
+    return stated | {"force": output.force, "ledger": till}
+
+
+def check_row(file: Path, unit: str | None) -> None:
+    """`--unit row` means every row, unless there is a column of that name."""
+    from dpfda.records import read_header
+
+    if unit == "row" and "row" in read_header(file):
+        raise UsageError(
+            "--unit row says that every row is another person, but there is a column 'row' too. Rename the column."
+        )
+
+
+def ready(
+    est: Any,
+    plan: Any,
+    about: tuple[tuple[str, str], ...],
+    file: Path,
+    output: Output,
+    *,
+    kind: str,
+    charged: Callable[[], object],
+) -> bool:
+    """Whether to go on: everything has been checked, and this is no dry run, whose plan is printed.
+
+    `about` are lines about what the plan would be applied to. `charged` goes as far as the charge, where a dry run is
+    stopped and told what the ledger would say.
+    """
+    _check_outputs(file, output, kind=kind)  # planning takes its time, and others write files too
+    est.check_seen(plan)
+    if output.dry_run:
+        show_dry_run(plan, about, None if est.ledger is None else quoted(charged), as_json=output.as_json)
+        return False
+    return True
+
+
+def show_dry_run(plan: Any, about: tuple[tuple[str, str], ...], asked: Asked | None, *, as_json: bool) -> None:
+    """Print what would be done and what the ledger would say to it; a refusal ends the command as it would later."""
+    from dpfda.cli.budget_words import quote_facts, quote_lines, refuse
+
+    told = () if asked is None else quote_lines(asked)
+    lines = [plan.text(), *(f"  {name:<11} {what}" for name, what in (*about, *told))]
+    facts = plan.to_dict() | ({} if asked is None else {"ledger": quote_facts(asked)})
+    click.echo(json.dumps(facts, indent=1) if as_json else "\n".join(lines))
+    if asked is not None:
+        refuse(asked)
+
+
+def write(est: Any, result: Any, file: Path, output: Output, *, kind: str, panels: int = 1) -> None:
+    """Write a release and its picture, and print its card."""
+    target = _target(file, output, kind)
+    result.save(target)
+    note_written(target)
+    if output.picture is not None:
+        save_picture(result, output.picture, panels=panels)
+    if output.as_json:
+        click.echo(json.dumps(result.certificate.to_dict(), indent=1))
+    else:
+        click.echo(result.certificate.text())
+        click.echo(f"\nWritten: {target}" + (f", {output.picture}" if output.picture else ""))
+        click.echo(told_line(est.ledger, est.dataset))
+
+
+def told_line(till: Till | None, dataset: str) -> str:
+    """One line: what the ledger has left, or how to keep one."""
+    from dpfda.cli.budget_words import left_after, unrecorded
+
+    return unrecorded(dataset) if till is None or till.receipt is None else left_after(till, till.receipt)
+
+
+def _target(file: Path, output: Output, kind: str) -> Path:
+    return output.out or Path(f"{file.stem}-{kind}.json")
+
+
+def _check_outputs(file: Path, output: Output, *, kind: str) -> None:
+    """Everything about the output is checked before anything is charged."""
+    check_picture(output.picture, after=NOTHING)
+    paths = [_target(file, output, kind), *([output.picture] if output.picture is not None else [])]
+    if same_file(file, *paths):
+        raise UsageError(
+            "The data, the release and the picture must be different files. Name another with --out or --plot."
+            + NOTHING
+        )
+    check_books(output, paths)
+    check_targets(paths, overwrite=output.overwrite or output.dry_run, after=NOTHING)

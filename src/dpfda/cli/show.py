@@ -1,0 +1,172 @@
+"""What can be done with a release in a file: `dpfda show`, `evaluate` and `report`."""
+
+from __future__ import annotations
+
+import json
+import math
+from contextlib import suppress
+from pathlib import Path
+from shlex import quote
+from textwrap import fill
+from typing import Any
+
+import click
+
+import dpfda
+from dpfda.cli.notices import notice
+from dpfda.cli.targets import check_targets, same_file, write_text
+from dpfda.errors import DataError, UsageError
+
+DATABASE = b"SQLite format 3\x00"
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
+def show(file: Path, as_json: bool) -> None:
+    """Print the card of a release: what it is, what it guarantees, what it means.
+
+    Components come with the variances along them, where those were released; a density with its mean and quartiles.
+
+    \b
+    Example:
+      dpfda show mean.json
+    """
+    from dpfda.page.base import page_of
+
+    result = loaded(file)
+    card = result.certificate
+    facts, text = page_of(result).summary(result)
+    if as_json:
+        click.echo(json.dumps({**card.to_dict(), **facts}, indent=1))
+        return
+    click.echo(card.text())
+    if text:
+        click.echo(f"\n{fill(text, width=118, initial_indent='  ', subsequent_indent='  ')}")
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--at",
+    help="Points of the domain, separated by commas; of a covariance all pairs of them, or pairs such as 0:0.5,0:1; on "
+    "a box coordinates with colons between them.",
+)
+@click.option(
+    "--derivative",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0, 20),
+    help="Order of the derivative, at most 20.",
+)
+@click.option("--level", type=float, help="Also print the noise band at this level, e.g. 0.95.")
+@click.option(
+    "--covariates",
+    metavar="NUMBER,...",
+    help="Of a regression: print the curve predicted for these covariates, in their order; 0 or 1 for a level.",
+)
+@click.option("--cdf", is_flag=True, help="Of a density: also print the probability of lying below each point.")
+@click.option(
+    "--quantiles", metavar="NUMBER,...", help="Of a density, instead of --at: where it reaches these probabilities."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; an end of the band that is infinite is null.")
+def evaluate(
+    file: Path,
+    at: str | None,
+    derivative: int,
+    level: float | None,
+    covariates: str | None,
+    cdf: bool,
+    quantiles: str | None,
+    as_json: bool,
+) -> None:
+    """Evaluate a release at points of its domain; free, however often.
+
+    A covariance comes with the deviation of its noise before smoothing; components come side by side, coefficients of a
+    regression one below the other. The band of a density is that of what was there before smoothing. A classifier says
+    its value, the noise in it and the class; probabilities, of the second class, are those of a logistic one. Notes,
+    e.g. why a band is infinite, go to the standard error.
+
+    \b
+    Examples:
+      dpfda evaluate mean.json --at 0,0.5,1
+      dpfda evaluate mean.json --at 0.5 --derivative 1
+      dpfda evaluate mean.json --at 0,0.5,1 --level 0.95 --json
+      dpfda evaluate covariance.json --at 0,0.5,1
+      dpfda evaluate covariance.json --at 0:0.5,0.5:1
+      dpfda evaluate components.json --at 0,0.5,1
+      dpfda evaluate regression.json --at 0,0.5,1 --level 0.95
+      dpfda evaluate regression.json --at 0,0.5,1 --covariates 50,1
+      dpfda evaluate density.json --at 20,40,60 --cdf --level 0.95
+      dpfda evaluate density.json --quantiles 0.1,0.5,0.9
+      dpfda evaluate classifier.json --at 40:170,65:180
+    """
+    if at is None and quantiles is None:
+        raise click.UsageError("Missing option '--at'.", click.get_current_context())
+    from dpfda.page.base import page_of
+    from dpfda.page.evaluation import Asked
+
+    result, asked = loaded(file), Asked(at or "", derivative, level, covariates, cdf, quantiles)
+    page = page_of(result)
+    table = page.table(result, asked)
+    for note in page.notes(result, asked, table):
+        notice(f"Note: {note}")
+    if as_json:
+        # JSON has no infinity, which a band has where the noisy number of units could be zero.
+        columns = {name: [_finite(x) for x in column] for name, column in table.items()}
+        click.echo(json.dumps(columns | page.facts(result), allow_nan=False))
+        return
+    click.echo("\t".join(table))
+    for row in zip(*table.values(), strict=True):
+        click.echo("\t".join(cell if isinstance(cell, str) else f"{cell:.10g}" for cell in row))
+
+
+def loaded(file: Path) -> Any:
+    """The release in a file; what is kept for other commands says for which."""
+    try:
+        return dpfda.load(file)
+    except DataError:
+        if not _is_database(file):
+            raise
+    raise UsageError(
+        f"{file.name!r} is a database, not a release: a store of answers is asked by `dpfda ask FILE ... "
+        f"--store {quote(file.name)} --at 0.5`, a ledger is shown by "
+        f"`dpfda budget show {quote(f'sqlite:///{file.name}')}`."
+    )
+
+
+def _is_database(file: Path) -> bool:
+    with suppress(OSError, ValueError):
+        if file.is_file():  # to open a pipe would be to wait
+            with file.open("rb") as stream:
+                return stream.read(len(DATABASE)) == DATABASE
+    return False
+
+
+def _finite(cell: float | str) -> float | str | None:
+    return cell if isinstance(cell, str) or math.isfinite(cell) else None
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="The page.  [default: NAME.html, in this folder]")
+@click.option("--level", default=0.95, show_default=True, type=float, help="Level of the noise band, at most 0.998.")
+@click.option("--overwrite", is_flag=True, help="Replace a page that exists.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def report(file: Path, out: Path | None, level: float, overwrite: bool, as_json: bool) -> None:
+    """Write a release as one HTML page: picture, card, values and downloads; it needs no network, and costs nothing.
+
+    \b
+    Examples:
+      dpfda report mean.json
+      dpfda report mean.json -o mean.html --level 0.9 --overwrite
+    """
+    from dpfda.page import page
+
+    result = loaded(file)
+    target = out or Path(f"{file.stem}.html")
+    if same_file(file, target):
+        raise UsageError("The release and the page must be different files. Name another with --out.")
+    check_targets([target], overwrite=overwrite)
+    write_text(target, page(result, file=file.name, level=level))
+    click.echo(json.dumps({"written": [str(target)]}) if as_json else f"Written: {target}")

@@ -1,0 +1,170 @@
+"""What the options of a command mean: groups of them, and texts turned into numbers and kernels."""
+
+from __future__ import annotations
+
+import functools
+import math
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpfda.arrays import brief
+from dpfda.errors import UsageError
+from dpfda.page.evaluation import numbers
+
+if TYPE_CHECKING:
+    from dpfda.kernels import Kernel
+
+KERNELS = ("exponential", "matern-3/2", "matern-5/2", "gaussian")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The file and its layout."""
+
+    file: Path
+    unit: str
+    values: str | None
+    grid: str | None
+    rows: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What is public and what is wished for; plans need it too."""
+
+    domain: str
+    epsilon: float
+    delta: float
+    bound: float | None
+    limits: str | None
+    neighbours: str
+    mechanism: str
+    basis: str | None
+    size: int | None
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of an estimator that say all this."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "bound": self.bound,
+            "limits": None if self.limits is None else interval(self.limits, "--limits"),
+            "domain": interval(self.domain),
+            "neighbours": self.neighbours,
+            "mechanism": self.mechanism,
+            "basis": self.basis,
+            "size": self.size,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """What is wished for of the papers' noise processes."""
+
+    kernel: str | None
+    eta: float | None
+    penalty: float | None
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of an estimator that say this."""
+        return {"kernel": kernel_of(self.kernel), "eta": self.eta, "penalty": self.penalty}
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How a release is made and where it goes."""
+
+    n: int | None
+    planned_n: int | None
+    dataset: str | None
+    out: Path | None
+    picture: Path | None
+    overwrite: bool
+    dry_run: bool
+    force: bool
+    as_json: bool
+    smoothing: str = "auto"  # not every kind of release is smoothed,
+    workers: int | None = None  # nor encoded in threads
+    ledger: str | None = None
+    anchor: Path | None = None
+    key: str | None = None
+
+
+def grouped(*groups: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Hand options to a command in groups, one object each; what belongs to none comes by its name."""
+
+    def wrap(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def call(**options: Any) -> Any:
+            given = [[field.name for field in fields(group) if field.name in options] for group in groups]
+            made = [
+                group(**{name: options.pop(name) for name in names}) for group, names in zip(groups, given, strict=True)
+            ]
+            return command(*made, **options)
+
+        return call
+
+    return wrap
+
+
+def kernel_of(text: str | None) -> Kernel | None:
+    """The kernel that a name and a range stand for."""
+    if text is None:
+        return None
+    from dpfda.kernels import Exponential, Gaussian, Matern
+
+    name, _, length = text.partition(",")
+    made: dict[str, Callable[[float], Kernel]] = {
+        "exponential": Exponential,
+        "matern-3/2": lambda rho: Matern(1.5, rho),
+        "matern-5/2": lambda rho: Matern(2.5, rho),
+        "gaussian": Gaussian,
+    }
+    try:
+        return made[name](float(length))
+    except (KeyError, ValueError):
+        raise UsageError(
+            f"--kernel takes a name and a range, e.g. --kernel matern-3/2,0.1; got {brief(text)}. Names are "
+            f"{', '.join(KERNELS)}."
+        ) from None
+
+
+def interval(text: str, option: str = "--domain") -> tuple[float, ...]:
+    """Two ends, the lower one first."""
+    low, high = numbers(text, option, count=2)
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        example = f"{high:g},{low:g}" if -math.inf < high < low < math.inf else "0,1"
+        raise UsageError(
+            f"{option} takes two finite ends, the lower one first, e.g. {option} {example}; got {brief(text)}."
+        )
+    return low, high
+
+
+def bounds_command(source: Source) -> str:
+    """The command that buys a bound for the curves of a file."""
+    words = ["dpfda", "bounds", str(source.file), "--unit", source.unit]
+    words += ["--values", source.values] if source.values is not None else []
+    return f"{shlex.join(words)} --epsilon 0.1 --candidates LOW,HIGH"
+
+
+# By `check_heard` of dpfda.statistics.private_bound, for the quantile and the number of candidates of the command.
+PRICE_OF_BOUND = "An epsilon of about 30 over the number of people buys one, e.g. 0.1 for 300."
+
+
+def check_bound(
+    bound: float | None, limits: str | None, *, what: str = "A mean curve", source: Source | None = None
+) -> None:
+    """What the estimator would refuse too, here in the words of the command line; with a file, how to buy a bound."""
+    if bound is None and limits is None:
+        unknown = ""
+        if source is not None:
+            unknown = f" Nothing was charged. Unknown? {PRICE_OF_BOUND} Spend a little: {bounds_command(source)}."
+        raise UsageError(
+            f"{what} needs a bound known in advance, e.g. --bound 6, or the range of values, e.g. --limits 0,12. "
+            f"It may not be read from the data.{unknown}"
+        )
+    if bound is not None and limits is not None:
+        raise UsageError(f"--bound {bound:g} and --limits {limits} both bound the curves. Leave one of them out.")

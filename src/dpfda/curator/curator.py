@@ -1,0 +1,210 @@
+"""The curator: it holds private curves, and hands out releases of them and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dpfda.arrays import Integers, brief
+from dpfda.bases import Basis
+from dpfda.bases.lattice import MOST_UNITS
+from dpfda.curator.card import Paper
+from dpfda.curator.fingerprint import request_hash
+from dpfda.curator.order import Order, Terms, least_noise
+from dpfda.curator.payment import Payment, Tape, check_ledger
+from dpfda.curator.summary import Public, Selection, Summary
+from dpfda.errors import DataError, UsageError
+from dpfda.ledger import AnyLedger, Charge, Receipt
+from dpfda.mechanisms import Mechanism, Randomness, SystemRandomness
+from dpfda.mechanisms.choice import choose, rate_of
+from dpfda.privacy import Budget, Counting, Profile, RangeProfile, StatedProfile
+from dpfda.records import Curves
+from dpfda.records.reading import Reading
+from dpfda.releases.choices import ChoiceCard
+
+
+@dataclass(frozen=True, eq=False)
+class Curator:
+    """Holds private curves and the public facts about them; the only thing it hands out is releases."""
+
+    curves: Curves
+    public: Public
+    dataset: str
+    ledger: AnyLedger | None = None
+    randomness: Randomness | None = None  # None: the operating system's
+    reading: Reading = field(default_factory=Reading)
+    chosen: tuple[tuple[str, str], ...] = ()  # how each public parameter came about, for the card
+    notes: tuple[tuple[str, str], ...] = ()  # for the card alone: no part of what a key asks for
+    before: float = 0.0  # epsilon of a private choice that releases rest on: charged with them, and on their card
+
+    def __post_init__(self) -> None:
+        if self.randomness is not None and not isinstance(getattr(self.randomness, "private", None), bool):
+            raise UsageError(
+                f"randomness must be None or a source such as dpfda.mechanisms.SeededRandomness(1), got "
+                f"{brief(self.randomness)}. Seeds make a release not private."
+            )
+        check_ledger(self.ledger)
+        if self.public.width != self.curves.source.width:
+            raise UsageError(
+                f"The public grid has {len(self.public.grid)} points and a curve "
+                f"{self.curves.source.width - self.public.covariates} values: they must agree."
+            )
+
+    def release(
+        self, summary: Summary, *, then: Callable[[Any], Any] = lambda released: released, **wishes: Any
+    ) -> Any:
+        """A private summary, with the wishes of `order`: checked, charged, then read, drawn and kept."""
+        return self.order(summary, **wishes).release(then)
+
+    def order(
+        self,
+        summary: Summary,
+        *,
+        basis: Basis,
+        mechanism: Mechanism,
+        budget: Budget,
+        smoothing: str = "auto",
+        least_scale: float = 0.0,
+        name: str | None = None,
+        what: str | None = None,
+    ) -> Order:
+        """A release that is neither charged nor drawn yet; whatever can be refused is refused here.
+
+        `least_scale` asks for more noise than the budget needs, in lattice steps; it can never ask for less. `name` is
+        what the card calls the mechanism, `what` is what the ledger calls the release.
+        """
+        self._check_size("release")
+        size = summary.size(self.public, basis)
+        sensitivity, scale = least_noise(summary.bounds(self.public, basis), mechanism, budget, size)
+        scale = max(scale, least_scale)
+        noise = mechanism.noise(scale, size)
+        profile = mechanism.profile(sensitivity, scale, size=size)
+        # Of a curve that cannot be written down only the guarantee is known.
+        known = profile if hasattr(profile, "describe") else StatedProfile(budget.epsilon, budget.delta)
+        losses = (known, *((RangeProfile(self.before),) if self.before else ()))
+        terms = Terms(summary, basis, mechanism, name or mechanism.name, budget, sensitivity, profile, scale, losses)
+        # Not by way of the curator: what is ordered may outlive the fit, and must not hold the curves.
+        paper, public, ledger = self.paper, self.public, self.ledger
+
+        def finish(noisy: Integers, receipt: Receipt | None) -> Any:
+            decoded = summary.decode(noisy, noise, public, basis)
+            card = paper.of_release(terms, decoded, receipt)
+            seen = summary.tested(decoded, public, basis)
+            return told(summary.publish(decoded, public, basis, card, smoothing=smoothing), seen)
+
+        # The whole way once, on an empty curve and on noise alone: a wrong name, a missing library or a basis that
+        # cannot be written on a card fails here, before the charge.
+        summary.encode(self.public, basis)(np.full((1, self.public.width), np.nan))
+        finish(mechanism.draw(np.zeros(size, dtype=np.int64), scale, randomness=SystemRandomness()), None)
+        price = self.price(
+            f"{what or summary.name}, {terms.name}",
+            Budget(budget.epsilon + self.before, budget.delta),
+            losses[::-1],  # in the order of time: the choice came first
+            (summary, basis.describe(), mechanism, terms.name, budget, sensitivity.value, scale, smoothing),
+            nominal=bool(getattr(mechanism, "warning", "")),
+        )
+        return Order(
+            self.curves, public, self.reading, terms, price, lambda: paid(ledger, price), paper.randomness, finish
+        )
+
+    def price(
+        self, what: str, budget: Budget, losses: tuple[Profile, ...], ordered: object, *, nominal: bool = False
+    ) -> Charge:
+        """What a ledger is asked for; `ordered` is all that is public about the request beyond the public facts.
+
+        `nominal` says that the draw is approximate, so that every total with it is no guarantee.
+        """
+        # By all their names: the card has the first and the last of many columns only.
+        columns = _names(self.curves.source)
+        request = request_hash(self.dataset, what, budget, self.public, self.chosen, self.before, columns, ordered)
+        return Charge(self.dataset, what, budget, losses, self.public.unit, request=request, nominal=nominal)
+
+    def pay(self, price: Charge) -> Payment:
+        """Enter a charge into the ledger, if there is one; from here on nothing is given back."""
+        return paid(self.ledger, price)
+
+    def choose(
+        self,
+        selection: Selection,
+        *,
+        budget: Budget,
+        tape: Tape | None = None,
+        receipt: Receipt | None = None,
+        told: Callable[[int], tuple[str, str]] | None = None,
+    ) -> tuple[int, ChoiceCard]:
+        """One of finitely many candidates by the exponential mechanism, and its card; checked, charged, then read.
+
+        With a tape it is drawn on that, for it has been charged with a release that rests on it. `told` says on the
+        card what was chosen.
+        """
+        if not budget.pure or self.public.n is None:
+            raise UsageError("A choice is made for pure epsilon and a public number of units: delta=0, 'replace-one'.")
+        self._check_size("choice")
+        rate = rate_of(budget.epsilon, selection.spread)
+        # The whole way once, on an empty curve and on no curve at all: what fails, fails before the charge.
+        selection.encode(self.public)(np.full((1, self.public.width), np.nan))
+        nothing = selection.scores(np.zeros(selection.sums, dtype=np.int64), self.public)
+        choose(nothing, rate, randomness=SystemRandomness())
+        profile, paper = RangeProfile(budget.epsilon), self.paper
+
+        def drawn() -> Integers:
+            total = selection.gather(self.curves, self.public, self.reading)
+            return np.array([choose(selection.scores(total, self.public), rate, randomness=paper.randomness)])
+
+        def chosen(tape: Tape, receipt: Receipt | None) -> tuple[int, ChoiceCard]:
+            index = int(tape.take(drawn)[0])
+            card = paper.of_choice(selection, budget, profile, len(nothing.squares), receipt)
+            return index, card if told is None else replace(card, chosen=(told(index), *card.chosen))
+
+        if tape is not None:
+            return chosen(tape, receipt)
+        payment = self.pay(self.price(selection.name, budget, (profile,), selection))
+        return payment.spend(lambda tape: chosen(tape, payment.receipt))
+
+    def _check_size(self, what: str) -> None:
+        if self.public.n is not None and not 1 <= self.public.n <= MOST_UNITS:
+            raise DataError(f"A {what} needs between 1 and 2^38 {self.public.unit.name}s, got {self.public.n}.")
+
+    @property
+    def paper(self) -> Paper:
+        """What its cards say beyond the release and its noise."""
+        return Paper(
+            public=self.public,
+            dataset=self.dataset,
+            unit_was_assumed=self.curves.unit is None,
+            chosen=(*self.chosen, *self.notes),
+            unknown=self.unknown,
+            before=self.before,
+            randomness=SystemRandomness() if self.randomness is None else self.randomness,
+        )
+
+    @property
+    def unknown(self) -> str:
+        """For the card: what becomes of rows of nobody."""
+        if self.curves.unit is None:
+            return ""
+        return "; rows that do not say whose they are are left out" + (
+            " and count as one empty unit, present or not" if self.public.counting is Counting.IDENTIFIERS else ""
+        )
+
+
+def told(release: Any, seen: str) -> Any:
+    """The release, with what stands out from the noise on its card: a function of the noisy numbers, free.
+
+    Made before the charge too, on noise alone, so that what fails fails there.
+    """
+    found = seen or getattr(release, "tested", None)
+    return replace(release, certificate=replace(release.certificate, detected=found)) if found else release
+
+
+def paid(ledger: AnyLedger | None, price: Charge) -> Payment:
+    """A charge that was entered into the ledger, if there is one."""
+    return Payment(ledger, None if ledger is None else ledger.charge(price))
+
+
+def _names(source: Any) -> tuple[str, ...]:
+    """The columns that records are read from, where they have names; those of covariates stand on the card."""
+    return tuple(getattr(getattr(source, "curves", source), "names", ()))

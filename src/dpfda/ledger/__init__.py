@@ -1,0 +1,21 @@
+"""Durable budgets: charges, receipts, and the ledgers that keep them."""
+
+from dpfda.ledger.contract import AnyLedger, Charge, Keyed, Receipt
+from dpfda.ledger.durable import Ledger, as_ledger
+from dpfda.ledger.session import OwnSpend, SessionLedger
+from dpfda.ledger.views import Dataset, Entry, Quote, Remaining
+
+__all__ = [
+    "AnyLedger",
+    "Charge",
+    "Dataset",
+    "Entry",
+    "Keyed",
+    "Ledger",
+    "OwnSpend",
+    "Quote",
+    "Receipt",
+    "Remaining",
+    "SessionLedger",
+    "as_ledger",
+]

@@ -1,0 +1,135 @@
+"""Epsilon in whole units, and the price that a charge states beside its privacy curves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+
+from dpfda.errors import UsageError
+from dpfda.ledger.losses import is_kept
+from dpfda.privacy.budget import EPSILON_UNITS, Budget, exactly
+from dpfda.privacy.composition import compose
+from dpfda.privacy.profiles import Profile
+from dpfda.privacy.totals import Sums
+
+MOST_EPSILON = 1e6  # 1e18 units fit into the 64 bits of a database
+
+
+def units_up(amount: float) -> int:
+    """Units that are no less than the amount as it was typed."""
+    return math.ceil(exactly(amount) * EPSILON_UNITS)
+
+
+def units_down(amount: float) -> int:
+    """Units that are no more than the amount as it was typed."""
+    return math.floor(exactly(amount) * EPSILON_UNITS)
+
+
+def epsilon_of(units: int) -> float:
+    """The double nearest to so many units; up to a thousand it reads back as the same units."""
+    return units / EPSILON_UNITS
+
+
+def shown_spent(amount: float) -> str:
+    """An epsilon that was spent, as people read it everywhere: no less than it was, but for a billionth of the whole.
+
+    Safe roundings of an accountant leave 0.500000000001 where a half was spent; 0.51 would not help anybody.
+
+    >>> shown_spent(0.500000000001), shown_spent(3.08406260537)
+    ('0.50', '3.09')
+    """
+    return "infinite" if math.isinf(amount) else shown(units_up(amount * (1 - 1e-9)), up=True)
+
+
+def shown(units: int, *, up: bool, digits: int = 2) -> str:
+    """Units as people read them: two decimals, or more where that would leave nothing.
+
+    >>> shown(600_000_000_000, up=False), shown(1, up=True), shown(123_456_789, up=False)
+    ('0.60', '0.000000000001', '0.00012')
+    """
+    with localcontext(prec=400, rounding=ROUND_CEILING if up else ROUND_FLOOR):  # any double has fewer digits
+        value = Decimal(units).scaleb(-12)
+        if value.adjusted() > 15:
+            return f"{value:.3e}"
+        places = digits if value == 0 else max(digits, digits - 1 - value.adjusted())
+        return f"{value.quantize(Decimal(1).scaleb(-min(places, 12))):f}"
+
+
+SLACK = 1 + 1e-9  # sums of doubles and safe roundings of an accountant
+
+
+def check_stated(budget: Budget, losses: Sequence[Profile]) -> None:
+    """Refuse a price below what is drawn for it, whichever budget it is charged to."""
+    if covers(budget, losses):
+        return
+    way = ""
+    if not all(map(is_kept, losses)):
+        way = " Where one cannot be written down, the epsilons and deltas of all are added; state their sum."
+    raise UsageError(
+        f"A charge cannot cost less than its curves: they come to {'more' if way else _found(budget, losses)}, and "
+        f"its budget states epsilon {budget.epsilon:g}{f', delta {budget.delta:g}' if budget.delta else ''}.{way} "
+        "Nothing was charged."
+    )
+
+
+def covers(budget: Budget, losses: Sequence[Profile]) -> bool:
+    """Whether (epsilon, delta) holds for all these losses together, as far as can be shown.
+
+    No accountant knows a curve that cannot be kept: epsilons and deltas are then added. An epsilon beyond all budgets
+    is refused by the budget, in its own words.
+    """
+    if not losses or budget.epsilon > MOST_EPSILON:
+        return True
+    epsilon, delta = budget.epsilon * SLACK, budget.delta * SLACK
+    if not all(map(is_kept, losses)):
+        return _adds_up(losses, epsilon, delta)
+    bounded = math.fsum(loss.pure for loss in losses if math.isfinite(loss.pure))
+    others = [loss for loss in losses if not math.isfinite(loss.pure)]
+    if not others and bounded <= epsilon:
+        return True
+    if budget.pure:
+        return False
+    # (a, 0) and (b, delta) make (a + b, delta): how a release with a private choice before it is priced.
+    if len(others) == 1 and bounded < epsilon and others[0].delta(epsilon - bounded) <= delta:
+        return True
+    if len(losses) == 1:
+        return losses[0].delta(epsilon) <= delta
+    quick = Sums.nothing().plus(losses).epsilon(budget.delta)
+    return quick <= epsilon or compose(losses, delta=budget.delta).epsilon <= epsilon
+
+
+def _adds_up(losses: Sequence[Profile], epsilon: float, delta: float) -> bool:
+    """Whether the guarantee holds by basic composition: of pure epsilons, and of equal shares for all other curves."""
+    pure = [_pure(loss) for loss in losses]
+    others = [loss for loss, bound in zip(losses, pure, strict=True) if not math.isfinite(bound)]
+    left = epsilon - math.fsum(bound for bound in pure if math.isfinite(bound))
+    return _shared(others, left, delta) or _shared(losses, epsilon, delta)
+
+
+def _shared(losses: Sequence[Profile], epsilon: float, delta: float) -> bool:
+    if not losses or epsilon < 0:
+        return epsilon >= 0
+    return math.fsum(_delta(loss, epsilon / len(losses)) for loss in losses) <= delta
+
+
+def _pure(loss: Profile) -> float:
+    """What a curve of one's own proves: nothing, where it leaves out the method or returns no such number."""
+    try:
+        return loss.pure if loss.pure >= 0 else math.inf
+    except (AttributeError, NotImplementedError):
+        return math.inf
+
+
+def _delta(loss: Profile, epsilon: float) -> float:
+    try:
+        found = loss.delta(epsilon)
+    except (AttributeError, NotImplementedError):
+        return 1.0
+    return found if found >= 0 else 1.0
+
+
+def _found(budget: Budget, losses: Sequence[Profile]) -> str:
+    if budget.pure:
+        return f"pure epsilon {math.fsum(loss.pure for loss in losses):g}"
+    return f"epsilon {compose(losses, delta=budget.delta).epsilon:g} at delta {budget.delta:g}"

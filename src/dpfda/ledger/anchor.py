@@ -1,0 +1,261 @@
+"""The anchor: a file outside the database that remembers how far a ledger had come."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import BinaryIO
+
+from dpfda.errors import DataError, LedgerDamaged, UsageError
+from dpfda.ledger.book import Book
+
+_LINE = re.compile(rb"([0-9a-f]{32}) ([1-9][0-9]{0,17}) ([0-9a-f]{64})( closed)?")
+# What a crash leaves of a line: its beginning, or all but its end. The next process that writes ends it.
+_TORN = re.compile(
+    rb"[0-9a-f]{1,32}|[0-9a-f]{32} (?:[1-9][0-9]{0,17})?|[0-9a-f]{32} [1-9][0-9]{0,17} [0-9a-f]{0,64}"
+    rb"|[0-9a-f]{32} [1-9][0-9]{0,17} [0-9a-f]{64} (?:c|cl|clo|clos|close|closed)?"
+)
+_LONGEST = 120  # bytes of a line
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One line of an anchor: this ledger had this entry."""
+
+    ledger: str
+    number: int
+    digest: bytes
+    closed: bool = False  # the last one: this entry began another anchor
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What an anchor says at one moment: whether there is one, and the latest entry that it ever noted."""
+
+    there: bool
+    mark: Mark | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The lines that this process has checked: where they end, the last one, and what they say together."""
+
+    end: int = 0
+    last: bytes = b""
+    mark: Mark | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A text file with a line `ledger number hash` for what was entered, on disk before a charge is confirmed.
+
+    A ledger that is put back from a backup lacks the latest entry, and is refused. All lines count, and their numbers
+    rise: a line that is added again brings nothing back. Whoever can also put back the anchor defeats it: it belongs
+    on another disk, or another machine, than the ledger and its backups.
+    """
+
+    path: Path
+    _known: list[_Known] = field(default_factory=lambda: [_Known()], init=False, repr=False, compare=False)
+
+    def seen(self) -> Seen:
+        """The latest entry that was noted; a line that a crash has torn was never confirmed to anybody."""
+        with self._troubles():
+            if not self.path.exists():
+                return Seen(False)
+            with open(self.path, "rb") as file:
+                known, text = self._rest(file)
+        latest = self._latest(known, self._checked(known, text))
+        end = text.rfind(b"\n") + 1
+        if end:
+            last = text[text.rfind(b"\n", 0, end - 1) + 1 : end]
+            self._known[0] = _Known(known.end + end, last, latest)
+        return Seen(True, latest)
+
+    def marks(self) -> list[Mark]:
+        """All whole lines, read anew."""
+        with self._troubles():
+            text = self.path.read_bytes()
+        return self._checked(_Known(), text)
+
+    def _rest(self, file: BinaryIO) -> tuple[_Known, bytes]:
+        """What follows the lines that were checked before; everything, where other ones stand in their place."""
+        known = self._known[0]
+        file.seek(known.end - len(known.last))
+        text = file.read()
+        if text.startswith(known.last):
+            return known, text[len(known.last) :]
+        file.seek(0)
+        return _Known(), file.read()
+
+    def _checked(self, known: _Known, text: bytes) -> list[Mark]:
+        """The whole lines, which a ledger wrote in the order of its entries; anything else is damage.
+
+        All of them count: whoever may only add lines could fill any tail of the file with old ones.
+        """
+        *ended, tail = text.split(b"\n")
+        found = [(line, _LINE.fullmatch(line)) for line in ended]
+        marks = [_mark(match) for _, match in found if match is not None]
+        others = [line for line, match in found if match is None] + ([tail] if tail else [])
+        if not all(map(_TORN.fullmatch, others)):
+            if not marks and known.mark is None and len(text) > _LONGEST:
+                raise DataError(f"{str(self.path)!r} is no anchor of a ledger, but something else. Name another file.")
+            raise self._damaged("it has a line that no ledger wrote")
+        before = [*([] if known.mark is None else [known.mark]), *marks]
+        if not all(itertools.starmap(_follows, itertools.pairwise(before))):
+            raise self._damaged("its lines are not in the order in which a ledger notes its entries")
+        return marks
+
+    @staticmethod
+    def _latest(known: _Known, marks: list[Mark]) -> Mark | None:
+        """The last line, since numbers rise; an anchor is closed wherever that stands."""
+        if not marks:
+            return known.mark
+        closed = (known.mark is not None and known.mark.closed) or any(mark.closed for mark in marks)
+        return replace(marks[-1], closed=closed)
+
+    def _damaged(self, what: str) -> LedgerDamaged:
+        return LedgerDamaged(
+            f"The anchor {str(self.path)!r} is damaged: {what}. Put the whole file back; if it is lost, begin a new "
+            "one on purpose: Ledger(url, anchor=...).start_anchor(lost=True)."
+        )
+
+    def check(self, book: Book, seen: Seen) -> None:
+        """Refuse a ledger that does not hold what its anchor remembers, and a file that is not its anchor."""
+        self.check_holds(book, seen)
+        if book.anchored is None:
+            raise UsageError(
+                f"The ledger {book.name} never had an anchor, and {str(self.path)!r} is none of it. Leave it out, or "
+                "begin one on purpose: Ledger(url, anchor=...).start_anchor(). Nothing was entered."
+            )
+        if seen.mark is not None and (seen.mark.closed or seen.mark.number < book.anchored):
+            raise UsageError(
+                f"The anchor {str(self.path)!r} was given up: entry {book.anchored} of the ledger {book.name} began "
+                "another one. Open the ledger with that one. Nothing was entered."
+            )
+
+    def check_holds(self, book: Book, seen: Seen) -> None:
+        """Refuse a ledger that does not hold what this file remembers of it."""
+        if not seen.there:
+            raise DataError(self._missing(book))
+        if seen.mark is not None:
+            self.compare(seen.mark, book)
+        elif book.has_charges():
+            raise LedgerDamaged(
+                f"The anchor {str(self.path)!r} holds no line: it cannot say how far the ledger {book.name} had come. "
+                "Nothing was entered; put the right file there."
+            )
+
+    def check_former(self, book: Book, seen: Seen) -> None:
+        """Refuse to give up what is not the ledger's anchor."""
+        self.check_holds(book, seen)
+        if seen.mark is not None and seen.mark.closed:
+            raise UsageError(
+                f"The anchor {str(self.path)!r} was given up already, with entry {seen.mark.number} of the ledger "
+                f"{book.name}. Name the one that was begun there; or say lost=True, if it is gone. Nothing was entered."
+            )
+
+    def _missing(self, book: Book) -> str:
+        begun = "Ledger(url, anchor=...).start_anchor"
+        if book.anchored is None:
+            return (
+                f"There is no anchor at {str(self.path)!r}, and the ledger {book.name} never had one. Leave it out, or "
+                f"begin one on purpose: {begun}(). Nothing was entered."
+            )
+        return (
+            f"There is no anchor at {str(self.path)!r}, and the ledger {book.name} has one since entry "
+            f"{book.anchored}. Put the file back; if it is lost, begin a new one on purpose: {begun}(lost=True). "
+            "Nothing was entered."
+        )
+
+    def compare(self, mark: Mark, book: Book) -> None:
+        if mark.ledger != book.id:
+            raise LedgerDamaged(
+                f"The anchor {str(self.path)!r} belongs to ledger {mark.ledger}, and {book.name} is ledger {book.id}. "
+                "Nothing was entered; open each with its own."
+            )
+        event = book.event(mark.number)
+        if event is None or event.hash != mark.digest:
+            raise LedgerDamaged(
+                f"The ledger {book.name} is older than its anchor {str(self.path)!r}, or another branch of it: entry "
+                f"{mark.number} is {'missing' if event is None else 'not the one that was anchored'}. A backup was "
+                "restored, and what was spent since then is forgotten in it. Nothing was entered; put the newest copy "
+                "back."
+            )
+
+    def add(self, mark: Mark) -> bool:
+        """Note an entry, on disk when this returns; False if one as late is noted already, or another ledger's."""
+        line = f"{mark.ledger} {mark.number} {mark.digest.hex()}{' closed' if mark.closed else ''}\n".encode()
+        with self._troubles():
+            new = not self.path.exists()
+            file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            try:
+                with locked(file):
+                    with open(os.dup(file), "rb") as copy:
+                        known, text = self._rest(copy)
+                    # A torn line is ended first, so that it cannot run into this one; it may lack its end only.
+                    end = b"" if not text or text.endswith(b"\n") else b"\n"
+                    latest = self._latest(known, self._checked(known, text + end))
+                    later = latest is not None and (latest.ledger != mark.ledger or latest.number >= mark.number)
+                    _write(file, end if later else end + line)
+                    os.fsync(file)
+            finally:
+                os.close(file)
+            if new:
+                _sync_folder(self.path.parent)
+        return not later or latest == mark
+
+    @contextmanager
+    def _troubles(self) -> Iterator[None]:
+        try:
+            yield
+            return
+        except OSError as error:
+            problem = error.strerror or "unknown trouble"
+        raise DataError(
+            f"The anchor {str(self.path)!r} cannot be used: {problem}. If a charge was on its way, repeat it under "
+            "the same key: it is charged once."
+        )
+
+
+def _mark(line: re.Match[bytes]) -> Mark:
+    return Mark(line[1].decode(), int(line[2]), bytes.fromhex(line[3].decode()), line[4] is not None)
+
+
+def _follows(before: Mark, mark: Mark) -> bool:
+    """Whether a ledger may note one after the other; the same again, where a process died at the end of a line."""
+    again = (before.number, before.digest) == (mark.number, mark.digest)
+    return before.ledger == mark.ledger and (again or before.number < mark.number)
+
+
+def _write(file: int, line: bytes) -> None:
+    while line:
+        line = line[os.write(file, line) :]
+
+
+@contextmanager
+def locked(file: int) -> Iterator[None]:
+    """One process at a time; where the system has no such locks, a line is still written in one piece."""
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover
+        yield
+        return
+    fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def _sync_folder(folder: Path) -> None:
+    with suppress(OSError):  # some systems cannot open a folder
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

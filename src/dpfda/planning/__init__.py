@@ -1,0 +1,16 @@
+"""What all plans share: choices before any record is read, and errors in closed form."""
+
+from dpfda.planning.compatibility import Compatibility, penalised
+from dpfda.planning.papers import Parameters, privacy_safe
+from dpfda.planning.prediction import Prediction, SmoothnessClass
+from dpfda.planning.request import Request
+
+__all__ = [
+    "Compatibility",
+    "Parameters",
+    "Prediction",
+    "Request",
+    "SmoothnessClass",
+    "penalised",
+    "privacy_safe",
+]

@@ -1,0 +1,94 @@
+"""The designs of this package: isotropic Gaussian noise, K-norm noise in blocks, independent Laplace noise."""
+
+from __future__ import annotations
+
+import math
+
+from dpfda import bases
+from dpfda.arrays import Array
+from dpfda.bases import Basis, Domain
+from dpfda.bases.lattice import RADIUS
+from dpfda.bases.norms import L2, Sensitivity
+from dpfda.errors import UsageError
+from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism
+from dpfda.planning.blocks import MOST_COORDINATES, best_shape, optimal_blocks, shape_weights
+from dpfda.planning.request import Design, Request
+from dpfda.privacy import calibrate
+
+DEFAULT_BASIS = "reinsch"  # cosines are flat at the ends, where most curves are not
+
+
+def own_design(request: Request, mechanism: str | Mechanism) -> Design:
+    """Raw coordinates with noise, to be smoothed afterwards."""
+    gaussian = mechanism == "gaussian" or isinstance(mechanism, Gaussian)
+    basis, why = basis_of(request, default_size(request, pure=not gaussian), DEFAULT_BASIS)
+    weights = design_weights(request, basis)
+    sizes, terms = optimal_blocks(weights)
+    share = basis.size**-0.25 if gaussian else (math.sqrt(2) / sum(terms)) ** (1 / 3)
+    if request.counted:
+        # A private count is one more block: an error z in it moves the mean by at most `bound z / n`, so with weight x
+        # its term is `sqrt(2)/x` and the whole error `(T + sqrt(2)/x)^2 (1 + x^2)` is least at `x^3 = sqrt(2)/T`.
+        # Gaussian noise: least at `x^4 = 1/size`.
+        sizes, terms = (1, *sizes), (math.sqrt(2) / share, *terms)
+    named: dict[str, Mechanism] = {
+        "gaussian": Gaussian(),
+        "laplace": Laplace(),
+        # Terms t_b = sqrt((M_b+1) sum a_j^2) have the least error at shares with e_b^2 proportional to t_b.
+        "k-norm": KNorm(sizes, tuple(math.sqrt(term / sum(terms)) for term in terms)),
+    }
+    return Design(
+        name=mechanism if isinstance(mechanism, str) else mechanism.name,
+        basis=basis,
+        mechanism=named[mechanism] if isinstance(mechanism, str) else mechanism,
+        weights=None,
+        least_scale=0.0,
+        count_weight=max(1, round(share * RADIUS)) if request.counted else 0,
+        reasons=(("basis", why),),
+    )
+
+
+def default_size(request: Request, *, pure: bool) -> int:
+    """How many coordinates to release.
+
+    Pure noise grows with their number: the size of least error over the default class (`best_shape`), about
+    `(n epsilon)^(1/2)` on an interval. Gaussian noise does not: `(n mu)^(2/3)`, where the squared noise `K / (n mu)^2`
+    meets the squared tail `K^-2`. Smoothing afterwards is adaptive; too few coordinates could not be mended.
+    """
+    dimension = request.domain.dimension
+    most = min(MOST_COORDINATES, request.grid_size or MOST_COORDINATES)
+    if pure:
+        return best_shape(_resolution(request), dimension, None, most)[0]
+    mu = 1 / calibrate(Gaussian(), Sensitivity(1.0, L2(), "one"), request.budget)
+    return int(min(math.ceil(min((request.n * mu) ** (2 * dimension / (dimension + 2)), MOST_COORDINATES)), most))
+
+
+def design_weights(request: Request, basis: Basis) -> Array:
+    """How much each coordinate is expected to matter; all the same in a basis without an order of roughness."""
+    if not basis.frequencies.any():
+        return shape_weights(basis.size, 0.0)
+    _, exponent = best_shape(_resolution(request), request.domain.dimension, basis.size, basis.size)
+    return shape_weights(basis.size, exponent)
+
+
+def _resolution(request: Request) -> float:
+    # Rounded, so that plans are remembered; beyond these ends every choice is the same.
+    return float(f"{min(max(request.n * request.budget.epsilon, 1e-3), 1e7):.3g}")
+
+
+def basis_of(request: Request, size: int, family: str) -> tuple[Basis, str]:
+    """The basis that was stated, or one of the family and size that the rules give."""
+    if isinstance(request.basis, Basis):
+        check_domain(request.basis, request.domain)
+        return request.basis, "stated by the user"
+    name = family if request.basis is None else request.basis
+    least = bases.LEAST_SIZES.get(name, 1)
+    if request.size is not None:
+        return bases.by_name(name, request.domain, int(request.size)), "its size stated by the user"
+    return bases.by_name(name, request.domain, max(size, least)), "its size by a rule of n, the budget and the grid"
+
+
+def check_domain(basis: Basis, domain: Domain) -> None:
+    if basis.domain != domain:
+        raise UsageError(
+            f"The basis lives on {basis.domain.sides}, the estimator on {domain.sides}. Make the domains equal."
+        )

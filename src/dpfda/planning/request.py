@@ -1,0 +1,122 @@
+"""What a plan is made from, public facts and options, and what it designs: a basis, weights, noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dpfda.arrays import as_plain_ints, as_real, brief, is_whole
+from dpfda.bases import Basis, Domain
+from dpfda.bases.base import MOST_FUNCTIONS
+from dpfda.bases.lattice import MOST_UNITS
+from dpfda.errors import UsageError
+from dpfda.kernels import Kernel
+from dpfda.mechanisms import Mechanism
+from dpfda.privacy import ADD_REMOVE, Budget
+
+CALIBRATIONS = ("exact", "published", "simple")
+MOST_VALUES = 2**24  # of one curve
+
+
+def check_units(n: object, name: str = "n") -> None:
+    """The number of units that a plan is for, under the name of the argument that states it."""
+    if not is_whole(n, 1, MOST_UNITS):
+        raise UsageError(
+            f"{name} must be a whole number of units, at least 1, got {brief(n)}. The most is {MOST_UNITS}."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """A release as it is wished for; None leaves a choice to the planner."""
+
+    n: int
+    budget: Budget
+    bound: float
+    domain: Domain
+    neighbours: str
+    mechanism: str | Mechanism = "auto"
+    basis: str | Basis | None = None
+    size: int | None = None  # of the basis
+    grid_size: int | None = None
+    kernel: Kernel | None = None  # of the noise process
+    eta: float | None = None  # the power of the kernel that penalises
+    penalty: float | None = None
+    calibration: str = "exact"
+    candidates: tuple[Callable[[Any], Any], ...] | None = None  # of the dictionary
+
+    def __post_init__(self) -> None:
+        check_units(self.n)
+        if not isinstance(self.calibration, str) or self.calibration not in CALIBRATIONS:
+            known = ", ".join(map(repr, CALIBRATIONS))
+            raise UsageError(f"calibration must be one of {known}, got {brief(self.calibration)}.")
+        if not (self.grid_size is None or is_whole(self.grid_size, 1, MOST_VALUES)):
+            raise UsageError(
+                f"grid_size is the number of values of a curve, 1 to {MOST_VALUES}, got {brief(self.grid_size)}."
+            )
+        if not (self.kernel is None or isinstance(self.kernel, Kernel)):
+            raise UsageError(
+                f"kernel must be a kernel such as dpfda.kernels.Matern(1.5, 0.1), got {brief(self.kernel)}."
+            )
+        for name, value, least in (("eta", self.eta, 0.0), ("penalty", self.penalty, 0.0)):
+            if value is not None and not least <= as_real(value) < math.inf:
+                raise UsageError(f"{name} must be a finite number, 0 or more, got {brief(value)}.")
+        if not (self.size is None or is_whole(self.size, 1, MOST_FUNCTIONS)):
+            raise UsageError(
+                f"size must be a whole number of functions, at least 1, got {brief(self.size)}. The most is "
+                f"{MOST_FUNCTIONS}."
+            )
+        as_plain_ints(self, "n", "size", "grid_size")
+        if self.size is not None and isinstance(self.basis, Basis) and self.basis.size != self.size:
+            raise UsageError(f"The basis has {self.basis.size} functions, but size={self.size}. Leave size out.")
+
+    @property
+    def counted(self) -> bool:
+        """Whether the number of units is private, and so is released with noise too."""
+        return self.neighbours == ADD_REMOVE
+
+
+# What may hide a signal where it is stated, however many units there are.
+STATED = ("penalty", "bandwidth", "kernel", "eta", "size")
+
+
+class Requested:
+    """What every plan knows of the request that it answers."""
+
+    request: Any  # a Request, or one of another kind with the same names
+
+    @property
+    def n(self) -> int:
+        return int(self.request.n)
+
+    @property
+    def budget(self) -> Budget:
+        budget: Budget = self.request.budget
+        return budget
+
+    @property
+    def bound(self) -> float:
+        return float(self.request.bound)
+
+    @property
+    def instead(self) -> str:
+        """What else to state where neither more units nor more epsilon help; empty where nothing was stated."""
+        stated = [f"another {name}" for name in STATED if getattr(self.request, name, None) is not None]
+        return f": state {' or '.join(stated)}, or leave {'it' if len(stated) == 1 else 'them'} out" if stated else ""
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Everything that has to be known to make a release, chosen without any record."""
+
+    name: str  # as people type it
+    basis: Basis
+    mechanism: Mechanism
+    weights: tuple[float, ...] | None  # by which decoding multiplies; None: all one, and smoothing comes afterwards
+    least_scale: float  # lattice steps; more noise than needed, where a paper's own calibration asks for it
+    count_weight: int  # lattice steps that a unit adds to the count under add-or-remove-one
+    reasons: tuple[tuple[str, str], ...]
+    smoothing: bool = True  # whether it is made to be smoothed after the noise
+    thresholds: tuple[float, ...] = ()  # in units of the bound, for coordinates that are shrunk before the noise

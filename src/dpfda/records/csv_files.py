@@ -1,0 +1,304 @@
+"""Curves in CSV files: read fast where every cell is a number, carefully where one is not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpfda.arrays import Array
+from dpfda.errors import DataError
+from dpfda.records.cells import as_numbers, columns_of
+from dpfda.records.identity import Identity, decoded
+
+MISSING = ["", "NA", "NaN", "nan", "null", "None", "."]
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")  # bytes that no line of a table holds
+BLOCK = 2**22  # bytes read at a time
+LINE_END = re.compile(rb"\r\n|\r|\n")
+PIECE = 2**16  # bytes read at a time of the first line
+MOST_FAST = 2**14  # columns: Arrow takes some kilobytes for each
+LONGEST_LINE = 2**27  # bytes: a header of a million columns has some ten million
+LONGEST_CELL = 2**24  # bytes of a cell with line breaks in it
+
+
+@dataclass(frozen=True, slots=True)
+class CsvSource:
+    """Rows of a CSV file: a cell that is no number is missing, a short row is padded, a long one cut.
+
+    A row is a line, or several where a cell in quotation marks has line breaks in it and the row then has a cell for
+    every column (RFC 4180). Any other mark that is left open is a sign like any other: it would swallow the rows of
+    other people. In a file of one column an empty line is a row with a gap, elsewhere it is no row.
+    """
+
+    file: Path
+    names: tuple[str, ...]
+    unit: str | None
+    first: bytes = field(init=False, repr=False)  # the line that names the columns
+    delimiter: str = field(init=False)
+    columns: tuple[str, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        first = _first_line(self.file)
+        # Once: a header may name a million columns.
+        for name, value in (
+            ("first", first),
+            ("delimiter", _delimiter(first)),
+            ("columns", tuple(self.header(self.file))),
+        ):
+            object.__setattr__(self, name, value)
+
+    @staticmethod
+    def header(file: Path) -> list[str]:
+        first = _first_line(file)
+        if not first:
+            raise DataError(f"{file.name!r} is empty: its first line must name the columns.")
+        if CONTROL.search(first):
+            raise DataError(f"{file.name!r} is not a text file in UTF-8. Save the table as CSV once more.")
+        # Spaces beside a name are no part of it, as in "ID, t1, t2": nobody would type them.
+        columns = [name.strip() for name in _cells(first, _delimiter(first))]
+        if len(set(columns)) < len(columns):
+            # Without the name: where there is no header, it is somebody's value.
+            raise DataError(
+                f"Two columns of {file.name!r} have one name, or its first line is a record. The first line must name "
+                "the columns, each by another name."
+            )
+        return columns
+
+    @property
+    def width(self) -> int:
+        return len(self.names)
+
+    def rows(self) -> int:
+        return sum(len(self._rows(block)) for block in self._blocks())
+
+    def identity(self) -> Identity | None:
+        return None if self.unit is None else Identity.of(self._text_column(self.unit))
+
+    def texts(self, name: str) -> list[str]:
+        """The cells of a column as they are written."""
+        texts: list[str] = self._text_column(name).to_pylist()
+        return texts
+
+    def batches(self, rows: int) -> Iterator[Array]:
+        for block in self._blocks():
+            table = self._numbers(block)
+            for start in range(0, len(table), rows):
+                yield table[start : start + rows]
+
+    def _numbers(self, block: bytes) -> Array:
+        if self.delimiter != ",":
+            block = block.replace(b",", b".")  # no comma separates cells here, so it is a decimal sign
+        # Both readers take a plain line alike, so no row is encoded otherwise because of another.
+        table = self._fast(block, self.names, numbers=True)
+        return self._careful(block, self.names) if table is None else columns_of(table, self.names)
+
+    def _text_column(self, name: str) -> Any:
+        """A column as Arrow text, which takes a fifth of the memory of Python's."""
+        import pyarrow as pa
+
+        parts: list[Any] = []
+        for block in self._blocks():
+            table = self._fast(block, (name,), numbers=False)
+            if table is None:
+                parts.append(pa.array([row[0] for row in self._chosen(block, (name,))], pa.large_string()))
+            else:
+                parts.extend(table.column(0).cast(pa.large_string()).chunks)
+        return pa.chunked_array(parts, pa.large_string())
+
+    def _fast(self, block: bytes, names: tuple[str, ...], *, numbers: bool) -> Any:
+        """The named columns of a block as an Arrow table; None if some line is not plain."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        if b'"' in block or block.startswith(BYTE_ORDER_MARK) or len(self.columns) > MOST_FAST:
+            return None
+        kind = pa.float64() if numbers else pa.string()
+        convert = arrow_csv.ConvertOptions(
+            include_columns=list(names),
+            column_types=dict.fromkeys(names, kind),
+            null_values=MISSING,
+            strings_can_be_null=False,
+        )
+        parse = arrow_csv.ParseOptions(delimiter=self.delimiter, quote_char=False, ignore_empty_lines=not self.narrow)
+        read = arrow_csv.ReadOptions(column_names=list(self.columns), block_size=len(block) + 1)
+        try:
+            table = arrow_csv.read_csv(pa.BufferReader(block), read, parse, convert)
+        except pa.ArrowException:
+            return None
+        # Arrow passes over a line that is empty without its quotation marks. Both readers must see the same rows, or
+        # one person's odd cell would move the identifiers of all others.
+        return table if table.num_rows == len(self._rows(block)) else None
+
+    def _careful(self, block: bytes, names: tuple[str, ...]) -> Array:
+        cells = list(self._chosen(block, names))
+        return as_numbers(np.array(cells, dtype=object).reshape(len(cells), len(names)))
+
+    def _chosen(self, block: bytes, names: tuple[str, ...]) -> Iterator[list[str]]:
+        place_of = {name: place for place, name in enumerate(self.columns)}
+        places = [place_of[name] for name in names]
+        for line in self._rows(block):
+            row = _cells(line, self.delimiter)
+            yield [row[place] if place < len(row) else "" for place in places]
+
+    @property
+    def narrow(self) -> bool:
+        """Whether there is one column alone, so that a gap is an empty line."""
+        return len(self.columns) == 1
+
+    def _blocks(self) -> Iterator[bytes]:
+        """All lines after the header, whole rows at a time, without quotation marks that are not needed."""
+        if _first_line(self.file) != self.first:
+            raise DataError(f"The columns of {self.file.name!r} have changed since it was opened. Open it again.")
+        open_row = b""  # that had not ended where the last block did
+        for number, piece in enumerate(_pieces(self.file, BLOCK)):
+            lines = LINE_END.split(piece, maxsplit=1)[1] if number == 0 else piece
+            block = open_row + _unquoted(lines, self.delimiter)
+            open_row = _rows(block, self.delimiter, len(self.columns))[1] if b'"' in block else b""
+            if len(open_row) < len(block):
+                yield block[: len(block) - len(open_row)]
+        if open_row:
+            yield open_row
+
+    def _rows(self, block: bytes) -> list[bytes]:
+        rows, open_row = _rows(block, self.delimiter, len(self.columns))
+        rows += open_row.splitlines()  # there is no more to come: the mark was left open
+        return rows if self.narrow else [row for row in rows if row]
+
+
+def _first_line(file: Path) -> bytes:
+    parts: list[bytes] = []
+    with file.open("rb") as stream:
+        while len(parts) * PIECE < LONGEST_LINE and (chunk := stream.read(PIECE)):
+            parts.append(chunk)
+            if b"\n" in chunk or b"\r" in chunk:
+                break
+        else:
+            if len(parts) * PIECE >= LONGEST_LINE:
+                raise DataError(
+                    f"The first line of {file.name!r} has no end within {LONGEST_LINE} bytes: this is no table with a "
+                    "line of names."
+                )
+    first = b"".join(parts).splitlines()
+    return first[0].removeprefix(BYTE_ORDER_MARK) if first else b""
+
+
+def _delimiter(first: bytes) -> str:
+    return max(",;\t", key=lambda sign: first.count(sign.encode()))
+
+
+def _pieces(file: Path, size: int) -> Iterator[bytes]:
+    """The bytes of a file, whole lines at a time; a line is cut where it becomes longer than any table has them."""
+    rest: list[bytes] = []  # of a line that has not ended yet; joined once, so that long lines take linear time
+    length = 0
+    with file.open("rb") as stream:
+        while chunk := stream.read(size):
+            # A carriage return at the very end may be half of a line break.
+            cut = max(chunk.rfind(b"\n"), chunk.rfind(b"\r", 0, -1)) + 1
+            if cut:
+                yield b"".join([*rest, chunk[:cut]])
+                rest, length = [], 0
+            if length < LONGEST_LINE and (part := chunk[cut : cut + LONGEST_LINE - length]):
+                rest.append(part)
+                length += len(part)
+    if rest:
+        yield b"".join([*rest, b"\n"])
+
+
+def _rows(block: bytes, delimiter: str, columns: int) -> tuple[list[bytes], bytes]:
+    """The rows of a block, without line breaks at their ends, and the bytes of a last one that is still open."""
+    rows: list[bytes] = []
+    start = 0
+    while (mark := block.find(b'"', start)) >= 0:
+        line = max(block.rfind(b"\n", start, mark), block.rfind(b"\r", start, mark), start - 1) + 1
+        rows += block[start:line].splitlines()  # lines without marks
+        end = _line_end(block, mark)
+        row = _parsed(block, line, delimiter.encode())
+        if row is OPEN:
+            return rows, block[line:]
+        if row is not None and len(row.cells) == columns:
+            end = row.end
+        rows.append(block[line:end])
+        break_ = LINE_END.match(block, end)
+        start = break_.end() if break_ else end
+    return rows + block[start:].splitlines(), b""
+
+
+def _line_end(block: bytes, place: int) -> int:
+    found = LINE_END.search(block, place)
+    return found.start() if found else len(block)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The cells of a row with quotation marks, and where it ends."""
+
+    cells: tuple[bytes, ...]
+    end: int
+
+
+OPEN = _Row((), -1)  # a mark is not closed yet
+
+
+def _parsed(block: bytes, start: int, sign: bytes) -> _Row | None:
+    """The row that begins there, by RFC 4180; None if a mark stands where it belongs to no cell."""
+    cells: list[bytes] = []
+    place, end = start, _line_end(block, start)
+    while True:
+        first = _past_spaces(block, place)
+        if block[first : first + 1] == b'"':
+            closing = _closing(block, first + 1, start + LONGEST_CELL)
+            if closing < 0:
+                return OPEN if len(block) < start + LONGEST_CELL else None
+            cells.append(block[first + 1 : closing].replace(b'""', b'"'))
+            place = _past_spaces(block, closing + 1)
+            if place < len(block) and block[place : place + 1] not in (sign, b"\r", b"\n"):
+                return None
+            end = _line_end(block, place)
+        else:
+            found = block.find(sign, place, end)
+            cells.append(block[place : found if found >= 0 else end])
+            place = found if found >= 0 else end
+        if place >= end:
+            return _Row(tuple(cells), end)
+        place += 1
+
+
+def _past_spaces(block: bytes, place: int) -> int:
+    while block[place : place + 1] == b" ":
+        place += 1
+    return place
+
+
+def _closing(block: bytes, place: int, most: int) -> int:
+    """The mark that closes a cell, past those that are written twice; -1 if there is none."""
+    while True:
+        place = block.find(b'"', place, most)
+        if place < 0 or block[place + 1 : place + 2] != b'"':
+            return place
+        place += 2
+
+
+def _unquoted(block: bytes, delimiter: str) -> bytes:
+    """The same lines without the quotation marks around cells that do not need them, and spaces beside those."""
+    if b'"' not in block:
+        return block
+    end = re.escape(delimiter).encode() + rb"\r\n"
+    # Spaces at the end of the cell before are no part of the match: the text that is kept begins with a delimiter.
+    return re.sub(rb'(^|[%b]) *"([^"%b]*)" *(?=[%b]|$)' % (end, end, end), rb"\1\2", block)
+
+
+def _cells(line: bytes, delimiter: str) -> list[str]:
+    """The cells of one row, each decoded by itself: one that is no UTF-8 leaves the others as they are."""
+    line, sign = _unquoted(line, delimiter), delimiter.encode()
+    if b'"' not in line and line.isascii():
+        return line.decode().split(delimiter)
+    row = _parsed(line, 0, sign) if b'"' in line else None
+    if row is None or row.end < len(line):
+        # A mark that is never closed is a sign like any other, and does not swallow the cells after it.
+        return [decoded(cell.strip(b' "')) for cell in line.split(sign)]
+    return [decoded(cell) for cell in row.cells]

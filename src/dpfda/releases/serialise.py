@@ -1,0 +1,50 @@
+"""Numbers that come back from a file: arrays of the right shape and laws of noise, or a ValueError."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dpfda.arrays import Array
+from dpfda.mechanisms.noise import Noise
+from dpfda.releases.fields import LARGEST, is_moderate, is_number
+
+ADDED = ("gaussian", "radial", "wishart")  # laws of noise that was added to what was released
+
+
+def finite(data: Any, *shape: int) -> Array:
+    """An array of this shape, all of it numbers that can be computed with: numpy would read texts as numbers too."""
+    array = np.array(data, dtype=np.float64)
+    if array.shape != shape or not (np.abs(array) <= LARGEST).all() or not _numbers(data):
+        raise ValueError
+    return array
+
+
+def _numbers(data: Any) -> bool:
+    """Whether nothing but numbers stands in an array, or in lists in each other."""
+    if isinstance(data, np.ndarray):
+        return data.dtype.kind in "iuf"
+    if data and isinstance(data[0], list):
+        return all(map(_numbers, data))
+    return set(map(type, data)) <= {int, float}
+
+
+def finite_number(data: Any) -> float:
+    """A finite number, and no text that looks like one."""
+    if not is_number(data):
+        raise ValueError
+    return float(data)
+
+
+def noise_law(data: Any, size: int, *, laws: tuple[str, ...] = ADDED) -> Noise:
+    """A law of noise with so many coordinates, each with a variance that can be divided by."""
+    if not all(map(is_moderate, data["scales"])):
+        raise ValueError
+    noise = Noise.from_dict(data)
+    variances = noise.variances
+    if noise.law not in laws or variances.shape != (size,) or not np.isfinite(variances).all():
+        raise ValueError
+    if noise.law in ADDED and not (variances > 0).all():
+        raise ValueError
+    return noise

@@ -1,0 +1,303 @@
+"""Private functional principal components as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from dpfda.arrays import Array, ArrayLike, as_real, brief, is_whole
+from dpfda.bases import Basis, Domain, as_domain, combined
+from dpfda.bases.norms import up
+from dpfda.curator import Tape, described
+from dpfda.errors import UsageError
+from dpfda.kernels import Kernel
+from dpfda.ledger import AnyLedger
+from dpfda.mechanisms import Mechanism, Randomness
+from dpfda.planning.request import check_units
+from dpfda.privacy import Budget, PureProfile, StatedProfile, Unit
+from dpfda.records import Curves, as_curves
+from dpfda.records.forgetting import forgets_records
+from dpfda.releases.calculus import Function
+from dpfda.statistics.components.plan import ComponentsPlan, FramesPlan, plan_components
+from dpfda.statistics.components.release import ComponentsRelease, with_signs
+from dpfda.statistics.components.summary import Spans
+from dpfda.statistics.covariance.estimator import MomentsEstimator
+from dpfda.statistics.covariance.plan import plan_moments
+from dpfda.statistics.covariance.release import CovarianceRelease, components_detected
+from dpfda.statistics.covariance.summary import Moments
+from dpfda.statistics.estimator import Centre
+
+
+class FPCA(MomentsEstimator):
+    """Functional principal components of a population, private.
+
+    By default through a private covariance function; `mechanism="exponential"` draws the components themselves (Awan
+    et al. 2019), exactly. A unit with several curves counts with their average.
+
+    Parameters
+    ----------
+    n_components : how many components, less than the number of units.
+    epsilon, delta : the guarantee; delta = 0 asks for pure privacy.
+    bound, limits, domain, centre, neighbours, n, planned_n : as for `MeanFunction`.
+    mean : "joint" releases the mean along with second moments; "centre" takes components around the public centre, as
+        the exponential mechanism always does; None for "joint" where that is possible.
+    mechanism : "auto" (least predicted distance of the span), "covariance" (through a covariance, its noise by the
+        planner), "gaussian", "wishart", "k-norm", "laplace", "iclp-qr" (through a covariance with that noise),
+        "exponential", or "gibbs", the paper's Markov chain, for comparison: its guarantee is approximate.
+    basis, size : as for `CovarianceFunction`.
+    kernel : covariance of the Gaussian process that is the base measure of the exponential mechanism; None for
+        eigenvalues j^-3 in the default basis.
+    base : "bingham", columns conditioned to be orthonormal (Section 5 of the paper), or "projected", the span of
+        Gaussian processes (Theorem 4.1): two laws, both private.
+    explained_variance : share of epsilon that the exponential mechanism spends on the variances along its components,
+        e.g. 0.2; None to leave them out. Through a covariance they cost nothing.
+    eta, penalty : of "iclp-qr".
+    smoothing, dataset, ledger, randomness, force, batch_rows, workers, progress : as for `MeanFunction`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpfda import FPCA
+    >>> t = np.linspace(0, 1, 50)
+    >>> curves = np.linspace(-0.9, 0.9, 5000)[:, None] * np.sin(np.pi * t)
+    >>> est = FPCA(n_components=1, epsilon=1.0, delta=0.0, bound=1.0, domain=(0, 1)).fit(curves, grid=t)
+    >>> bool(abs(abs(est.components_[0](0.5)) - 2**0.5) < 0.3)
+    True
+    """
+
+    what: ClassVar[str] = "A principal component"
+
+    release_: ComponentsRelease
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        epsilon: float,
+        delta: float,
+        bound: float | None = None,
+        limits: tuple[float, float] | None = None,
+        domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0),
+        centre: Centre | None = None,
+        mean: str | None = None,
+        neighbours: str = "replace-one",
+        n: int | None = None,
+        planned_n: int | None = None,
+        mechanism: str | Mechanism = "auto",
+        basis: str | Basis | None = None,
+        size: int | None = None,
+        kernel: Kernel | None = None,
+        base: str = "bingham",
+        explained_variance: float | None = None,
+        eta: float | None = None,
+        penalty: float | None = None,
+        smoothing: str = "auto",
+        dataset: str = "unnamed",
+        ledger: AnyLedger | str | None = None,
+        randomness: Randomness | None = None,
+        force: bool = False,
+        batch_rows: int | None = None,
+        workers: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bound = bound
+        self.limits = limits
+        self.domain = domain
+        self.centre = centre
+        self.mean = mean
+        self.neighbours = neighbours
+        self.n = n
+        self.planned_n = planned_n
+        self.mechanism = mechanism
+        self.basis = basis
+        self.size = size
+        self.kernel = kernel
+        self.base = base
+        self.explained_variance = explained_variance
+        self.eta = eta
+        self.penalty = penalty
+        self.smoothing = smoothing
+        self.dataset = dataset
+        self.ledger = ledger
+        self.randomness = randomness
+        self.force = force
+        self.batch_rows = batch_rows
+        self.workers = workers
+        self.progress = progress
+
+    @property
+    def components_(self) -> tuple[Function, ...]:
+        """The components, each callable anywhere in the domain; orthonormal, signs fixed."""
+        check_is_fitted(self, "release_")
+        return self.release_.components
+
+    @property
+    def explained_variance_(self) -> Array:
+        """The variance along each component, (k,)."""
+        check_is_fitted(self, "release_")
+        return self.release_.explained_variance
+
+    @property
+    def explained_variance_ratio_(self) -> Array:
+        """The share of the total variance that each component has, (k,)."""
+        check_is_fitted(self, "release_")
+        return self.release_.explained_ratio
+
+    def plan(self, n: int, *, grid_size: int | None = None) -> ComponentsPlan:
+        """What a fit on n units would do and what error to expect; reads no data and costs nothing."""
+        self._check_parameters()
+        k = self._check_components(n)
+        request = self._request(n, grid_size, self.mechanism)
+        if grid_size is not None and k > grid_size:
+            raise UsageError(f"Curves with {grid_size} values have at most {grid_size} components, got {k}.")
+        share = self._share
+        plan = plan_components(request, k=k, joint=self._joint, base=self.base, share=share)
+        if k > plan.basis.size:
+            raise UsageError(
+                f"There can be at most {plan.basis.size} components in a basis of {plan.basis.size} functions, got "
+                f"n_components={k}. State size= for more functions."
+            )
+        if isinstance(plan, FramesPlan):
+            return plan
+        if not self._joint and self.neighbours == "add-or-remove-one":
+            raise UsageError(
+                "Under add-or-remove-one the number of units is private and released along with the mean: leave mean "
+                "out, or take mechanism='exponential', which needs neither."
+            )
+        if share and self.mechanism != "auto":
+            raise UsageError(
+                "explained_variance is a price that only the exponential mechanism asks: through a covariance the "
+                "variances cost nothing. Leave it out."
+            )
+        return plan
+
+    def plan_for(self, curves: Curves) -> ComponentsPlan:
+        """The plan for these curves; it looks at their layout, and at the number of units where that is public."""
+        points = self._grid(curves, as_domain(self.domain))
+        planned = self._size(curves, Unit(curves.unit or "row", self.neighbours)).planned
+        return self.plan(planned, grid_size=len(points))
+
+    def _again(self, plan: ComponentsPlan, n: int) -> ComponentsPlan:
+        return self.plan(n, grid_size=plan.request.grid_size)
+
+    @forgets_records
+    def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> FPCA:
+        """Release the components of these curves; everything public is checked before the ledger is charged.
+
+        X, grid and units as for `MeanFunction`.
+        """
+        self._public_arguments()
+        self._clipping()  # refuses, before the curves are looked at
+        curves = as_curves(X, grid=grid, units=units)
+        plan = self.plan_for(curves)
+        self.check_seen(plan)
+        if isinstance(plan, FramesPlan):
+            self.release_ = self._drawn(curves, plan)
+        else:
+            count = f"{self.n_components} principal component{'s' * (self.n_components > 1)}"
+            self.covariance_, self.release_ = self._release_moments(
+                curves, plan, lambda moments: (moments, moments.components(self.n_components)), what=count
+            )
+        self.plan_ = plan
+        self.n_features_in_ = curves.source.width
+        return self
+
+    def scores(self, values: ArrayLike, grid: ArrayLike) -> Array:
+        """Scores of public curves on a grid, (..., q) -> (..., k).
+
+        Not called `transform`: a pipeline would apply it to the data themselves, whose scores are not private.
+        """
+        return self.release_.scores(values, grid)
+
+    def _drawn(self, curves: Curves, plan: FramesPlan) -> ComponentsRelease:
+        """Components by the exponential mechanism, and the variances along them if they are paid for."""
+        reading = self._public_arguments()
+        public = self.facts(curves)
+        curator = self._curator(curves, public, reading, (*plan.reasons, self._mean_reason()))
+        first = curator.order(
+            Spans(lead=0, k=plan.k), basis=plan.basis, mechanism=plan.mechanism, budget=plan.spends, name=plan.name
+        )
+        if plan.rest is None:
+            drawn: ComponentsRelease = first.release()
+            return drawn
+        # Both are charged at once, before the first: neither is made if both cannot be paid.
+        rest = plan.rest
+        losses = (*first.price.losses, StatedProfile(rest.epsilon, rest.delta))
+        payment = curator.pay(replace(first.price, budget=plan.price, losses=losses))
+
+        def both(tape: Tape) -> ComponentsRelease:
+            drawn = first.draw(tape, payment.receipt)
+            within = combined(plan.basis, drawn.frame.T)
+            moments = plan_moments(
+                replace(plan.request, mechanism="auto", basis=within, size=None, kernel=None, budget=rest), lead=False
+            )
+            second = curator.order(
+                Moments(0), basis=within, mechanism=moments.design.mechanism, budget=moments.spends, smoothing="none"
+            )
+            return _turned(drawn, second.draw(tape, payment.receipt), plan.price, described(losses))
+
+        return payment.spend(both)
+
+    @property
+    def _share(self) -> float:
+        share = self.explained_variance
+        if share is None:
+            return 0.0
+        if not 0 < as_real(share) < 1:
+            raise UsageError(
+                "explained_variance is the share of epsilon to spend on it, between 0 and 1, e.g. 0.2, got "
+                f"{brief(share)}."
+            )
+        if self.neighbours != "replace-one":
+            raise UsageError("explained_variance needs the number of units, which is private under add-or-remove-one.")
+        return float(share)
+
+    def _check_components(self, n: int) -> int:
+        k = self.n_components
+        if not is_whole(k, 1, 2**31):
+            raise UsageError(f"n_components must be a whole number, at least 1, got {brief(k)}.")
+        check_units(n)
+        if k > n:
+            raise UsageError(
+                f"n_components must not exceed the number of units: {n} curves span no more directions, got {k}."
+            )
+        return int(k)
+
+
+def _turned(
+    drawn: ComponentsRelease, second: CovarianceRelease, paid: Budget, losses: tuple[dict[str, Any], ...]
+) -> ComponentsRelease:
+    """Components turned to the principal axes within their span, with the variances along them."""
+    values, vectors = np.linalg.eigh(second.coordinates)
+    card, more = drawn.certificate, second.certificate
+    return replace(
+        drawn,
+        frame=with_signs(drawn.frame @ vectors[:, ::-1]),
+        variances=np.maximum(values[::-1], 0.0),
+        deviation=second.variance_deviation,
+        certificate=replace(
+            card,
+            what=f"{card.what} with their variances",
+            noise=f"{card.noise}; {more.mechanism} noise in their variances",
+            epsilon=paid.epsilon,
+            rho=up(card.rho + more.rho),
+            attacker_power=PureProfile(paid.epsilon).power(0.05),
+            losses=losses,
+            detected=components_detected(more.detected),
+            chosen=(
+                *card.chosen,
+                (
+                    "variances",
+                    f"{more.mechanism} noise, {more.noise_rms:.4g} root mean square, for epsilon {more.epsilon:g} of "
+                    f"{paid.epsilon:g}",
+                ),
+            ),
+        ),
+    )

@@ -1,0 +1,1 @@
+"""The covariance function of a population."""

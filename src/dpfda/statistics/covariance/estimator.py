@@ -1,0 +1,229 @@
+"""The private covariance function as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from dpfda.arrays import ArrayLike, brief
+from dpfda.bases import Basis, Domain, as_domain
+from dpfda.errors import UsageError
+from dpfda.kernels import Kernel
+from dpfda.ledger import AnyLedger
+from dpfda.mechanisms import Mechanism, Randomness
+from dpfda.planning.request import Request
+from dpfda.privacy import Budget, Unit
+from dpfda.records import Curves, as_curves
+from dpfda.records.forgetting import forgets_records
+from dpfda.releases import Release
+from dpfda.statistics.covariance.plan import MomentsPlan, plan_moments
+from dpfda.statistics.covariance.release import CovarianceRelease
+from dpfda.statistics.covariance.summary import Moments
+from dpfda.statistics.estimator import Centre, CurveEstimator
+
+MEANS = ("joint", "centre")
+
+
+class MomentsEstimator(CurveEstimator):
+    """What a covariance function and its principal components share: how second moments are planned and released."""
+
+    mean: str | None
+    kernel: Kernel | None
+    eta: float | None
+    penalty: float | None
+
+    def _request(self, n: int, grid_size: int | None, mechanism: str | Mechanism) -> Request:
+        lattice, _, _ = self._clipping()
+        return Request(
+            n=n,
+            budget=Budget(self.epsilon, self.delta),
+            bound=lattice.bound,
+            domain=as_domain(self.domain),
+            neighbours=Unit("unit", self.neighbours).neighbours,
+            mechanism=mechanism,
+            basis=self.basis,
+            size=self.size,
+            grid_size=grid_size,
+            kernel=self.kernel,
+            eta=self.eta,
+            penalty=self.penalty,
+        )
+
+    @property
+    def _joint(self) -> bool:
+        """Whether the mean is released along with second moments."""
+        if self.mean is None:
+            return self.mechanism not in ("exponential", "gibbs")  # which know no mean
+        if self.mean not in MEANS:
+            raise UsageError(
+                f"mean must be None or 'joint', to release it along with second moments, or 'centre', to take the "
+                f"public centre for it, got {brief(self.mean)}."
+            )
+        return self.mean == "joint"
+
+    def _release_moments(
+        self,
+        curves: Curves,
+        plan: MomentsPlan,
+        then: Callable[[CovarianceRelease], Any] = lambda released: released,
+        *,
+        what: str | None = None,
+    ) -> Any:
+        """The moments, or what `then` makes of them; `what` is what the ledger calls it."""
+        reading = self._public_arguments()
+        public = self.facts(curves)
+        curator = self._curator(curves, public, reading, (*plan.reasons, self._mean_reason()))
+
+        def warned(released: CovarianceRelease) -> Any:
+            card = released.certificate
+            return then(replace(released, certificate=replace(card, warnings=(*card.warnings, *plan.faint))))
+
+        return curator.release(
+            Moments(plan.design.lead, plan.design.weights),
+            basis=plan.design.basis,
+            mechanism=plan.design.mechanism,
+            budget=plan.spends,
+            # The papers' process smooths before the noise, so "auto" leaves it as it is.
+            smoothing="none" if self.smoothing == "auto" and plan.design.weights is not None else self.smoothing,
+            name=plan.design.name,
+            what=what,
+            then=warned,
+        )
+
+    def _mean_reason(self) -> tuple[str, str]:
+        if self._joint:
+            return ("subtracted mean", "released along with second moments")
+        return ("subtracted mean", "the centre" if isinstance(self.centre, Release) else "the public centre")
+
+
+class CovarianceFunction(MomentsEstimator):
+    """The covariance function of a population, private: mean and second moment in one release, clipped together.
+
+    A unit with several curves counts with their average. Coordinates of the moments are released with noise, the mean
+    is subtracted, entries are smoothed, and the nearest positive semidefinite function is taken: all after the noise.
+
+    Parameters
+    ----------
+    epsilon, delta : the guarantee; delta = 0 asks for pure privacy.
+    bound : public bound on a curve's root mean square (around the centre); curves beyond it are scaled down to it.
+    limits : instead of a bound, the public range (low, high) of values; values beyond it are moved to its ends.
+    domain : public interval, or list of intervals for surfaces.
+    centre : public curve that is subtracted first: a number, values on the grid, a function, or a mean release.
+    mean : "joint" (as None) releases the mean along with second moments; "centre" takes the centre for the mean, e.g. a
+        mean release that has been paid for, and spends all on second moments.
+    neighbours : "replace-one" (the number of units is public) or "add-or-remove-one" (it is private).
+    n : the public number of units, stated under "replace-one" instead of counted; never compared with the data.
+    planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
+    mechanism : "auto" (the planner's choice), "gaussian", "wishart", "k-norm", "laplace", or "iclp-qr", the
+        tensor-product Laplace process of Lin and Reimherr; or a mechanism object.
+    basis : None for the planner's choice, the name of an orthonormal family, or a basis object.
+    size : number of basis functions, None for the planner's choice.
+    kernel, eta, penalty : of the Laplace process; None for choices from n, epsilon and the kernel alone.
+    smoothing : "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"; chosen after the noise, free.
+    dataset, ledger, randomness, force, batch_rows, workers, progress : as for `MeanFunction`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpfda import CovarianceFunction
+    >>> t = np.linspace(0, 1, 50)
+    >>> curves = np.linspace(-0.9, 0.9, 5000)[:, None] * np.sin(np.pi * t)
+    >>> est = CovarianceFunction(epsilon=1.0, delta=1e-6, bound=1.0, domain=(0, 1)).fit(curves, grid=t)
+    >>> bool(abs(est.release_(0.5, 0.5) - 0.27) < 0.1)
+    True
+    """
+
+    what: ClassVar[str] = "A covariance function"
+
+    release_: CovarianceRelease
+
+    def __init__(
+        self,
+        *,
+        epsilon: float,
+        delta: float,
+        bound: float | None = None,
+        limits: tuple[float, float] | None = None,
+        domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0),
+        centre: Centre | None = None,
+        mean: str | None = None,
+        neighbours: str = "replace-one",
+        n: int | None = None,
+        planned_n: int | None = None,
+        mechanism: str | Mechanism = "auto",
+        basis: str | Basis | None = None,
+        size: int | None = None,
+        kernel: Kernel | None = None,
+        eta: float | None = None,
+        penalty: float | None = None,
+        smoothing: str = "auto",
+        dataset: str = "unnamed",
+        ledger: AnyLedger | str | None = None,
+        randomness: Randomness | None = None,
+        force: bool = False,
+        batch_rows: int | None = None,
+        workers: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bound = bound
+        self.limits = limits
+        self.domain = domain
+        self.centre = centre
+        self.mean = mean
+        self.neighbours = neighbours
+        self.n = n
+        self.planned_n = planned_n
+        self.mechanism = mechanism
+        self.basis = basis
+        self.size = size
+        self.kernel = kernel
+        self.eta = eta
+        self.penalty = penalty
+        self.smoothing = smoothing
+        self.dataset = dataset
+        self.ledger = ledger
+        self.randomness = randomness
+        self.force = force
+        self.batch_rows = batch_rows
+        self.workers = workers
+        self.progress = progress
+
+    def plan(self, n: int, *, grid_size: int | None = None) -> MomentsPlan:
+        """What a fit on n units would do and what error to expect; reads no data and costs nothing."""
+        self._check_parameters()
+        if not self._joint and self.neighbours == "add-or-remove-one":
+            raise UsageError(
+                "Under add-or-remove-one the number of units is private and released along with the mean: mean must be "
+                "'joint'."
+            )
+        return plan_moments(self._request(n, grid_size, self.mechanism), lead=self._joint)
+
+    def plan_for(self, curves: Curves) -> MomentsPlan:
+        """The plan for these curves; it looks at their layout, and at the number of units where that is public."""
+        points = self._grid(curves, as_domain(self.domain))
+        planned = self._size(curves, Unit(curves.unit or "row", self.neighbours)).planned
+        return self.plan(planned, grid_size=len(points))
+
+    def _again(self, plan: MomentsPlan, n: int) -> MomentsPlan:
+        return self.plan(n, grid_size=plan.request.grid_size)
+
+    @forgets_records
+    def fit(
+        self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None
+    ) -> CovarianceFunction:
+        """Release the covariance of these curves; everything public is checked before the ledger is charged.
+
+        X, grid and units as for `MeanFunction`.
+        """
+        self._public_arguments()
+        self._clipping()  # refuses, before the curves are looked at
+        curves = as_curves(X, grid=grid, units=units)
+        plan = self.plan_for(curves)
+        self.check_seen(plan)
+        self.release_ = self._release_moments(curves, plan)
+        self.plan_ = plan
+        self.n_features_in_ = curves.source.width
+        return self

@@ -1,0 +1,403 @@
+"""A private covariance function: values anywhere, eigenfunctions, scores, errors, and its picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
+from dpfda.bases import Basis
+from dpfda.bases.domain import check_asked
+from dpfda.bases.symmetric import multiplicities, pack, packed_size, unpack
+from dpfda.errors import MissingExtra, UsageError
+from dpfda.mechanisms.noise import Noise
+from dpfda.releases.calculus import Function
+from dpfda.releases.certificate import Certificate, changed
+from dpfda.releases.decoded import Count, read_count, write_count
+from dpfda.releases.detection import (
+    BLOCK,
+    NO_NOISE,
+    SURE,
+    beyond,
+    compared,
+    count_for,
+    largest,
+    of_matrices,
+    smooth_first,
+    standard_draws,
+)
+from dpfda.releases.serialise import finite, finite_number, noise_law
+from dpfda.releases.smoothing import CARE, Smoothing, smooth
+from dpfda.statistics.components.release import ComponentsRelease, principal, with_signs
+
+NOTHING_SEEN = (
+    "No component has a variance that stands out from the noise in it: they are smooth functions of the basis rather "
+    "than of the data."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class CovarianceRelease:
+    """A private covariance function: noisy moments in a public basis, and their card.
+
+    Nothing in it knows a record; every method is post-processing and costs nothing.
+    """
+
+    basis: Basis
+    noisy: Array  # entries of the noisy moment matrix as paid for, led by the row of the mean if lead > 0
+    noise: Noise
+    lead: float  # by which the mean was multiplied; 0: no mean was released, the centre is taken for it
+    count: Count | None  # None where the number of units is public
+    centre: Array  # (size,) coordinates of the public centre
+    smoothing_name: str
+    certificate: Certificate
+
+    kind: ClassVar[str] = "covariance"
+    computed: ClassVar[tuple[str, ...]] = ()
+
+    @cached_property
+    def _mean(self) -> Smoothing:
+        """The smoothing of the mean's coordinates."""
+        rows, variances = unpack(self.noisy), unpack(self.noise.variances)
+        if not self.lead:
+            return Smoothing("none", np.zeros(self.basis.size), 0.0)
+        noisy, spread = rows[0, 1:] / self.lead, variances[0, 1:] / self.lead**2
+        return smooth(self.smoothing_name, noisy, spread, self.basis.frequencies, care=CARE["radial"])
+
+    @property
+    def mean(self) -> Function:
+        """The mean function that was subtracted; the public centre if no mean was released."""
+        return Function(self.basis, self.centre + self._mean_coordinates, (0,) * self.basis.domain.dimension)
+
+    @property
+    def _mean_coordinates(self) -> Array:
+        if not self.lead:
+            return np.zeros(self.basis.size)
+        return self._mean.weights * unpack(self.noisy)[0, 1:] / self.lead
+
+    @cached_property
+    def raw(self) -> Array:
+        """Coordinates of the covariance as paid for: no smoothing, maybe not positive, (size, size)."""
+        moments = unpack(self.noisy)
+        return moments[1:, 1:] - np.outer(self._mean_coordinates, self._mean_coordinates) if self.lead else moments
+
+    @property
+    def variances(self) -> Array:
+        """Variances of the noise in the second moments, (size, size)."""
+        spread = unpack(self.noise.variances)
+        return spread[1:, 1:] if self.lead else spread
+
+    @cached_property
+    def smoothing(self) -> Smoothing:
+        """Weights on the entries, each kept once, chosen from the noisy ones."""
+        law = self.noise.law
+        return smooth_entries(self.smoothing_name, self.raw, self.variances, self.basis.frequencies, law)
+
+    @cached_property
+    def coordinates(self) -> Array:
+        """Coordinates of the nearest positive semidefinite function to the smoothed one, (size, size)."""
+        return self._root @ self._root.T
+
+    @cached_property
+    def _root(self) -> Array:
+        """A matrix whose product with its transpose is the covariance, (size, size)."""
+        # Nearest in Frobenius norm, which is the L2 norm of functions on the square: the basis is orthonormal.
+        values, vectors = np.linalg.eigh(unpack(self.smoothing.weights * pack(self.raw)))
+        root: Array = vectors * np.sqrt(np.maximum(values, 0.0))
+        return root
+
+    def __call__(self, s: ArrayLike, t: ArrayLike) -> Array:
+        """The covariance at all pairs of points of the domain, (m, n); two single numbers give a single number."""
+        return self._pairs(lambda first, second: (first @ self._root) @ (second @ self._root).T, s, t)
+
+    def variance(self, points: ArrayLike) -> Array:
+        """The variance at points of the domain, the diagonal of the covariance, (m,)."""
+        rows = self.basis.asked(np.atleast_1d(public_numbers(points, "Points")))
+        values = np.concatenate([np.sum((table @ self._root) ** 2, axis=1) for table in self.basis.tables(rows)])
+        return values[0] if np.ndim(points) == 0 else values
+
+    def correlation(self, s: ArrayLike, t: ArrayLike) -> Array:
+        """The correlation at all pairs of points, (m, n); not a number where the variance is zero."""
+        # Below the rounding of what is left of the total variance there is no direction.
+        least = 1e-12 * float(np.linalg.norm(self._root))
+
+        def direction(table: Array) -> Array:
+            rows = table @ self._root
+            length = np.linalg.norm(rows, axis=1, keepdims=True)
+            return np.asarray(rows / np.where(length > least, length, np.nan))
+
+        return self._pairs(lambda a, b: np.clip(direction(a) @ direction(b).T, -1.0, 1.0), s, t)
+
+    def _pairs(self, value: Callable[[Array, Array], Array], s: ArrayLike, t: ArrayLike) -> Array:
+        """Values at all pairs of points from tables of the functions there; one value at two single numbers."""
+        first, second = (self.basis.asked(np.atleast_1d(public_numbers(points, "Points"))) for points in (s, t))
+        check_asked(len(first) * len(second), what="pairs of points")
+        rows = [
+            np.concatenate([value(one, other) for other in self.basis.tables(second)], axis=1)
+            for one in self.basis.tables(first)
+        ]
+        values = np.concatenate(rows)
+        return values[0, 0] if np.ndim(s) == 0 and np.ndim(t) == 0 else values
+
+    @property
+    def trace(self) -> float:
+        """The total variance: the mean over the domain of the variance function."""
+        return float(np.trace(self.coordinates))
+
+    @property
+    def eigenvalues(self) -> Array:
+        """Variances along the eigenfunctions, largest first, none below zero, (size,)."""
+        found: Array = np.maximum(np.linalg.eigvalsh(self.coordinates)[::-1], 0.0)
+        return found
+
+    @property
+    def eigenfunctions(self) -> tuple[Function, ...]:
+        """Eigenfunctions of the covariance, largest variance first, signs fixed."""
+        _, vectors = np.linalg.eigh(self.coordinates)
+        order = (0,) * self.basis.domain.dimension
+        return tuple(Function(self.basis, column, order) for column in with_signs(vectors[:, ::-1]).T)
+
+    def components(self, k: int) -> ComponentsRelease:
+        """The first k principal components, for nothing: post-processing of what was paid for."""
+        if not is_whole(k, 1, self.basis.size):
+            raise UsageError(f"There can be 1 to {self.basis.size} components in this basis, got {brief(k)}.")
+        size = self.basis.size
+        deviation = float(np.sqrt(pack(self.variances)[size:].mean())) if size > 1 else 0.0
+        frame = principal(self.coordinates, self.basis.frequencies, deviation, k)
+        found = ComponentsRelease(
+            basis=self.basis,
+            frame=frame,
+            variances=np.maximum(np.einsum("ij,ij->j", frame, self.coordinates @ frame), 0.0),
+            total=self.trace,
+            centre=self.mean.coordinates,
+            certificate=replace(
+                self.certificate,
+                what=f"{k} principal component{'s' * (k > 1)}",
+                detected=components_detected(self.certificate.detected),
+            ),
+            deviation=self.variance_deviation,
+        )
+        if found.seen:
+            return found
+        card = found.certificate
+        return replace(found, certificate=replace(card, warnings=(*card.warnings, NOTHING_SEEN)))
+
+    @property
+    def variance_deviation(self) -> float:
+        """The standard deviation of the noise in the variance along a direction, before smoothing."""
+        return float(np.sqrt(np.diagonal(self.variances).mean()))
+
+    def scores(self, values: ArrayLike, grid: ArrayLike, k: int = 2) -> Array:
+        """Scores of public curves on the first k components, (..., q) -> (..., k)."""
+        return self.components(k).scores(values, grid)
+
+    def smooth(self, name: str = "auto") -> CovarianceRelease:
+        """The same release with another smoothing: "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"."""
+        _check_name(name)
+        card = changed(self.certificate, "smoothing", self.smoothing_name, name)
+        return replace(self, smoothing_name=name, certificate=card)
+
+    def noise_deviation(self, s: ArrayLike, t: ArrayLike) -> Array:
+        """The standard deviation of the noise in the second moment at all pairs of points, before smoothing, (m, n)."""
+        # The noise in entry (i, j), i < j, counts f_i g_j + f_j g_i times, on the diagonal f_i g_i times. Entries are
+        # uncorrelated under every law, so squares of these add up, here over all ordered pairs: f_i^2 g_j^2 +
+        # f_i g_i f_j g_j, half of it on the diagonal.
+        halves = self.variances * np.where(np.eye(self.basis.size, dtype=bool), 0.5, 1.0)
+
+        def deviation(first: Array, second: Array) -> Array:
+            if len(first) > len(second):
+                return deviation(second, first).T
+            squares = first**2 @ halves @ (second**2).T
+            for row, functions in enumerate(first):  # one at a time: pairs of points times pairs of functions are many
+                products = functions * second
+                squares[row] += np.einsum("bi,bi->b", products @ halves, products)
+            return np.sqrt(np.maximum(squares, 0.0))
+
+        return self._pairs(deviation, s, t)
+
+    @property
+    def _squared_mean_errors(self) -> Array:
+        """Expected squares of the errors in the square of the mean, (size, size)."""
+        if not self.lead:
+            return np.zeros((self.basis.size, self.basis.size))
+        spread = self._mean.weights**2 * unpack(self.noise.variances)[0, 1:] / self.lead**2
+        # Smoothing errs too: its share in the estimated risk is taken to be spread like the noise it left.
+        errors = spread * max(1.0, self._mean.risk / max(float(spread.sum()), 1e-300))
+        squares = np.maximum(self._mean_coordinates**2 - errors, 0.0)
+        # (m + e)(m + e)' - m m' with independent e; an entry of the diagonal holds the same product twice.
+        crossed = np.outer(squares, errors)
+        expected: Array = (crossed + crossed.T + np.outer(errors, errors)) * (1 + np.eye(self.basis.size))
+        return expected
+
+    @property
+    def estimated_error(self) -> float:
+        """Estimated root mean square distance over the square from the exact clipped covariance.
+
+        It counts what noise and smoothing did, as for a mean, and what the error of the mean adds. The projection to
+        positive functions can only lower it, and does so where noise prevails. Not counted: clipping, basis, sampling.
+        """
+        times, weights = multiplicities(self.basis.size), self.smoothing.weights
+        # Entries stray from their estimated risk by what the error of the mean does to its square; weights h on such
+        # entries carry h^2 of it where the estimate, which takes it for signal, counts (1 - h)^2.
+        strays = (2 * weights - 1) @ (times * pack(self._squared_mean_errors))
+        left = weights**2 @ (times * pack(self.variances + self._squared_mean_errors))
+        risk = max(self.smoothing.risk + float(strays), float(left))
+        if self.count is not None:
+            # Second moments are divided by the noisy count, and the square of the mean by it twice.
+            moved = self.coordinates - np.outer(self._mean_coordinates, self._mean_coordinates)
+            risk += float(np.sum(moved**2)) / self.count.value**2 * float(self.count.noise.variances[0])
+        return float(np.sqrt(risk))
+
+    @cached_property
+    def tested(self) -> str:
+        """Whether any covariance was seen above the noise, in words for the card: a test at level 1 %.
+
+        Its null has no covariance, and the mean that the release itself shows: noise moves the square of that mean.
+        """
+        found = self.exceeds
+        return f"covariance detected {SURE}" if found else f"nothing: not distinguishable from no covariance {SURE}"
+
+    @cached_property
+    def exceeds(self) -> bool:
+        """Whether the second moments around the mean are more than noise."""
+        order = smooth_first(self.basis.frequencies)[:BLOCK]
+        led = np.concatenate([[0], order + 1]) if self.lead else order
+        first, second = np.meshgrid(led, led, indexing="ij")
+        # Where the entries of these functions stand in the vector, each kept once.
+        where = unpack(np.arange(len(self.noisy), dtype=np.float64)).astype(np.int64)[first, second]
+        drawn = standard_draws(self.noise.law, self.noise.sizes, count_for(len(self.noisy)))[:, where]
+        noise = np.asarray(drawn * np.sqrt(self.noise.variances)[where], dtype=np.float64)
+        moments = self.noisy[where]
+        mean = moments[0, 1:] / self.lead if self.lead else np.zeros(len(order))
+        raw = moments[1:, 1:] - np.outer(mean, mean) if self.lead else moments
+        alone = self._alone(noise, mean)
+        deviations = alone.std(axis=0)
+        return beyond(*largest(of_matrices(raw, deviations), of_matrices(alone, deviations)))
+
+    def _alone(self, noise: Array, mean: Array) -> Array:
+        """What noise alone makes of a population without covariance, (b, side, side) -> (b, size, size)."""
+        if not self.lead:
+            return noise
+        # Where the number of units is private, all is divided by a noisy one.
+        counted = 1 + (noise[:, 0, 0] / self.lead**2 if self.count is not None else np.zeros(len(noise)))
+        units = np.maximum(counted, 0.1)[:, None]
+        means = (mean + noise[:, 0, 1:] / self.lead) / units
+        seconds = (np.outer(mean, mean) + noise[:, 1:, 1:]) / units[:, :, None]
+        return np.asarray(seconds - means[:, :, None] * means[:, None, :])
+
+    @property
+    def against_noise(self) -> str:
+        """How large the noise was against what was released, in words."""
+        return compared(self.certificate.noise_rms, float(np.linalg.norm(self.coordinates)), "covariance")
+
+    @property
+    def counted(self) -> str:
+        """What the estimated error counts, in a word: what shrank the moments before the noise is an error too."""
+        return "noise" if self.certificate.shrunk_by else "error"
+
+    def points(self, size: int | None = None) -> Array:
+        """Equally spaced points of the domain, (size^p, p); by default 41 on an interval, 9 on each side of a box."""
+        return self.basis.domain.grid((41 if self.basis.domain.dimension == 1 else 9) if size is None else size)
+
+    def to_frame(self, points: ArrayLike | None = None) -> Any:
+        """A pandas DataFrame with all pairs of points, the covariance there, and the deviation of its noise."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtra("to_frame() needs pandas: pip install pandas.") from None
+        rows = self.points() if points is None else self.basis.domain.points(points)
+        ends = [""] if rows.shape[1] == 1 else [str(axis + 1) for axis in range(rows.shape[1])]
+        check_asked(len(rows) ** 2, what="pairs of points")
+        first, second = np.repeat(rows, len(rows), axis=0), np.tile(rows, (len(rows), 1))
+        columns = {f"s{end}": column for end, column in zip(ends, first.T, strict=True)}
+        columns |= {f"t{end}": column for end, column in zip(ends, second.T, strict=True)}
+        deviation = self.noise_deviation(rows, rows)
+        return pd.DataFrame(columns | {"value": self(rows, rows).ravel(), "noise_deviation": deviation.ravel()})
+
+    def plot(self, ax: Any = None) -> Any:
+        """A contour plot of the covariance; returns the axes."""
+        from dpfda.statistics.covariance.picture import plot_covariance
+
+        return plot_covariance(self, ax)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the release as JSON; `dpfda.load` reads it back with identical values."""
+        from dpfda.releases.files import save
+
+        return save(self, path)
+
+    def to_plain(self) -> dict[str, Any]:
+        """What makes this release, but for its card and basis, as plain data."""
+        return {
+            "noisy": self.noisy.tolist(),
+            "noise": self.noise.describe(),
+            "lead": self.lead,
+            "count": write_count(self.count),
+            "centre": self.centre.tolist(),
+            "smoothing": self.smoothing_name,
+        }
+
+    @staticmethod
+    def from_plain(data: dict[str, Any], basis: Basis, certificate: Certificate) -> CovarianceRelease:
+        """The release that `to_plain` wrote; an error where a part is missing or does not fit."""
+        lead = finite_number(data["lead"])
+        size = packed_size(basis.size + (1 if lead else 0))
+        if lead < 0 or not basis.orthonormal:
+            raise ValueError
+        _check_name(data["smoothing"])
+        release = CovarianceRelease(
+            basis=basis,
+            noisy=finite(data["noisy"], size),
+            noise=noise_law(data["noise"], size),
+            lead=lead,
+            count=read_count(data["count"]),
+            centre=finite(data["centre"], basis.size),
+            smoothing_name=data["smoothing"],
+            certificate=certificate,
+        )
+        # Numbers may be finite and yet too large to compute with.
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            finite(release.coordinates, basis.size, basis.size)
+            finite_number(release.estimated_error)
+        return release
+
+    def __repr__(self) -> str:
+        card = self.certificate
+        return f"CovarianceRelease({card.what} of {card.dataset!r}, {card.guarantee}, {self.basis.size} coordinates)"
+
+
+def components_detected(of_covariance: str) -> str:
+    """What the card of components says, from what that of the second moments behind them says."""
+    if not of_covariance or of_covariance == NO_NOISE:
+        return of_covariance
+    if of_covariance.startswith("nothing"):
+        return f"nothing: the covariance behind the components is not distinguishable from none {SURE}"
+    return f"covariance detected behind the components; how well each is determined was not tested {SURE}"
+
+
+def _check_name(smoothing: str) -> None:
+    """Refuses a smoothing that nobody knows."""
+    smooth(smoothing, np.ones(1), np.ones(1), np.zeros(1))
+
+
+def smooth_entries(name: str, noisy: Array, variances: Array, frequencies: Array, law: str) -> Smoothing:
+    """A smoothing of the entries of a symmetric matrix, each kept once and counted as often as it stands there.
+
+    An entry of two functions is as rough as the root of their squared frequencies.
+    """
+    times = multiplicities(len(noisy))
+    return smooth(
+        name,
+        np.sqrt(times) * pack(noisy),
+        times * pack(variances),
+        pack(np.hypot(frequencies[:, None], frequencies[None, :])),
+        care=CARE["gaussian" if law == "gaussian" else "radial"],
+    )
+
+
+RELEASE = CovarianceRelease

@@ -1,0 +1,1 @@
+"""The density of points."""

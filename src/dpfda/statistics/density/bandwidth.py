@@ -1,0 +1,143 @@
+"""A bandwidth that is bought with budget: a private interquartile range, and Scott's rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from dpfda.arrays import Array, Integers
+from dpfda.bases.cells import Cells
+from dpfda.curator.summary import Public, Selection
+from dpfda.mechanisms.choice import Scores
+from dpfda.privacy import Budget
+from dpfda.records import Curves
+from dpfda.records.fold import Clipping, Encode
+from dpfda.records.points import MASS, cell_masses
+from dpfda.records.reading import Reading
+from dpfda.releases.choices import ChoiceCard
+from dpfda.statistics.density.windows import NARROWEST
+
+MOST_PLACES = 256  # for a quartile along one side: 32,896 pairs
+NORMAL = 1.34  # the interquartile range of a standard normal variable, as Scott's rule has it
+
+
+@dataclass(frozen=True, eq=False)
+class Quartiles(Selection):
+    """Two places along one side, between which about the middle half of the units lies.
+
+    A pair misses by the number of units that would have to move for the lower quartile to lie in its first place and
+    the upper one in its second, whichever is more. One unit has mass one, wherever its points lie: replacing it moves
+    each count by at most one, and so each score; one may rise as another falls.
+    """
+
+    cells: Cells
+    axis: int
+    counted: bool  # whether rows begin with the number of units that they stand for
+    edges: Array = field(init=False)  # of the places
+    pairs: Integers = field(init=False)  # (m, 2)
+    starts: Integers = field(init=False)  # the first cell of each place
+
+    name: ClassVar[str] = "bandwidth"
+    spread: ClassVar[float] = 8.0 * MASS  # scores are in quarters of a unit's mass
+
+    def __post_init__(self) -> None:
+        along = self.cells.edges[self.axis]
+        cells = len(along) - 1
+        places = min(cells, MOST_PLACES)
+        starts = np.arange(places) * cells // places
+        object.__setattr__(self, "starts", starts)
+        object.__setattr__(self, "edges", np.append(np.array(along)[starts], along[-1]))
+        object.__setattr__(self, "pairs", np.stack(np.triu_indices(places), axis=1))
+
+    @property
+    def size(self) -> int:
+        return 1
+
+    @property
+    def sums(self) -> int:
+        return self.cells.size
+
+    def encode(self, public: Public) -> Encode:
+        def cells_of(values: Array) -> tuple[Array, Array]:
+            where = self.cells.index(values[:, 1:] if self.counted else values)
+            return where[None, :].astype(np.float64), np.ones(len(values))
+
+        return cells_of
+
+    def clipping(self, public: Public) -> Clipping:
+        return public.lattice
+
+    def gather(self, curves: Curves, public: Public, reading: Reading) -> Integers:
+        """The exact mass of all units in every cell: here records are read, after the charge."""
+        return cell_masses(curves, self.cells, counted=self.counted, all_counted=True, reading=reading)
+
+    def scores(self, total: Integers, public: Public) -> Scores:
+        others = tuple(axis for axis in range(len(self.cells.shape)) if axis != self.axis)
+        along = total.reshape(self.cells.shape).sum(axis=others)
+        below = np.concatenate([[0], np.cumsum(np.add.reduceat(along, self.starts))])
+        # Python's integers would not be needed: at most 2^38 units of mass 2^20, four times.
+        whole = int(public.n or public.planned) * MASS
+        lower, upper = (
+            np.maximum(np.maximum(quarters * whole - 4 * below[1:], 4 * below[:-1] - quarters * whole), 0)
+            for quarters in (1, 3)
+        )
+        misses = np.maximum(lower[self.pairs[:, 0]], upper[self.pairs[:, 1]])
+        return Scores((0,) * len(misses), tuple(misses.tolist()))
+
+    def range_of(self, index: int) -> float:
+        """The distance of a pair's middles; within one place no less than half of it can be told."""
+        middles = (self.edges[1:] + self.edges[:-1]) / 2
+        one, other = self.pairs[index]
+        return max(float(middles[other] - middles[one]), float(self.edges[one + 1] - self.edges[one]) / 2)
+
+
+Choose = Callable[[Selection, Budget], tuple[int, ChoiceCard]]
+
+
+@dataclass(frozen=True, slots=True)
+class BandwidthChoice:
+    """Bandwidths that were paid for, one for each side, and the card of each choice."""
+
+    widths: tuple[float, ...]
+    ranges: tuple[float, ...]  # between quartiles
+    epsilon: float
+    cards: tuple[ChoiceCard, ...]
+
+    @property
+    def because(self) -> str:
+        """How the bandwidths came about, for the card of the density."""
+        told = ", ".join(f"{width:.4g}" for width in self.widths)
+        return f"{told}: Scott's rule of a private interquartile range, for epsilon = {self.epsilon:g} of its own"
+
+
+def private_bandwidth(choose: Choose, cells: Cells, n: int, *, epsilon: float, counted: bool) -> BandwidthChoice:
+    """Hall et al., 4.1.2: a bandwidth for each side by a private interquartile range.
+
+    Pure epsilon in equal parts for the sides, on top of what the density costs; the number of units is public. No width
+    is below a 200th of its side.
+    """
+    share = Budget(epsilon / len(cells.shape), 0.0)
+    ranges, cards = [], []
+    for axis in range(len(cells.shape)):
+        selection = Quartiles(cells, axis, counted)
+        index, card = choose(selection, share)
+        ranges.append(selection.range_of(index))
+        cards.append(card)
+    # What came out may be narrower than any kernel estimate can be: that is mended afterwards, free.
+    lengths = cells.domain.lengths
+    widths = tuple(max(w, NARROWEST * length) for w, length in zip(scott(tuple(ranges), n), lengths, strict=True))
+    return BandwidthChoice(widths, tuple(ranges), epsilon, tuple(cards))
+
+
+def scott(ranges: tuple[float, ...], n: int) -> tuple[float, ...]:
+    """Scott's rule of interquartile ranges, `(4 / ((d+2) n))^(1/(d+4)) IQR / 1.34` for each side.
+
+    >>> round(scott((1.34,), 100)[0], 4)
+    0.4217
+    """
+    dimension = len(ranges)
+    factor = (4 / ((dimension + 2) * n)) ** (1 / (dimension + 4))
+    return tuple(factor * width / NORMAL for width in ranges)

@@ -1,0 +1,390 @@
+"""The private density of points as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from dpfda.arrays import Array, ArrayLike, brief
+from dpfda.bases import Domain, as_domain
+from dpfda.bases.cells import cells_between
+from dpfda.curator import GIVEN, Curator, Order, Payment, Tape
+from dpfda.curator.summary import Public
+from dpfda.errors import UsageError
+from dpfda.kernels import Kernel
+from dpfda.ledger import AnyLedger
+from dpfda.mechanisms import Randomness
+from dpfda.online import FiniteOracle, Oracle, Store, check_store, header_of, open_finite, open_online
+from dpfda.privacy import REPLACE, Budget, Unit
+from dpfda.privacy.budget import stated_budget
+from dpfda.records import Curves
+from dpfda.records.forgetting import forgets_records
+from dpfda.records.labelled import as_points
+from dpfda.records.points import count_units
+from dpfda.records.reading import Reading
+from dpfda.statistics.density.bandwidth import BandwidthChoice, private_bandwidth
+from dpfda.statistics.density.online import Prepared, prepare_density
+from dpfda.statistics.density.plan import DensityPlan, DensityRequest, plan_density
+from dpfda.statistics.density.release import DensityRelease
+from dpfda.statistics.density.summary import Density
+from dpfda.statistics.density.windows import Bandwidth
+from dpfda.statistics.estimator import COUNTED_ONLY, Size, Spender, size_of
+from dpfda.statistics.pending import Held, reopened
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+PRIVATE = "private-iqr"
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """A density that is checked and not paid for yet."""
+
+    plan: DensityPlan
+    summary: Density
+    curator: Curator
+    order: Order
+
+
+class DensityFunction(Spender):
+    """The density of points on an interval or a box, private: features of points, noise once, smoothing afterwards.
+
+    Parameters
+    ----------
+    epsilon, delta : the guarantee; delta = 0 asks for pure privacy.
+    domain : public interval, or list of intervals for a box; points outside are moved to its edge.
+    edges : instead of a domain, public edges of bins, e.g. [0, 1, 5, 10]: the density is constant between them.
+    neighbours : "replace-one" (the number of units is public) or "add-or-remove-one" (it is private).
+    n : the public number of units, stated under "replace-one" instead of counted; never compared with the data.
+    planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
+    mechanism : "auto" (the planner's choice), "gaussian", "k-norm", "laplace"; of the papers "gp" and "sobolev" (Hall
+        et al.), "iclp-qr", "frl" and "bernstein" (Lin and Reimherr).
+    size : number of basis functions, None for the planner's choice.
+    kernel, bandwidth : of the papers' kernel estimates: a kernel, or for theirs a number, one for each side, or for
+        "gp" a matrix; None for `n^(-1/(4+d))` in the units of the points; "private-iqr" for Scott's rule of a private
+        interquartile range, which costs `bandwidth_epsilon` on top of epsilon; both are charged at once.
+    eta : the power of the kernel in "iclp-qr".
+    calibration : "exact", or "published" for the papers' own noise scales, which are larger.
+    answers : how many points will ever be answered online with mechanism "gp"; None for as many as there is room for.
+    smoothing : "auto", or "none"; chosen after the noise, free. The papers' mechanisms smooth before the noise, so
+        "auto" leaves them as they are.
+    dataset : name of the data set for the card and the ledger.
+    ledger : where the budget is charged before records are read: a `dpfda.Ledger`, or its address.
+    randomness : None for private noise; a seeded source for tests, which stamps the release not private.
+    force : release although the plan expects next to nothing but noise; without it that is refused, uncharged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpfda import DensityFunction
+    >>> ages = np.linspace(0, 1, 5000) ** 2
+    >>> est = DensityFunction(epsilon=1.0, delta=1e-6, domain=(0, 1)).fit(ages)
+    >>> bool(est.release_(0.1) > est.release_(0.9))
+    True
+    >>> len(est.sample(10))
+    10
+    """
+
+    _held: Held | None = None
+    _released: DensityRelease | None = None
+    _opened = False
+
+    def __init__(
+        self,
+        *,
+        epsilon: float,
+        delta: float,
+        domain: Domain | Sequence[float] | Sequence[Sequence[float]] | None = None,
+        edges: Sequence[float] | Sequence[Sequence[float]] | None = None,
+        neighbours: str = "replace-one",
+        n: int | None = None,
+        planned_n: int | None = None,
+        mechanism: str = "auto",
+        size: int | None = None,
+        kernel: Kernel | None = None,
+        bandwidth: Bandwidth | str | None = None,
+        bandwidth_epsilon: float | None = None,
+        eta: float | None = None,
+        calibration: str = "exact",
+        answers: int | None = None,
+        smoothing: str = "auto",
+        dataset: str = "unnamed",
+        ledger: AnyLedger | str | None = None,
+        randomness: Randomness | None = None,
+        force: bool = False,
+        batch_rows: int | None = None,
+        workers: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.domain = domain
+        self.edges = edges
+        self.neighbours = neighbours
+        self.n = n
+        self.planned_n = planned_n
+        self.mechanism = mechanism
+        self.size = size
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.bandwidth_epsilon = bandwidth_epsilon
+        self.eta = eta
+        self.calibration = calibration
+        self.answers = answers
+        self.smoothing = smoothing
+        self.dataset = dataset
+        self.ledger = ledger
+        self.randomness = randomness
+        self.force = force
+        self.batch_rows = batch_rows
+        self.workers = workers
+        self.progress = progress
+
+    def plan(self, n: int) -> DensityPlan:
+        """What a fit on n units would do and how large its noise would be; reads no data and costs nothing."""
+        self._check_parameters()
+        return self._plan(n, self._bandwidth)
+
+    def _plan(self, n: int, bandwidth: Bandwidth | None) -> DensityPlan:
+        return plan_density(
+            DensityRequest(
+                n=n,
+                budget=Budget(self.epsilon, self.delta),
+                domain=self._domain(),
+                neighbours=Unit("unit", self.neighbours).neighbours,
+                mechanism=self.mechanism,
+                size=self.size,
+                edges=self.edges,
+                kernel=self.kernel,
+                bandwidth=bandwidth,
+                eta=self.eta,
+                calibration=self.calibration,
+            )
+        )
+
+    def _again(self, plan: DensityPlan, n: int) -> DensityPlan:
+        return self._plan(n, plan.request.bandwidth)
+
+    @forgets_records
+    def fit(self, X: Any, y: None = None, *, counts: object = None, units: object = None) -> DensityFunction:
+        """Release the density of these points; everything public is checked before the ledger is charged.
+
+        X: a vector of points, a matrix with one row a point, a data frame, or `dpfda.Curves` from a file. `units` says
+        whose point each row is: a vector of identifiers or a column's name; a person with several points counts once,
+        with all of them. `counts` says how many people each row stands for, one point each: deaths by age need no row
+        for every death.
+        """
+        first = self._order(X, counts, units, self._bandwidth)
+        self.check_seen(first.plan)
+        by_points = self.mechanism == "gp" and self.neighbours == REPLACE
+        prepared = self._prepared(first) if by_points else None
+        payment = first.order.pay()
+
+        def bought(tape: Tape) -> tuple[BandwidthChoice | None, Ordered]:
+            # Charged together: nobody pays for the bandwidth and not for the density that rests on it.
+            if not self._price:
+                return None, first
+            choice = private_bandwidth(
+                lambda selection, share: first.curator.choose(
+                    selection, budget=share, tape=tape, receipt=payment.receipt
+                ),
+                first.plan.cells,
+                first.plan.n,
+                epsilon=self._price,
+                counted=counts is not None,
+            )
+            return choice, self._order(X, counts, units, choice.widths, (("bandwidth", choice.because),))
+
+        def whole(tape: Tape) -> tuple[BandwidthChoice | None, Ordered, DensityRelease]:
+            choice, found = bought(tape)
+            return choice, found, found.order.draw(tape, payment.receipt)
+
+        released = held = choice = None
+        if prepared is None:
+            choice, first, released = payment.spend(whole)
+        elif self._price:
+            # The bandwidth is kept and shown now, the noise is drawn later: nobody gets it under the same key again.
+            choice, first = payment.begin(bought)
+            held = self._prepared(first).read(Payment(None, payment.receipt))
+        else:
+            held = prepared.read(payment)
+        if choice is not None:
+            self.bandwidth_choice_ = choice
+        self._opened, self._held, self._released = False, held, released
+        plan = first.plan
+        self.plan_ = plan
+        self.n_features_in_ = plan.cells.domain.dimension
+        return self
+
+    @property
+    def _price(self) -> float:
+        """What the bandwidth costs: nothing unless it is bought."""
+        return float(self.bandwidth_epsilon or 0.0) if isinstance(self.bandwidth, str) else 0.0
+
+    @property
+    def _bandwidth(self) -> Bandwidth | None:
+        """The bandwidth to check a plan with: the stated one, or any before a private one is bought."""
+        if not isinstance(self.bandwidth, str):
+            if self.bandwidth_epsilon is not None:
+                raise UsageError("bandwidth_epsilon goes with bandwidth='private-iqr'. Leave it out.")
+            return self.bandwidth
+        if self.bandwidth != PRIVATE or self.bandwidth_epsilon is None or self.neighbours != REPLACE:
+            raise UsageError(
+                f"A bandwidth is a number, one for each side, a matrix, None for a rule, or {PRIVATE!r}, which takes "
+                f"bandwidth_epsilon=... of its own and 'replace-one'; got {brief(self.bandwidth)} with "
+                f"bandwidth_epsilon={brief(self.bandwidth_epsilon)} and {brief(self.neighbours)}."
+            )
+        stated_budget(self.bandwidth_epsilon, 0.0)  # refuses what is none
+        return tuple(length / 10 for length in self._domain().lengths)
+
+    def _order(
+        self,
+        X: Any,
+        counts: object,
+        units: object,
+        bandwidth: Bandwidth | None,
+        reasons: tuple[tuple[str, str], ...] = (),
+    ) -> Ordered:
+        """The plan for these points and what would be released of them; not charged yet."""
+        self._check_parameters()
+        reading = Reading(batch_rows=self.batch_rows, workers=self.workers, progress=self.progress)
+        domain = self._domain()
+        records = as_points(X, domain.dimension, units=units, counts=counts)
+        counted = counts is not None
+        unit = Unit(records.unit or ("person" if counted else "row"), self.neighbours)
+        size = self._size(records, unit, counted)
+        plan = self._plan(size.planned, bandwidth)
+        public = Public.of_points(unit, size.n, size.planned, width=domain.dimension + counted, counting=size.counting)
+        curator = Curator(
+            records,
+            public,
+            dataset=self.dataset,
+            ledger=self._payer(),
+            randomness=self.randomness,
+            reading=reading,
+            notes=records.notes_of_counts if counted else records.notes,
+            chosen=(
+                *((("points", records.columns),) if records.columns else ()),
+                *((("counts", "each row stands for so many people, one point each"),) if counted else ()),
+                (
+                    "cells",
+                    f"{plan.cells.size}, {'equal' if self.edges is None else 'between edges stated by the user'}",
+                ),
+                *reasons,
+                *plan.reasons,
+            ),
+            before=self._price,
+        )
+        summary = Density(plan.features, counted)
+        order = curator.order(
+            summary,
+            basis=plan.design.basis,
+            mechanism=plan.design.mechanism,
+            budget=plan.spends,
+            smoothing="none" if self.smoothing == "auto" and not plan.design.smoothing else self.smoothing,
+            name=plan.design.name,
+        )
+        return Ordered(plan, summary, curator, order)
+
+    def _prepared(self, ordered: Ordered) -> Prepared:
+        return prepare_density(ordered.plan, ordered.summary, ordered.curator, ordered.order, answers=self.answers)
+
+    @property
+    def release_(self) -> DensityRelease:
+        """The released density; a Gaussian process that was fitted is drawn here, unless it was opened in a store."""
+        if self._held is not None:
+            self._released, self._held = self._held.whole(), None
+        if self._opened:
+            raise UsageError(GIVEN)
+        if self._released is None:
+            raise NotFittedError("There is no release yet: fit the estimator first.")
+        return self._released
+
+    @forgets_records
+    def open(
+        self, store: str | Path | Store | None = None, X: Any = None, *, counts: object = None, units: object = None
+    ) -> Oracle | FiniteOracle:
+        """An oracle that answers at any points for ever, the same answer at the same point, across restarts.
+
+        `store` is e.g. "sqlite:///oracle.db"; None keeps answers in memory. After a fit it costs nothing. With points X
+        instead of a fit, a store that holds this release already is opened again, free, and a new one is charged. With
+        mechanism "gp" the noise is drawn at the points that are asked for (Hall et al., Section 5); other releases
+        have all their answers from the start. A store answers for one set of records: with others it would not notice,
+        and whoever's record changed between two openings would be protected less.
+        """
+        self._check_parameters()
+        if X is None:
+            if self._held is not None:
+                oracle = self._held.online(store)
+                self._held, self._opened = None, True
+                return oracle
+            return open_finite(self.release_, store)
+        found = header_of(store)
+        if self.mechanism != "gp":
+            return (
+                self.fit(X, counts=counts, units=units).open(store)
+                if found is None
+                else reopened(store, self.dataset, self._domain(), Budget(self.epsilon, self.delta), self.neighbours)
+            )
+        if isinstance(self.bandwidth, str):
+            raise UsageError(
+                "A bandwidth that is bought would be another one each time: fit first, then open the store."
+            )
+        ordered = self._order(X, counts, units, self.bandwidth)
+        prepared = self._prepared(ordered)
+        if found is None:
+            self.check_seen(ordered.plan)
+            return prepared.read(ordered.order.pay()).online(store)
+        check_store(store, prepared.law, prepared.facts, randomness=self.randomness)
+        held = prepared.read(Payment(None, None))  # the store was paid for when it was made
+        return open_online(
+            held.sections, held.law, store, facts=held.facts, randomness=self.randomness, must_exist=True
+        )
+
+    def __getstate__(self) -> Any:
+        # Copies and pickles get what was released, and no records that wait.
+        state = dict(super().__getstate__())
+        return state | {"_held": None} if "_held" in state else state
+
+    def sample(self, size: int, *, seed: int | None = None) -> Array:
+        """Synthetic records from the released density, (size,) or (size, d): post-processing, free."""
+        return self.release_.sample(size, seed=seed)
+
+    def score_samples(self, X: ArrayLike) -> Array:
+        """The logarithm of the released density at public points, as scikit-learn's density estimators have it."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.release_(X))
+
+    def _domain(self) -> Domain:
+        if (self.domain is None) == (self.edges is None):
+            raise UsageError(
+                "A density needs exactly one of domain and edges, known in advance, e.g. domain=(0.0, 100.0) or "
+                f"edges=[0, 1, 5, 10]; got domain={brief(self.domain)} and edges={brief(self.edges)}. Neither may be "
+                "read from the data."
+            )
+        return as_domain(self.domain) if self.domain is not None else cells_between(self.edges).domain  # type: ignore[arg-type]
+
+    def _size(self, records: Curves, unit: Unit, counted: bool) -> Size:
+        if self.n is not None and self.mechanism == "gp":
+            raise UsageError(COUNTED_ONLY)
+        return size_of(
+            records,
+            unit,
+            n=self.n,
+            planned_n=self.planned_n,
+            nothing="There are no points: a density needs at least one.",
+            people=(lambda: count_units(records)) if counted else None,
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True  # a cell that is no number is missing; an error would show it
+        tags.non_deterministic = True
+        return tags

@@ -1,0 +1,157 @@
+"""Features of points as rows of a public integer table, and how far one unit can move their sum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dpfda.arrays import Array, Integers
+from dpfda.bases.cells import Cells
+from dpfda.bases.lattice import RADIUS
+from dpfda.bases.norms import L1, L2, BlockNorm, Norm, Sensitivity, WeightedL1, WeightedL2, up
+from dpfda.errors import UsageError
+from dpfda.mechanisms.noise import Noise
+from dpfda.releases.decoded import Count, Decoded
+
+# The square of a Euclidean distance within M <= 4096 columns is off by at most (M + 3) 2^-51 of the longest row's, so
+# the distance by at most 2^-19.5 of that row even where it is nearly zero; where it is as long as the row, as the
+# largest one is once a row stands in the origin, by much less. This is added, as a share of a vector that is longer
+# than any row.
+SLACK = 2.0**-19
+CHUNK = 2**18  # numbers held at a time: what a processor's cache holds
+
+
+def longest(table: Integers, norm: Norm) -> float:
+    """At least the largest norm of a row, rounded up."""
+    return _safe(float(_to_rows(table.astype(np.float64), np.zeros((1, table.shape[1])), norm).max()), table, norm)
+
+
+def diameter(table: Integers, norm: Norm) -> float:
+    """At least the largest norm of a difference of two rows, and of two averages of rows, rounded up.
+
+    A norm is convex, so that averages are never further apart than the rows they are averages of.
+    """
+    # Cells of one step have the same row, and there are many of them.
+    rows = np.unique(table - table[:1], axis=0).astype(np.float64)
+    step = max(1, CHUNK // len(rows))
+    return _safe(
+        max(
+            float(_to_rows(rows[start:], rows[start : start + step], norm).max()) for start in range(0, len(rows), step)
+        ),
+        table - table[:1],
+        norm,
+    )
+
+
+def _safe(value: float, table: Integers, norm: Norm) -> float:
+    unit = norm(np.abs(table).max(axis=0))
+    return up(value + SLACK * unit, 2)
+
+
+def _to_rows(rows: Array, others: Array, norm: Norm) -> Array:
+    """Norms of all differences of rows and others, (m, k)."""
+    if isinstance(norm, L2):
+        return _euclidean(rows, others)
+    if isinstance(norm, WeightedL2):
+        return _euclidean(rows * np.array(norm.weights), others * np.array(norm.weights))
+    if isinstance(norm, BlockNorm):
+        ends = np.cumsum(norm.sizes).tolist()
+        total = np.zeros((len(rows), len(others)))
+        for size, end, weight in zip(norm.sizes, ends, norm.weights, strict=True):
+            block = slice(end - size, end)
+            total += weight * _euclidean(rows[:, block], others[:, block])
+        return total
+    if isinstance(norm, L1 | WeightedL1):
+        from scipy.spatial.distance import cdist
+
+        weights = np.array(norm.weights) if isinstance(norm, WeightedL1) else np.ones(rows.shape[1])
+        return np.asarray(cdist(rows * weights, others * weights, "cityblock"))
+    raise UsageError(f"A density cannot be released by a mechanism whose norm is {type(norm).__name__}.")
+
+
+def _euclidean(rows: Array, others: Array) -> Array:
+    if rows.shape[1] == 1:
+        return np.abs(rows - others.T)
+    squares = np.einsum("ij,ij->i", rows, rows)[:, None] + np.einsum("ij,ij->i", others, others)
+    squares -= 2 * rows @ others.T
+    distances: Array = np.sqrt(np.maximum(squares, 0.0))
+    return distances
+
+
+MOST_FEATURES = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureTable:
+    """One row of integers for every cell: a unit's vector is the average of the rows of its points.
+
+    `norm` is that of the mechanism: the reach of one unit is computed in it, exactly, from the table. Where the number
+    of units is private the table is led by a constant column, whose sum is that number.
+    """
+
+    cells: Cells
+    rows: Integers  # (cells.size, M)
+    decode_weights: Array  # (M,) or, with a count, (M - 1,): from a sum of rows over the number of units
+    norm: Norm
+    least: float = 0.0  # a sensitivity that a paper states, where it is larger
+
+    @property
+    def size(self) -> int:
+        return int(self.rows.shape[1])
+
+    @cached_property
+    def diameter(self) -> float:
+        """How far apart two units can be, in steps, but for rounding."""
+        return diameter(self.rows, self.norm)
+
+    @cached_property
+    def longest(self) -> float:
+        """How long one unit can be, in steps, but for rounding."""
+        return longest(self.rows, self.norm)
+
+    def sensitivity(self, *, replaced: bool) -> Sensitivity:
+        """How far one unit moves the sum: by the largest distance of two rows, or by the longest row."""
+        reach = self.diameter if replaced else self.longest
+        # A unit with several points has a fraction of a step, and the sum is rounded down: one step a coordinate.
+        value = up(reach + self.norm(np.ones(self.size)), 2)
+        because = (
+            f"the {'vectors' if replaced else 'longest vector'} of all {self.cells.size} cells were compared: "
+            f"{'no two are further apart' if replaced else 'none is longer'} than {value:.10g}"
+        )
+        if self.least > value:
+            value, because = self.least, f"{because}; the published bound is taken, which is larger"
+        return Sensitivity(value, self.norm, because)
+
+    def decode(self, sums: Integers, noise: Noise, n: int | None) -> Decoded:
+        """Coordinates from noisy sums over n units; without n from sums that are led by the count."""
+        count = None
+        units = 0.0 if n is None else float(n)
+        if n is None:
+            constant = float(self.rows[0, 0])
+            of_count, noise = noise.split_first()
+            units, sums = max(float(sums[0]) / constant, 1.0), sums[1:]
+            count = Count(units, of_count.scaled(1 / constant))
+        noisy = sums.astype(np.float64) / units * self.decode_weights
+        return Decoded(noisy, scaled_noise(noise.scaled(1 / units), self.decode_weights), count)
+
+
+def scaled_noise(noise: Noise, weights: Array) -> Noise:
+    """The law of noise times a weight in each coordinate; within a radial block of several they must be equal."""
+    if noise.law == "gaussian" or max(noise.sizes) == 1:
+        return noise.weighted(np.abs(weights))
+    ends = np.cumsum(noise.sizes).tolist()
+    blocks = [np.abs(weights[end - size : end]) for size, end in zip(noise.sizes, ends, strict=True)]
+    if any(np.ptp(block) > 1e-12 * block.max() for block in blocks):
+        raise UsageError("Coordinates that share a radial block of noise must be decoded with the same weight.")
+    scales = tuple(scale * float(block[0]) for scale, block in zip(noise.scales, blocks, strict=True))
+    return Noise(noise.law, noise.sizes, scales)
+
+
+def integer_table(features: Array) -> tuple[Integers, float]:
+    """Features as integers, the longest row of about 2^24, and how many steps one unit of a feature is."""
+    if features.ndim != 2 or not 1 <= features.shape[1] <= MOST_FEATURES or not np.isfinite(features).all():
+        raise UsageError(f"A density has 1 to {MOST_FEATURES} features of each cell, got an array {features.shape}.")
+    steps = RADIUS / float(np.sqrt(np.einsum("ij,ij->i", features, features).max()))
+    return np.rint(features * steps).astype(np.int64), steps

@@ -1,0 +1,317 @@
+"""The densities of the papers: kernel estimates with noise processes, as features of points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpfda import bases
+from dpfda.arrays import Array, brief, is_whole
+from dpfda.bases import Basis, Domain
+from dpfda.bases.cells import Cells
+from dpfda.bases.norms import L2, Sensitivity
+from dpfda.bases.tensor import Tensor as Products
+from dpfda.errors import CannotMeetBudget, UsageError
+from dpfda.kernels import Exponential, Kernel
+from dpfda.kernels import Tensor as TensorKernel
+from dpfda.mechanisms import Gaussian, Laplace, Mechanism
+from dpfda.privacy import Budget, calibrate
+from dpfda.statistics.density.windows import Bandwidth, feature_basis, spectral_basis, widths_of, window
+
+
+@dataclass(frozen=True, eq=False)
+class DensityDesign:
+    """Everything that has to be known to release a density, chosen without any record.
+
+    A point in cell g has the feature vector `features[g]`; a unit's is the average over its points, and the mechanism
+    adds noise to the sum over units. Mean feature j times `decode[j]` is coordinate j, in `basis`, of the density
+    times the volume of the domain; for an orthonormal basis that is the mean of its function j.
+
+    Under add-or-remove-one the number of units is private and released too: the first column of `features` is then a
+    positive constant, which has no place in `decode` nor in `basis`, and the mechanism covers that coordinate as well.
+    """
+
+    name: str  # as people type it
+    basis: Basis
+    features: Array  # (G, M), one row for each cell; only ratios matter
+    decode: Array  # (basis.size,)
+    mechanism: Mechanism
+    reasons: tuple[tuple[str, str], ...]
+    smoothing: bool = True  # whether it is made to be smoothed after the noise
+    least_diameter: float = 0.0  # in the units of `features`, in the mechanism's norm: where a paper states more
+
+
+COUNT_SHARE = 0.5  # of a private count, in units of the longest row of features
+ICLP_TERMS = {1: 100}  # of the Laplace process, as in the papers' studies
+ICLP_PRODUCTS = 256
+ETAS = {1: 1.25}  # of Figure 3 of Lin and Reimherr; on a box that of Figure 4 which they call the sweet point
+BOX_ETA = 1.05
+SOBOLEV_PRODUCTS = 1024
+DEGREES = {1: 20}  # of Bernstein polynomials, as elsewhere in the package
+BOX_DEGREE = 8
+
+
+@dataclass(frozen=True, eq=False)
+class DensityFacts:
+    """What a density of the papers is planned from: public cells, the number of units and the budget."""
+
+    cells: Cells
+    n: int
+    budget: Budget
+    counted: bool = False  # whether the number of units is private, and so is released with noise too
+    calibration: str = "exact"  # or "published": the papers' own sensitivity, which is never less
+
+    def __post_init__(self) -> None:
+        if self.calibration not in ("exact", "published"):
+            raise UsageError(f"The calibration of a density is 'exact' or 'published', got {brief(self.calibration)}.")
+
+    @property
+    def domain(self) -> Domain:
+        return self.cells.domain
+
+    @property
+    def volume(self) -> float:
+        return math.prod(self.domain.lengths)
+
+
+def gp(
+    facts: DensityFacts, *, bandwidth: Bandwidth | None = None, kernel: Kernel | None = None, size: int | None = None
+) -> DensityDesign:
+    """Hall et al., 4.1 and 4.1.1: a kernel estimate, and a Gaussian process whose covariance is the same kernel.
+
+    In features whose inner products are the kernel, sections are bounded and the process is white.
+    """
+    used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family="gaussian")
+    basis, factors = feature_basis(used.kernel, facts.domain, size)
+    features = basis.matrix(facts.cells.centres) * factors
+    lengths = np.sum(features * features, axis=1)
+    peaks = _peak(used.kernel, facts.domain)
+    left_out = 1 - float(lengths.min()) / peaks
+    return _design(
+        facts,
+        "gp",
+        basis,
+        features,
+        decode=factors * (facts.volume / used.mass),
+        mechanism=Gaussian(),
+        published=lambda: math.sqrt(2 * peaks),
+        reasons=(
+            ("kernel", used.because),
+            ("basis", f"{basis.size} functions of the kernel, which leave out at most {max(left_out, 0.0):.2g} of it"),
+        ),
+    )
+
+
+def sobolev(facts: DensityFacts, *, bandwidth: Bandwidth | None = None, size: int | None = None) -> DensityDesign:
+    """Hall et al., 4.2: a Gaussian kernel estimate with noise of covariance `exp(-sum_i |x_i - y_i| / h_i)`.
+
+    Features are the coordinates of a section in the eigenfunctions of that noise, over its deviations: their length is
+    the norm of the section in the Sobolev space.
+    """
+    widths = widths_of(bandwidth, facts.n, facts.domain)
+    each = tuple(Exponential(width) for width in widths)
+    most = None if len(each) == 1 else SOBOLEV_PRODUCTS
+    basis, eigenvalues = spectral_basis(
+        each[0] if len(each) == 1 else TensorKernel(each), facts.domain, size, most=most
+    )
+    sections = gaussian_sections(basis, facts.cells.centres, widths)
+    roots = np.sqrt(eigenvalues)
+    told = ", ".join(f"{width:.4g}" for width in widths)
+    return _design(
+        facts,
+        "sobolev",
+        basis,
+        sections / roots,
+        decode=roots * facts.volume,
+        mechanism=Gaussian(),
+        published=lambda: 2 / ((2 * math.pi) ** (len(widths) / 4) * math.prod(widths)),
+        reasons=(
+            ("kernel", f"gaussian, with noise of an exponential covariance, bandwidth {told} for both"),
+            ("basis", f"the {basis.size} leading eigenfunctions of the noise"),
+        ),
+    )
+
+
+def iclp_qr(
+    facts: DensityFacts,
+    *,
+    bandwidth: Bandwidth | None = None,
+    kernel: Kernel | None = None,
+    eta: float | None = None,
+    size: int | None = None,
+) -> DensityDesign:
+    """Lin and Reimherr, Theorem 16 as it should be: an estimate by the power eta of a kernel, with its Laplace process.
+
+    The power is that of the operator on the domain, over the eta-th power of the kernel's mean over it: a section well
+    inside has mass one, near the edges it loses some, as kernel estimates do.
+    """
+    dimension = facts.domain.dimension
+    power = ETAS.get(dimension, BOX_ETA) if eta is None else eta
+    if isinstance(power, bool) or not 1 < power < math.inf:
+        raise UsageError(f"The power eta of a kernel must be above 1, e.g. 1.25, got {brief(power)}.")
+    family = "gaussian" if dimension == 1 else "exponential"
+    used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family=family)
+    basis, eigenvalues = spectral_basis(used.kernel, facts.domain, size, most=ICLP_TERMS.get(dimension, ICLP_PRODUCTS))
+    shares = eigenvalues * (facts.volume / used.mass)  # of what a constant keeps
+    functions = basis.matrix(facts.cells.centres)
+    # In the dual space of the noise: the Laplace process is white here.
+    features = functions * shares ** (power - 0.5)
+    return _design(
+        facts,
+        "iclp-qr",
+        basis,
+        features,
+        decode=np.sqrt(shares),
+        mechanism=Laplace(),
+        published=lambda: theorem_16(functions, shares, power),
+        reasons=(
+            ("kernel", f"{used.because}; eta = {power:g}"),
+            ("basis", f"the {basis.size} leading eigenfunctions of the kernel"),
+        ),
+    )
+
+
+def frl(
+    facts: DensityFacts, *, bandwidth: Bandwidth | None = None, kernel: Kernel | None = None, size: int | None = None
+) -> DensityDesign:
+    """Independent Laplace noise on the first coordinates of a kernel estimate in the eigenfunctions of its kernel."""
+    family = "gaussian" if facts.domain.dimension == 1 else "exponential"
+    used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family=family)
+    terms = max(1, math.ceil(round(facts.n ** (1 / 3), 9))) if size is None else size
+    basis, eigenvalues = spectral_basis(used.kernel, facts.domain, min(terms, 256) if size is None else terms)
+    features = basis.matrix(facts.cells.centres) * (eigenvalues * (facts.volume / used.mass))
+    how = "stated by the user" if size is not None else "the cube root of n, at most 256, a rule"
+    return _design(
+        facts,
+        "frl",
+        basis,
+        features,
+        decode=np.ones(basis.size),
+        mechanism=Laplace(),
+        published=lambda: float(np.ptp(features, axis=0).sum()),
+        reasons=(("kernel", used.because), ("basis", f"{basis.size} eigenfunctions of the kernel: {how}")),
+    )
+
+
+def bernstein(
+    facts: DensityFacts,
+    *,
+    bandwidth: Bandwidth | None = None,
+    kernel: Kernel | None = None,
+    degree: int | None = None,
+) -> DensityDesign:
+    """Independent Laplace noise on a kernel estimate at the points of a lattice; Bernstein polynomials between them."""
+    dimension = facts.domain.dimension
+    family = "gaussian" if dimension == 1 else "exponential"
+    used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family=family)
+    steps = DEGREES.get(dimension, BOX_DEGREE) if degree is None else degree
+    if not is_whole(steps, 1, 2**31):
+        raise UsageError(
+            f"The degree of Bernstein polynomials must be a whole number, at least 1, got {brief(degree)}."
+        )
+    each = tuple(bases.bernstein(side, int(steps) + 1) for side in facts.domain.sides)
+    basis = each[0] if dimension == 1 else bases.tensor(*each)
+    index = basis.index if isinstance(basis, Products) else np.arange(basis.size)[:, None]
+    lows, lengths = np.array([low for low, _ in facts.domain.sides]), np.array(facts.domain.lengths)
+    features = used.kernel(facts.cells.centres, lows + lengths * index / steps)
+    why = "stated by the user" if degree is not None else "a rule"
+    return _design(
+        facts,
+        "bernstein",
+        basis,
+        features,
+        # Coordinates in this basis are values over the root of its size.
+        decode=np.full(basis.size, facts.volume / used.mass / math.sqrt(basis.size)),
+        mechanism=Laplace(),
+        published=lambda: basis.size * float(np.ptp(features)),
+        reasons=(("kernel", used.because), ("basis", f"Bernstein polynomials of degree {steps}, {why}")),
+    )
+
+
+def theorem_16(functions: Array, shares: Array, eta: float) -> float:
+    """Theorem 16 of Lin and Reimherr with the root of the bound: `|K_x - K_y| sqrt(tr K^(eta-1))` at the cells.
+
+    The norm of a difference of two sections of `K^eta` is at most `sqrt(2 M)` where M bounds the kernel and it has no
+    negative values; cut to finitely many terms it may have some, and they count.
+    """
+    sections = functions * shares ** (eta / 2)
+    most = float(np.sum(sections * sections, axis=1).max())
+    # By Cauchy-Schwarz no value lies below -M.
+    rows = max(1, 2**22 // len(sections))
+    least = min(float((sections[i : i + rows] @ sections.T).min()) for i in range(0, len(sections), rows))
+    return math.sqrt(2 * (most + max(0.0, -least))) * math.sqrt(float(np.sum(shares ** (eta - 1))))
+
+
+def gaussian_sections(basis: Basis, centres: Array, widths: tuple[float, ...]) -> Array:
+    """Coordinates, in a basis of eigenfunctions, of Gaussian densities around the centres, (G, size)."""
+    factors = basis.factors if isinstance(basis, Products) else (basis,)
+    index = basis.index if isinstance(basis, Products) else np.arange(basis.size)[:, None]
+    result = np.ones((len(centres), basis.size))
+    for axis, (factor, width) in enumerate(zip(factors, widths, strict=True)):
+        places, where = np.unique(centres[:, axis], return_inverse=True)
+        nodes, weights = factor.nodes()
+        bells = np.exp(-0.5 * np.square((places[:, None] - nodes[:, 0]) / width)) / (math.sqrt(2 * math.pi) * width)
+        result *= ((bells * weights) @ factor.matrix(nodes))[where][:, index[:, axis]]
+    return result
+
+
+def _peak(kernel: Kernel, domain: Domain) -> float:
+    """`K(x, x)`, the same everywhere for the kernels of densities."""
+    middle = np.mean(np.array(domain.sides), axis=1)[None, :]
+    return float(kernel(middle, middle)[0, 0])
+
+
+def _design(
+    facts: DensityFacts,
+    name: str,
+    basis: Basis,
+    features: Array,
+    *,
+    decode: Array,
+    mechanism: Mechanism,
+    published: Callable[[], float],  # asked for where it is wanted: some of them take seconds
+    reasons: tuple[tuple[str, str], ...],
+) -> DensityDesign:
+    least, how = 0.0, reasons[:0]
+    if facts.calibration == "published":
+        least = published() * (classical_factor(facts.budget) if isinstance(mechanism, Gaussian) else 1.0)
+        how = (("calibration", "as published, more noise than privacy needs"),)
+    if facts.counted:
+        longest = float(max(mechanism.norm(row) for row in features))
+        features = np.column_stack([np.full(len(features), COUNT_SHARE * longest), features])
+    return DensityDesign(
+        name=name,
+        basis=basis,
+        features=features,
+        decode=decode,
+        mechanism=mechanism,
+        reasons=(*reasons, *how),
+        smoothing=False,
+        least_diameter=least,
+    )
+
+
+def classical_factor(budget: Budget) -> float:
+    """How much larger `sqrt(2 log(2/delta)) / epsilon`, the scale of Hall et al., is than the exact one."""
+    if budget.pure:
+        raise CannotMeetBudget(f"A Gaussian process cannot meet {budget}: it needs delta > 0.")
+    if budget.epsilon > 1:
+        raise CannotMeetBudget(
+            f"The published scale of the Gaussian process is proven for epsilon up to 1, got {brief(budget.epsilon)}. "
+            "Use calibration='exact', which holds for every epsilon."
+        )
+    exact = calibrate(Gaussian(), Sensitivity(1.0, L2(), "one"), budget)
+    return max(1.0, math.sqrt(2 * math.log(2 / budget.delta)) / budget.epsilon / exact)
+
+
+# By the names that people type; each takes the facts and its own parameters.
+PAPERS: dict[str, Callable[..., DensityDesign]] = {
+    "gp": gp,
+    "sobolev": sobolev,
+    "iclp-qr": iclp_qr,
+    "frl": frl,
+    "bernstein": bernstein,
+}

@@ -1,0 +1,330 @@
+"""The plan of a density: which features, which noise, and how large the error will be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dpfda.arrays import Array, as_plain_ints, brief, is_whole
+from dpfda.bases import Basis, Domain
+from dpfda.bases.cells import Cells, cells_between, fine_cells
+from dpfda.bases.norms import Sensitivity
+from dpfda.errors import DpfdaError, UsageError
+from dpfda.kernels import Kernel
+from dpfda.mechanisms import SeededRandomness
+from dpfda.mechanisms.noise import Noise
+from dpfda.planning.request import Requested, check_units
+from dpfda.planning.visibility import NOISY_FROM
+from dpfda.privacy import ADD_REMOVE, Budget, Unit, calibrate
+from dpfda.statistics.density import papers
+from dpfda.statistics.density.default_design import own_density
+from dpfda.statistics.density.features import FeatureTable, integer_table, scaled_noise
+from dpfda.statistics.density.papers import DensityDesign
+from dpfda.statistics.density.release import density_release
+from dpfda.statistics.density.windows import Bandwidth
+
+OWN = ("gaussian", "k-norm", "laplace")
+PAPERS: dict[str, tuple[Callable[..., DensityDesign], tuple[str, ...]]] = {
+    # Who designs them, and what each can be told; the others would ignore it, and so refuse it.
+    "gp": (papers.gp, ("kernel", "bandwidth", "size")),
+    "sobolev": (papers.sobolev, ("bandwidth", "size")),
+    "iclp-qr": (papers.iclp_qr, ("kernel", "bandwidth", "eta", "size")),
+    "frl": (papers.frl, ("kernel", "bandwidth", "size")),
+    "bernstein": (papers.bernstein, ("kernel", "bandwidth", "degree")),
+}
+MECHANISMS = ("auto", *OWN, *PAPERS)
+
+
+MOST_STATED = 1024  # functions or cells that a user may ask for
+ONE_CELL = "one cell holds everybody, whoever they are"
+
+
+FLAT = 0.1  # a density that differs by less from a uniform one is no signal to compare noise with
+
+
+@dataclass(frozen=True, eq=False)
+class DensityRequest:
+    """A density as it is wished for; None leaves a choice to the planner."""
+
+    n: int
+    budget: Budget
+    domain: Domain
+    neighbours: str
+    mechanism: str = "auto"
+    size: int | None = None  # of the basis; for Bernstein polynomials their number along each side
+    edges: Sequence[float] | Sequence[Sequence[float]] | None = None
+    kernel: Kernel | None = None
+    bandwidth: Bandwidth | None = None
+    eta: float | None = None
+    calibration: str = "exact"
+
+    def __post_init__(self) -> None:
+        check_units(self.n)
+        if not isinstance(self.mechanism, str) or self.mechanism not in MECHANISMS:
+            raise UsageError(
+                f"Unknown mechanism {brief(self.mechanism)} for a density. Known are "
+                f"{', '.join(map(repr, MECHANISMS))}."
+            )
+        if not (self.kernel is None or isinstance(self.kernel, Kernel)):
+            raise UsageError(
+                f"kernel must be a kernel such as dpfda.kernels.Matern(1.5, 0.1), got {brief(self.kernel)}."
+            )
+        self._check_size()
+        as_plain_ints(self, "n", "size")
+        known = PAPERS[self.mechanism][1] if self.mechanism in PAPERS else ()
+        for parameter in ("kernel", "bandwidth", "eta"):
+            if getattr(self, parameter) is not None and parameter not in known:
+                able = ", ".join(repr(name) for name, (_, each) in PAPERS.items() if parameter in each)
+                raise UsageError(
+                    f"{parameter} is for mechanism {able}; {brief(self.mechanism)} does not use it. Leave it out"
+                    + (", or smooth after the noise, free: release_.kernel(h)." if parameter == "bandwidth" else ".")
+                )
+        if self.calibration != "exact" and self.mechanism not in PAPERS:
+            raise UsageError(
+                f"calibration={brief(self.calibration)} is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; "
+                f"{brief(self.mechanism)} is always calibrated exactly."
+            )
+        if self.edges is not None and (self.mechanism in PAPERS or self.size is not None):
+            raise UsageError(
+                "With edges the density is constant between them: leave size out, and mechanism at 'auto', 'gaussian' "
+                "or 'laplace'."
+            )
+        if self.edges is not None and self.cells.size == 1:
+            raise UsageError(
+                f"edges must make at least 2 cells, got {brief(self.edges)}: {ONE_CELL}. Add an edge between the ends."
+            )
+
+    def _check_size(self) -> None:
+        """Histograms need two cells, Bernstein polynomials two along each side; one function of the others will do."""
+        own = self.mechanism not in PAPERS
+        least = 2 if own or self.mechanism == "bernstein" else 1
+        if self.size is None or is_whole(self.size, least, MOST_STATED):
+            return
+        if own:
+            raise UsageError(
+                f"size must be a whole number of cells, at least 2, got {brief(self.size)}: {ONE_CELL}. Leave size "
+                f"out, or take 2 to {MOST_STATED}: noise hides what is finer."
+            )
+        raise UsageError(
+            f"size must be a whole number of functions, at least {least}, got {brief(self.size)}. The most is "
+            f"{MOST_STATED}: noise hides what is finer."
+        )
+
+    @property
+    def counted(self) -> bool:
+        """Whether the number of units is private, and so is released with noise too."""
+        return self.neighbours == ADD_REMOVE
+
+    @property
+    def cells(self) -> Cells:
+        return fine_cells(self.domain) if self.edges is None else cells_between(self.edges)
+
+
+@dataclass(frozen=True, eq=False)
+class DensityPlan(Requested):
+    """A design for a density, and the law of its noise, from public facts alone."""
+
+    request: DensityRequest
+    cells: Cells
+    design: DensityDesign
+    features: FeatureTable
+    scale: float  # of the mechanism, in lattice steps
+    noise: Noise  # of the coordinates of density times volume, before smoothing
+    spends: Budget
+    reasons: tuple[tuple[str, str], ...]
+
+    @property
+    def basis(self) -> Basis:
+        return self.design.basis
+
+    @property
+    def volume(self) -> float:
+        return math.prod(self.cells.domain.lengths)
+
+    @property
+    def noise_rms(self) -> float:
+        """The expected root mean square of the noise over the domain, before smoothing, in the units of the density."""
+        return float(np.sqrt(np.trace(self.basis.gram() * self.noise.variances))) / self.volume
+
+    @cached_property
+    def error(self) -> float:
+        """The root mean square error to expect, in the units of the density, for a public reference density."""
+        return expected_error(self)
+
+    @cached_property
+    def hidden(self) -> str:
+        """Why a plausible density could hardly be told from a uniform one; empty where it could."""
+        shape, noise = shape_of(self.cells), self.noise_rms * self.volume
+        if shape < FLAT:  # in so few cells the reference is uniform itself
+            return f"the noise would be {noise:.0%} of a uniform density" if noise >= NOISY_FROM else ""
+        # Noise that is small before smoothing hides nothing; what is left then is sampling, and the width of cells. Not
+        # so for the papers' kernels: they shrink the shape before the noise, so what counts is the error alone.
+        small = noise < NOISY_FROM * shape and self.request.mechanism not in PAPERS
+        if small or self.error * self.volume < NOISY_FROM * shape:
+            return ""
+        return (
+            f"the error expected would be {self.error * self.volume / shape:.0%} of what {REFERENCE}, differs by from "
+            "a uniform density"
+        )
+
+    @property
+    def instead(self) -> str:
+        """What else to state where neither more units nor more epsilon help."""
+        return super().instead or (": take mechanism='auto'" if self.request.mechanism in PAPERS else "")
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What should be known before anything is spent."""
+        told = (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
+        return (*self.budget.warnings(self.n), *told, *filter(None, (self.cells.coarse,)))
+
+    def table(self) -> tuple[tuple[str, float | None, str], ...]:
+        """Expected errors of all mechanisms for the same request, least first; None where one cannot be used."""
+        rows: list[tuple[str, float | None, str]] = []
+        for name in (*OWN, *PAPERS):
+            chosen = name == self.design.name
+            if name == "k-norm" and not chosen:
+                continue  # in blocks of one it is Laplace noise
+            try:
+                rows.append((name, (self if chosen else self._other(name)).error, "chosen" if chosen else ""))
+            except DpfdaError as error:
+                rows.append((name, None, str(error)))
+        return tuple(sorted(rows, key=lambda row: math.inf if row[1] is None else row[1]))
+
+    def _other(self, name: str) -> DensityPlan:
+        return plan_density(
+            replace(self.request, mechanism=name, size=None, kernel=None, bandwidth=None, eta=None, calibration="exact")
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        return {
+            "n": self.n,
+            "epsilon": self.budget.epsilon,
+            "delta": self.budget.delta,
+            "basis": self.basis.describe(),
+            "mechanism": self.design.name,
+            "noise": self.noise.describe(),
+            "noise_rms": self.noise_rms,
+            "expected_rms": self.error,
+            "spends": {"epsilon": self.spends.epsilon, "delta": self.spends.delta},
+            "reasons": dict(self.reasons),
+            "warnings": list(self.warnings),
+        }
+
+    def text(self, *more: tuple[str, str]) -> str:
+        """The plan for people, with more lines about what it would be applied to."""
+        lines = [
+            f"Plan for a density of {self.n} units at {self.budget}; no values read, nothing charged",
+            *(f"Warning: {warning}" for warning in self.warnings),
+            "",
+            f"  mechanism   {self.design.name}, {self.noise.text}",
+            f"  basis       {self.basis.describe()['family']}, {self.basis.size} function{'s' * (self.basis.size > 1)}",
+            f"  noise       {self.noise_rms:.4g} root mean square before smoothing; a uniform density is "
+            f"{1 / self.volume:.4g}",
+            f"  cells       {self.cells.text}",
+            f"  error       about {self.error:.4g} root mean square with sampling and smoothing, for {REFERENCE}",
+            *(f"  because     {name}: {how}" for name, how in self.reasons),
+            *(f"  {name:<11} {what}" for name, what in more),
+        ]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def plan_density(request: DensityRequest) -> DensityPlan:
+    """The design that was asked for, or with "auto" the planner's own, by public facts alone."""
+    cells = request.cells
+    design = _design(request, cells)
+    table, steps = integer_table(design.features)
+    # Under add-or-remove-one the first column is the count's.
+    features = FeatureTable(cells, table, design.decode / steps, design.mechanism.norm, design.least_diameter * steps)
+    reach = features.longest if request.counted else features.diameter
+    sensitivity = Sensitivity(max(reach, features.least), features.norm, "the planned one")
+    # What needs no delta spends none: the guarantee is pure.
+    spends = Budget(request.budget.epsilon, 0.0) if design.mechanism.pure else request.budget
+    scale = calibrate(design.mechanism, sensitivity, spends, size=features.size)
+    noise = design.mechanism.noise(scale, features.size)
+    if request.counted:
+        noise = noise.split_first()[1]
+    noise = scaled_noise(noise.scaled(1 / request.n), features.decode_weights)
+    why = "stated by the user" if request.mechanism != "auto" else "the planner's own"
+    return DensityPlan(request, cells, design, features, scale, noise, spends, (*design.reasons, ("mechanism", why)))
+
+
+def _design(request: DensityRequest, cells: Cells) -> DensityDesign:
+    if request.mechanism not in PAPERS:
+        return own_density(
+            request.n,
+            request.budget,
+            cells,
+            neighbours=Unit("unit", request.neighbours).neighbours,
+            size=request.size,
+            mechanism=request.mechanism,
+            edges=request.edges is not None,
+        )
+    make, known = PAPERS[request.mechanism]
+    facts = papers.DensityFacts(
+        cells, int(request.n), request.budget, counted=request.counted, calibration=request.calibration
+    )
+    wishes: dict[str, Any] = {name: getattr(request, name) for name in known if name != "degree"}
+    if "degree" in known:
+        wishes["degree"] = None if request.size is None else int(request.size) - 1
+    return make(facts, **wishes)
+
+
+REFERENCE = "a normal law in the middle of the domain, an eighth of each side wide"
+DRAWS = 4
+
+
+def reference(cells: Cells) -> Array:
+    """The chance of every cell under the reference density, (G,)."""
+    from scipy.special import ndtr
+
+    chances = np.ones(1)
+    for along in cells.edges:
+        edges = np.array(along)
+        middle, width = (edges[0] + edges[-1]) / 2, (edges[-1] - edges[0]) / 8
+        chances = np.multiply.outer(chances, np.diff(ndtr((edges - middle) / width))).ravel()
+    shares: Array = chances / chances.sum()
+    return shares
+
+
+def shape_of(cells: Cells) -> float:
+    """The root mean square distance of the reference density from a uniform one, both times the volume."""
+    widths = np.ones(1)
+    for along in cells.edges:
+        widths = np.multiply.outer(widths, np.diff(along)).ravel()
+    shares = widths / widths.sum()
+    return math.sqrt(float(np.sum((reference(cells) - shares) ** 2 / shares)))
+
+
+def expected_error(plan: DensityPlan) -> float:
+    """The root mean square error over the domain, in the units of the density, of sampling, noise and smoothing.
+
+    From a few seeded draws of n people of the reference density and of the noise: no data, and the same every time.
+    """
+    cells, features, randomness = plan.cells, plan.features, SeededRandomness(1)
+    n = None if plan.request.counted else plan.n
+    shares = reference(cells)
+    widths = np.ones(1)
+    for along in cells.edges:
+        widths = np.multiply.outer(widths, np.diff(along)).ravel()
+    law = plan.design.mechanism.noise(plan.scale, features.size)
+    card: Any = None  # nothing that is computed here looks at it
+    errors = []
+    for _ in range(DRAWS):
+        sampled = shares + np.sqrt(shares / plan.n) * randomness.normal(shares.shape)
+        people = sampled / sampled.sum() * plan.n  # some cells below zero: their sums have the right law all the same
+        exact = np.rint(people @ features.rows).astype(np.int64)
+        noisy = plan.design.mechanism.draw(exact, plan.scale, randomness=randomness)
+        decoded = features.decode(noisy, law, n)
+        release = density_release(decoded, n, plan.basis, card, smoothing="auto" if plan.design.smoothing else "none")
+        errors.append(float(widths @ (release(cells.centres) - shares / widths) ** 2) / plan.volume)
+    return math.sqrt(float(np.mean(errors)))

@@ -1,0 +1,301 @@
+"""A private density: values, probabilities, quantiles, synthetic records, errors, and its picture."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpfda.arrays import Array, ArrayLike, brief, is_one_of, public_numbers
+from dpfda.bases import Basis
+from dpfda.errors import MissingExtra, UsageError
+from dpfda.mechanisms.noise import Noise
+from dpfda.releases.bands import Band, at_points, check_level, multiplier
+from dpfda.releases.certificate import Certificate, changed
+from dpfda.releases.decoded import Count, Decoded, read_count, write_count
+from dpfda.releases.detection import compared, density_verdict, unevenly
+from dpfda.releases.serialise import finite, finite_number, noise_law
+from dpfda.releases.smoothing import Smoothing
+from dpfda.statistics.density.mesh import Mesh, node_weights, proper
+from dpfda.statistics.density.smoothing import (
+    Frame,
+    density_smoothing,
+    frame_of,
+    mesh_axes,
+    on_mesh,
+    places_of,
+    sides_of,
+    steps_shares,
+)
+
+__all__ = ["DensityRelease", "Mesh", "density_smoothing"]
+
+
+@dataclass(frozen=True, eq=False)
+class DensityRelease:
+    """A private density: noisy coordinates in a public basis, and their card.
+
+    Calling it gives a proper density: nowhere negative, with integral one over the domain. Nothing in it knows a
+    record; every method is post-processing and costs nothing.
+    """
+
+    basis: Basis
+    noisy: Array  # (size,) coordinates of the density times the volume of the domain, as paid for
+    noise: Noise  # the law of what was added to them
+    count: Count | None  # None where the number of units is public
+    n: float  # the number of units, noisy where that is private
+    smoothing: Smoothing  # weights on the coordinates of `frame`
+    certificate: Certificate
+
+    kind: ClassVar[str] = "density"
+    computed: ClassVar[tuple[str, ...]] = ("weights", "risk")
+
+    @property
+    def volume(self) -> float:
+        return math.prod(self.basis.domain.lengths)
+
+    @cached_property
+    def frame(self) -> Frame:
+        """The basis that smoothing works in: cosines for equal steps, unless they are left as they are."""
+        if self.smoothing.name != "none":
+            return frame_of(self.noisy, self.noise.variances, self.basis, self.n)
+        size = self.basis.size
+        return Frame(self.basis, self.noisy, self.noise.variances, np.zeros(size), np.zeros(size, dtype=bool))
+
+    @property
+    def coordinates(self) -> Array:
+        """Coordinates after smoothing, in the basis of `frame`, of the density times the volume; before projection."""
+        return self.smoothing.weights * self.frame.noisy
+
+    @cached_property
+    def mesh(self) -> Mesh:
+        """The density itself: the nearest proper one to the smoothed function, linear between the nodes of a mesh."""
+        axes = mesh_axes(self.frame.basis)
+        return proper(axes, on_mesh(self.frame.basis, self.coordinates, axes) / self.volume)
+
+    def __call__(self, points: ArrayLike) -> Array:
+        """Values of the density at points of the domain, (m,), in the units of the domain."""
+        return self.mesh(points)
+
+    def raw(self, points: ArrayLike) -> Array:
+        """What was paid for, neither smoothed nor projected, (m,): it may be negative."""
+        given = public_numbers(points, "Points")
+        values = self.basis.evaluate(self.noisy, np.atleast_1d(given)) / self.volume
+        return values[0] if given.ndim == 0 else values
+
+    def distribution(self, points: ArrayLike) -> Array:
+        """The probability of lying below a point in every coordinate, (m,)."""
+        return self.mesh.distribution(points)
+
+    def quantile(self, probabilities: ArrayLike) -> Array:
+        """Where the distribution function reaches a probability, on a line, (m,)."""
+        return self.mesh.quantile(probabilities)
+
+    def integral(self, low: ArrayLike | None = None, high: ArrayLike | None = None) -> float:
+        """The probability of the interval or box from low to high, by default of the whole domain, which is one."""
+        return self.mesh.integral(low, high)
+
+    def sample(self, size: int, *, seed: int | None = None) -> Array:
+        """Synthetic records, (size,) on a line and (size, p) on a box: as many as wanted, free."""
+        return self.mesh.sample(size, seed=seed)
+
+    def mean(self) -> Array:
+        """The mean of each coordinate, (p,); a number on a line."""
+        return self.mesh.mean()
+
+    def variance(self) -> Array:
+        """The variance of each coordinate, (p,); a number on a line."""
+        return self.mesh.variance()
+
+    def marginal(self, axis: int) -> Mesh:
+        """The density of one coordinate, with the same methods."""
+        return self.mesh.marginal(axis)
+
+    def kernel(self, bandwidth: ArrayLike) -> Mesh:
+        """The density smoothed further by a Gaussian kernel of this bandwidth, reflected at the ends of the domain."""
+        return self.mesh.blurred(bandwidth)
+
+    @cached_property
+    def tested(self) -> str | None:
+        """Whether a histogram was seen to differ from a uniform one, in words for the card: a test at level 1 %.
+
+        None for kernel estimates, whose smoothing before the noise is not in the file: `Density.publish` tests them.
+        """
+        sides = sides_of(self.basis)
+        if sides is None or (self.noise.law == "radial" and max(self.noise.sizes) > 1):
+            return None
+        shape, places = tuple(side.size for side in sides), places_of(self.basis)
+        order = np.argsort(np.ravel_multi_index(places, shape))
+        each = np.repeat(self.noise.scales, self.noise.sizes)[order]
+        noise = Noise(self.noise.law, (1,) * self.basis.size, tuple(each.tolist()))
+        shares = steps_shares(self.basis, sides)[order]
+        return density_verdict(unevenly(self.noisy[order], shares, noise, self.n, shape))
+
+    @property
+    def against_noise(self) -> str:
+        """How large the noise was against what was released, in words."""
+        axes = self.mesh.axes
+        squares = float(np.sum(node_weights(axes) * (self.mesh.values - 1 / self.volume) ** 2)) / self.volume
+        return compared(self.certificate.noise_rms, math.sqrt(squares), "density around a uniform one")
+
+    def smooth(self, name: str = "auto") -> DensityRelease:
+        """The same release with another smoothing: "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"."""
+        smoothing = density_smoothing(name, self.noisy, self.noise, self.basis, self.n)
+        card = changed(self.certificate, "smoothing", self.smoothing.name, name)
+        return replace(self, smoothing=smoothing, certificate=card)
+
+    @property
+    def estimated_error(self) -> float:
+        """Estimated root mean square distance over the domain from the density that the people were drawn from.
+
+        It counts noise, smoothing and, unless the smoothing is "none", the sampling of people, if the density is as
+        smooth as the weights take it to be; before the projection, which can only lower it. Not counted: what is
+        rougher than the basis, and clipping to the domain.
+        """
+        frame, risk = self.frame, self.smoothing.risk
+        if not frame.basis.orthonormal:
+            gram = frame.basis.gram().diagonal()
+            risk *= float(gram @ frame.noise_variances / frame.noise_variances.sum())
+        if self.count is not None:
+            risk += float(np.sum(self.coordinates**2)) / self.count.value**2 * float(self.count.noise.variances[0])
+        return float(np.sqrt(risk)) / self.volume
+
+    def band(self, level: float = 0.95, points: ArrayLike | None = None) -> Band:
+        """A simultaneous band for what the noise did to `raw`, whatever smoothing was chosen.
+
+        It holds the function that the exact coordinates give: for steps, the histogram of the records.
+        """
+        check_level(level)
+        where = self.basis.asked(self.points() if points is None else points)
+        deviation, sizes, (middle,) = at_points(self.basis, where, self.noise, self.noisy)
+        # A tenth of the chance to fail goes to the count, if that is noisy too.
+        share = level if self.count is None else 1 - 0.9 * (1 - level)
+        # Rounding to the lattice moved each coordinate by at most a step.
+        reach = self._multiplier(share) * deviation + self.certificate.lattice_step * sizes
+        lower, upper = middle - reach, middle + reach
+        if self.count is not None:
+            # The exact mean is (noisy sum - its noise) / (noisy count - its noise).
+            off = self.count.reach(0.1 * (1 - level))
+            if off >= self.count.value:
+                lower, upper = np.full_like(lower, -np.inf), np.full_like(upper, np.inf)
+            else:
+                ratio = self.count.value / (self.count.value + np.array([[off], [-off]]))
+                lower, upper = (lower * ratio).min(axis=0), (upper * ratio).max(axis=0)
+        flat = where[:, 0] if where.shape[1] == 1 else where
+        return Band(flat, lower / self.volume, upper / self.volume, level)
+
+    def _multiplier(self, level: float) -> float:
+        """The number of deviations that covers the noise everywhere at once."""
+        if sides_of(self.basis) is None or (self.noise.law == "radial" and max(self.noise.sizes) > 1):
+            return multiplier(self.basis, self.noise, level)
+        # One coordinate alone makes a step, and they are independent: none goes further with this probability.
+        failure = -math.expm1(math.log(level) / self.basis.size)
+        if self.noise.law == "gaussian":
+            from scipy.special import ndtri
+
+            return float(-ndtri(failure / 2))
+        return -math.log(failure) / math.sqrt(2)
+
+    def points(self, size: int | None = None) -> Array:
+        """Equally spaced points of the domain, (size^p, p); by default 201 on an interval, 41 on each side of a box."""
+        dimension = self.basis.domain.dimension
+        return self.basis.domain.grid({1: 201, 2: 41}.get(dimension, 9) if size is None else size)
+
+    def to_frame(self, points: ArrayLike | None = None, *, level: float = 0.95) -> Any:
+        """A pandas DataFrame with points, the density, on a line its distribution function, and the noise band."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtra("to_frame() needs pandas: pip install pandas.") from None
+        rows = self.points() if points is None else self.basis.domain.points(points)
+        names = ["x"] if rows.shape[1] == 1 else [f"x{axis + 1}" for axis in range(rows.shape[1])]
+        band = self.band(level, rows)
+        columns = dict(zip(names, rows.T, strict=True)) | {"density": self(rows)}
+        if rows.shape[1] == 1:
+            columns["distribution"] = self.distribution(rows)
+        return pd.DataFrame(columns | {"lower": band.lower, "upper": band.upper})
+
+    def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
+        """A picture: on a line the density with its noise band, on a rectangle a coloured map; returns the axes."""
+        from dpfda.statistics.density.picture import plot_density
+
+        return plot_density(self, ax, level)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the release as JSON; `dpfda.load` reads it back with identical values."""
+        from dpfda.releases.files import save
+
+        return save(self, path)
+
+    def to_plain(self) -> dict[str, Any]:
+        """What makes this release, but for its card and basis, as plain data."""
+        return {
+            "noisy": self.noisy.tolist(),
+            "noise": self.noise.describe(),
+            "count": write_count(self.count),
+            "n": self.n,
+            "smoothing": {
+                "name": self.smoothing.name,
+                "weights": self.smoothing.weights.tolist(),
+                "risk": self.smoothing.risk,
+            },
+        }
+
+    @staticmethod
+    def from_plain(data: dict[str, Any], basis: Basis, certificate: Certificate) -> DensityRelease:
+        """The release that `to_plain` wrote; an error where a part is missing or does not fit."""
+        smoothing, n = data["smoothing"], finite_number(data["n"])
+        _check_name(smoothing["name"])
+        if n <= 0:
+            raise ValueError
+        release = DensityRelease(
+            basis=basis,
+            noisy=finite(data["noisy"], basis.size),
+            noise=noise_law(data["noise"], basis.size, laws=("gaussian", "radial")),
+            count=read_count(data["count"]),
+            n=n,
+            smoothing=Smoothing(
+                smoothing["name"], finite(smoothing["weights"], basis.size), finite_number(smoothing["risk"])
+            ),
+            certificate=certificate,
+        )
+        # Numbers may be finite and yet too large to compute with.
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            finite(release.mesh.values, *release.mesh.values.shape)
+            finite_number(release.estimated_error)
+        return release
+
+    def __repr__(self) -> str:
+        card = self.certificate
+        return f"DensityRelease({card.what} of {card.dataset!r}, {card.guarantee}, {self.basis.size} coordinates)"
+
+
+def _check_name(smoothing: str) -> None:
+    """Refuses a smoothing that nobody knows."""
+    from dpfda.releases.smoothing import FAMILIES
+
+    if not is_one_of(smoothing, ("auto", *FAMILIES)):
+        raise UsageError(f"Unknown smoothing {brief(smoothing)}.")
+
+
+def density_release(
+    decoded: Decoded, n: int | None, basis: Basis, certificate: Certificate, *, smoothing: str
+) -> DensityRelease:
+    """A density from noisy coordinates; n is the number of units where it is public."""
+    units = float(n) if decoded.count is None else decoded.count.value  # type: ignore[arg-type]
+    return DensityRelease(
+        basis=basis,
+        noisy=decoded.noisy,
+        noise=decoded.noise,
+        count=decoded.count,
+        n=units,
+        smoothing=density_smoothing(smoothing, decoded.noisy, decoded.noise, basis, units),
+        certificate=certificate,
+    )
+
+
+RELEASE = DensityRelease

@@ -1,0 +1,127 @@
+"""A density: the mean over units of the features of their points, and how far one unit moves it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpfda.arrays import Array, Integers
+from dpfda.bases import Basis
+from dpfda.bases.norms import Sensitivity
+from dpfda.curator.summary import Public, Summary
+from dpfda.mechanisms.noise import Noise
+from dpfda.records import Curves
+from dpfda.records.fold import Encode
+from dpfda.records.points import MASS, cell_masses
+from dpfda.records.reading import Reading
+from dpfda.releases import Certificate
+from dpfda.releases.decoded import Decoded
+from dpfda.releases.detection import density_verdict, strays
+from dpfda.statistics.density.features import FeatureTable
+from dpfda.statistics.density.release import density_release
+from dpfda.statistics.density.smoothing import sides_of
+
+
+@dataclass(frozen=True, eq=False)
+class Density(Summary):
+    """A unit's vector is the average over its points of their rows in a public table of integers."""
+
+    features: FeatureTable
+    counted: bool  # whether rows begin with the number of units that they stand for
+
+    missing: ClassVar[str] = (
+        "points without a coordinate are left out; a unit without any other lies in the middle of the domain"
+    )
+
+    @property
+    def name(self) -> str:
+        return "density"
+
+    @property
+    def bounded(self) -> str:  # type: ignore[override]
+        """For the card: what becomes of a point, and how far it may be moved."""
+        return (
+            "every point: outside the domain it is moved to its edge, inside to the middle of its cell; there are "
+            f"{self.features.cells.text}"
+        )
+
+    @property
+    def coarse(self) -> str:
+        """For the card: a warning where cells are wide."""
+        return self.features.cells.coarse
+
+    @property
+    def units_are_stated(self) -> bool:
+        return self.counted
+
+    def encode(self, public: Public, basis: Basis) -> Encode:
+        def cells_of(values: Array) -> tuple[Array, Array]:
+            where = self.features.cells.index(values[:, 1:] if self.counted else values)
+            return where[None, :].astype(np.float64), np.ones(len(values))
+
+        return cells_of
+
+    def bounds(self, public: Public, basis: Basis) -> tuple[Sensitivity, ...]:
+        return (self.features.sensitivity(replaced=public.unit.size_is_public),)
+
+    def size(self, public: Public, basis: Basis) -> int:
+        return self.features.size
+
+    def gather(self, curves: Curves, public: Public, basis: Basis, reading: Reading) -> Integers:
+        masses = cell_masses(
+            curves,
+            self.features.cells,
+            counted=self.counted,
+            all_counted=public.counting.of_records,
+            # A bar shows how many rows there are.
+            reading=reading if public.unit.size_is_public else replace(reading, progress=False),
+        )
+        return self.features_of(masses)
+
+    def features_of(self, masses: Integers) -> Integers:
+        """What all units add up to, from their mass in every cell; rounded down where units have several points."""
+        # In two parts, for the whole would not fit into 64 bits: at most 2^38 units, 2^24 steps a row, 2^12 cells.
+        whole, rest = np.divmod(masses, MASS)
+        total: Integers = whole @ self.features.rows + (rest @ self.features.rows) // MASS
+        return total
+
+    def decode(self, sums: Integers, noise: Noise, public: Public, basis: Basis) -> Decoded:
+        return self.features.decode(sums, noise, public.n)
+
+    def lattice_step(self, public: Public) -> float:
+        return float(np.abs(self.features.decode_weights).max() / public.planned)
+
+    def moves(self, public: Public, card_n: float) -> str:
+        if public.unit.size_is_public:
+            return f"moves at most 1/{card_n:.0f} of all points from anywhere to anywhere"
+        return "adds its point, or its several points together as one, anywhere"
+
+    def noise_rms(self, decoded: Decoded, basis: Basis) -> float:
+        # Coordinates are those of the density times the volume.
+        return Summary.noise_rms(self, decoded, basis) / math.prod(self.features.cells.domain.lengths)
+
+    def publish(
+        self, decoded: Decoded, public: Public, basis: Basis, certificate: Certificate, *, smoothing: str
+    ) -> Any:
+        return density_release(decoded, public.n, basis, certificate, smoothing=smoothing)
+
+    def tested(self, decoded: Decoded, public: Public, basis: Basis) -> str:
+        """Whether a kernel estimate is more than noise, and more than evenly spread points would give by chance.
+
+        A histogram is tested from its release alone.
+        """
+        if sides_of(basis) is not None:
+            return ""
+        units = float(public.n) if decoded.count is None else decoded.count.value  # type: ignore[arg-type]
+        widths = np.ones(1)
+        for along in self.features.cells.edges:
+            widths = np.multiply.outer(widths, np.diff(along)).ravel()
+        shares = widths / widths.sum()
+        rows = self.features.rows if public.n is not None else self.features.rows[:, 1:]
+        features = rows * self.features.decode_weights
+        uniform = shares @ features
+        centred = (features - uniform) * np.sqrt(shares / units)[:, None]
+        return density_verdict(strays(decoded.noisy, decoded.noise, basis.frequencies, uniform, centred.T @ centred))

@@ -1,0 +1,379 @@
+"""What all estimators of curves share: public facts, checks before anything is read, scikit-learn's tags."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers, values_of
+from dpfda.bases import Basis, Domain, as_domain
+from dpfda.bases.lattice import MOST_UNITS, Lattice
+from dpfda.curator import Curator
+from dpfda.curator.summary import Public
+from dpfda.errors import DataError, UsageError
+from dpfda.kernels import Kernel
+from dpfda.ledger import AnyLedger, OwnSpend, as_ledger
+from dpfda.mechanisms import Mechanism, Randomness
+from dpfda.mechanisms.base import check_mechanism, check_source
+from dpfda.planning.request import check_units
+from dpfda.planning.visibility import Plannable, refusal
+from dpfda.privacy import Budget, Counting, Unit
+from dpfda.privacy.budget import stated_budget
+from dpfda.records import Curves, smallest_cap
+from dpfda.records.reading import Reading
+from dpfda.releases import Release
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+Centre = float | ArrayLike | Callable[[Array], ArrayLike]
+ONE_POINT = (
+    "1 feature(s): these curves have one value each, as the readings of a long table have (id, time, value). A curve "
+    "is a row with one column for each grid point: make the table wide first; `dpfda check` on the file shows how. If "
+    "curves of one point are meant, say where it lies: by `grid` with one number, or on the command line by --grid "
+    "header and a column whose name ends in the place, as t0.5."
+)
+
+# Parameters that may be a list or an array; all others are single values.
+OF_MANY = frozenset(
+    {
+        "bandwidth",
+        "candidates",
+        "centre",
+        "classes",
+        "covariate_levels",
+        "covariate_limits",
+        "curvature",
+        "domain",
+        "edges",
+        "limits",
+        "utility",
+        "utility_range",
+    }
+)
+LONGEST_NUMBER = 2**12  # bits
+LONGEST_NAME = 200
+
+
+def is_single(value: object) -> bool:
+    """Whether a value can be compared with a word or a number, and the answer is yes or no."""
+    try:
+        if isinstance(value, np.timedelta64 | np.datetime64) or (hasattr(value, "__array__") and np.ndim(value) > 0):
+            return False
+        return bool(value == value) or value != value
+    except Exception:
+        return False
+
+
+COUNTED_ONLY = (
+    "mechanism='gp' answers with weights that are bounded by the number of units, so that number is counted and not "
+    "stated: leave n out, or take another mechanism."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How many units there are: to plan with, to divide by where that is public, and how it is known."""
+
+    planned: int
+    n: int | None
+    counting: Counting
+
+
+def size_of(
+    records: Curves,
+    unit: Unit,
+    *,
+    n: int | None,
+    planned_n: int | None,
+    nothing: str,
+    people: Callable[[], int] | None = None,
+) -> Size:
+    """The number of units of records; `nothing` says that there are none, `people` counts them where rows state it."""
+    if planned_n is not None:
+        check_units(planned_n, "planned_n")  # stated in vain under replace-one, yet no nonsense
+    if n is not None:
+        return Size(_stated(n, unit), n, Counting.STATED)
+    if not unit.size_is_public:
+        if planned_n is None:
+            raise UsageError(
+                "Under add-or-remove-one the number of units is private, so n is unknown to the plan. "
+                "State a public guess, e.g. planned_n=5000."
+            )
+        return Size(planned_n, None, Counting.PRIVATE)
+    counted = records.size_under(unit) if people is None else people()
+    if counted == 0:
+        raise DataError(f"{nothing} Nothing was charged.")
+    if people is None and records.units is not None and records.units.size == 0:
+        # Whether there are rows without an identifier is not asked: they are one unit, and it may be absent.
+        raise DataError("No row has an identifier: whose curves or points they are is unknown. Nothing was charged.")
+    by_rows = Counting.ROWS if records.units is None else Counting.IDENTIFIERS
+    return Size(counted, counted, by_rows if people is None else Counting.PEOPLE)
+
+
+def _stated(n: object, unit: Unit) -> int:
+    if not is_whole(n, 1, MOST_UNITS):
+        raise UsageError(f"n states the number of units, a whole number between 1 and 2^38, got {brief(n)}.")
+    if not unit.size_is_public:
+        raise UsageError(
+            "n states the number of units, which is private under 'add-or-remove-one'. State a public guess of it, "
+            f"planned_n={n}, or choose neighbours='replace-one'."
+        )
+    return int(n)  # type: ignore[call-overload, no-any-return]
+
+
+class Spender(BaseEstimator):  # type: ignore[misc]
+    """An estimator that charges a ledger, or counts for itself what it and its clones spend."""
+
+    epsilon: float
+    ledger: AnyLedger | str | None
+    force: bool
+
+    def check_seen(self, plan: Plannable) -> None:
+        """Refuse what would be next to nothing but noise, by its plan alone, unless `force` is set.
+
+        The message says which n or epsilon would do; nothing has been charged, and no record has been read.
+        """
+        if not isinstance(self.force, bool | np.bool_):
+            raise UsageError(f"force must be True or False, got {brief(self.force)}.")
+        if self.force:
+            return
+        stated = self.get_params(deep=False)
+        bounded = stated.get("bound") is not None or stated.get("limits") is not None
+
+        def again(n: int, epsilon: float) -> Plannable:
+            return type(self)(**stated | {"epsilon": epsilon})._again(plan, n)
+
+        text = refusal(plan, again, bounded=bounded)
+        if text:
+            raise UsageError(f"{text} Say force=True to release it all the same. Nothing was charged.")
+
+    @abstractmethod
+    def _again(self, plan: Any, n: int) -> Plannable:
+        """The plan of the same release for another number of units."""
+
+    def _check_parameters(self) -> None:
+        """Refuse values that no parameter takes, so that later rules compare plain values only."""
+        for name, value in self.get_params(deep=False).items():
+            if not (name in OF_MANY or is_single(value)):
+                raise UsageError(f"{name} takes a single value, got {brief(value)}.")
+            if isinstance(value, int) and value.bit_length() > LONGEST_NUMBER:
+                raise UsageError(f"{name} is a whole number of more than {LONGEST_NUMBER} bits. State a smaller one.")
+        params = self.get_params(deep=False)
+        named = params.get("dataset", "unnamed")
+        if not (isinstance(named, str) and 1 <= len(named) <= LONGEST_NAME and named.isprintable()):
+            raise UsageError(
+                f"dataset is a name of 1 to {LONGEST_NAME} printable characters for the card, got {brief(named)}."
+            )
+        if params.get("randomness") is not None:
+            check_source(params["randomness"])
+        if not (params.get("kernel") is None or isinstance(params["kernel"], Kernel)):
+            raise UsageError(
+                f"kernel must be a kernel such as dpfda.kernels.Matern(1.5, 0.1), got {brief(params['kernel'])}."
+            )
+        if not isinstance(params.get("smoothing", "auto"), str):
+            raise UsageError(
+                f"smoothing is chosen by its name, e.g. 'auto' or 'none', got {brief(params['smoothing'])}."
+            )
+        if not (params.get("basis") is None or isinstance(params["basis"], str | Basis)):
+            raise UsageError(
+                f"basis must be None, a name, e.g. 'cosine', or an object such as dpfda.bases.cosine((0, 1), 9), got "
+                f"{brief(params['basis'])}."
+            )
+        stated_budget(params["epsilon"], params.get("delta", 0.0))
+        mechanism = params.get("mechanism", "auto")
+        if not isinstance(mechanism, str):
+            if isinstance(mechanism, type) or not hasattr(mechanism, "profile"):
+                raise UsageError(
+                    f"mechanism must be a name, e.g. 'auto', or an object such as dpfda.mechanisms.Laplace(), got "
+                    f"{brief(mechanism)}."
+                )
+            check_mechanism(mechanism)
+        if not isinstance(params.get("progress"), bool | None):
+            raise UsageError(f"progress must be None, True or False, got {brief(params['progress'])}.")
+
+    @property
+    def spent_(self) -> Budget | None:
+        """What fits of this estimator and its clones without a ledger add up to in this process; None if none were."""
+        own: OwnSpend | None = self.__dict__.get("_own")
+        return None if own is None or not own.number else own.total
+
+    @property
+    def holds_(self) -> str:
+        """What this estimator still holds of the records, in words: nothing, but for noise that is drawn later."""
+        held = self.__dict__.get("_held")
+        return "" if held is None else str(held.what)
+
+    @property
+    def spent_is_nominal_(self) -> bool:
+        """Whether `spent_` rests on an approximate draw: then it is what was aimed at, and no guarantee."""
+        own: OwnSpend | None = self.__dict__.get("_own")
+        return own is not None and own.nominal
+
+    def _payer(self) -> AnyLedger:
+        """Who is charged: the ledger, or nobody, and then it is at least counted."""
+        given = as_ledger(self.ledger)
+        if given is not None:
+            return given
+        return self._counter()
+
+    def _counter(self) -> OwnSpend:
+        own: OwnSpend = self.__dict__.setdefault("_own", OwnSpend())
+        return own
+
+    def __sklearn_clone__(self) -> Self:
+        # Searches and cross-validation fit clones and throw them away: what they spend is counted here.
+        made: Self = super().__sklearn_clone__()
+        if self.ledger is None:
+            made.__dict__["_own"] = OwnSpend(above=self._counter())
+        return made
+
+
+class CurveEstimator(Spender):
+    """An estimator of clipped curves on a public grid; a subclass stores these parameters and adds its own."""
+
+    what: ClassVar[str] = "A mean curve"  # begins a message
+    epsilon: float
+    delta: float
+    bound: float | None
+    limits: tuple[float, float] | None
+    domain: Domain | Sequence[float] | Sequence[Sequence[float]]
+    centre: Centre | None
+    neighbours: str
+    n: int | None
+    planned_n: int | None
+    mechanism: str | Mechanism
+    basis: str | Basis | None
+    size: int | None
+    smoothing: str
+    dataset: str
+    ledger: AnyLedger | str | None
+    randomness: Randomness | None
+    batch_rows: int | None
+    workers: int | None
+    progress: bool | None
+
+    def facts(self, curves: Curves, *, count_weight: int = 0) -> Public:
+        """The public facts about these curves: what was stated, their layout, and their number where it is public."""
+        lattice, middle, limited = self._clipping()
+        points = self._grid(curves, as_domain(self.domain))
+        unit = Unit(curves.unit or "row", self.neighbours)
+        size = self._size(curves, unit)
+        return Public(
+            unit=unit,
+            n=size.n,
+            planned=size.planned,
+            counting=size.counting,
+            grid=points,
+            centre=self._centre(points, middle),
+            cap=lattice.bound if limited else smallest_cap(lattice.bound, len(points)),
+            lattice=lattice,
+            count_weight=count_weight,
+        )
+
+    def _curator(
+        self, curves: Curves, public: Public, reading: Reading, reasons: tuple[tuple[str, str], ...]
+    ) -> Curator:
+        """The one door to these curves; `reasons` say on the card how the plan's choices came about."""
+        return Curator(
+            curves,
+            public,
+            dataset=self.dataset,
+            ledger=self._payer(),
+            randomness=self.randomness,
+            reading=reading,
+            notes=curves.notes,
+            chosen=(
+                ("bound", "stated by the user" if self.limits is None else "limits of values"),
+                ("grid", f"{len(public.grid)} points, {'even' if curves.grid is None else 'stated by the user'}"),
+                *((("values", curves.columns),) if curves.columns else ()),
+                *self._centre_reason(),
+                *reasons,
+            ),
+        )
+
+    def _centre_reason(self) -> tuple[tuple[str, str], ...]:
+        """A release as the centre has been paid for, and its price adds to this one's."""
+        if not isinstance(self.centre, Release):
+            return ()
+        card = self.centre.certificate
+        return (("centre", f"the {card.what} of '{card.dataset}', {card.guarantee}, whose cost adds to this one"),)
+
+    def _public_arguments(self) -> Reading:
+        self._check_parameters()
+        reading = Reading(batch_rows=self.batch_rows, workers=self.workers, progress=self.progress)
+        Budget(self.epsilon, self.delta)  # refuses what is none, as the next line does
+        as_domain(self.domain)
+        return reading
+
+    def _clipping(self) -> tuple[Lattice, float, bool]:
+        """The lattice, the middle of the limits, and whether limits were given."""
+        if (self.bound is None) == (self.limits is None):
+            raise UsageError(
+                f"{self.what} needs exactly one of bound and limits, known in advance, e.g. bound=6.0 or "
+                f"limits=(0.0, 12.0); got bound={brief(self.bound)} and limits={brief(self.limits)}. "
+                "Neither may be read from the data."
+            )
+        if self.limits is None:
+            return Lattice(self.bound), 0.0, False  # type: ignore[arg-type]
+        if self.centre is not None:
+            raise UsageError("limits imply their own centre, half-way: leave centre out, or use bound with it.")
+        try:
+            low, high = public_numbers(self.limits, "Limits").tolist()
+        except (TypeError, ValueError):
+            low = high = float("nan")
+        if not (isinstance(low, float) and np.isfinite([low, high]).all() and low < high):
+            raise UsageError(
+                f"limits must be two finite numbers (low, high) with low < high, got {brief(self.limits)}."
+            )
+        return Lattice((high - low) / 2), (low + high) / 2, True
+
+    def _grid(self, curves: Curves, domain: Domain) -> Array:
+        if curves.grid is not None:
+            return domain.points(curves.grid)
+        if domain.dimension > 1:
+            raise UsageError("On a box the grid must be stated: pass grid= with one point in each row.")
+        if curves.source.width == 1:
+            raise UsageError(ONE_POINT)
+        return domain.grid(curves.source.width)
+
+    def _size(self, curves: Curves, unit: Unit) -> Size:
+        return size_of(
+            curves,
+            unit,
+            n=self.n,
+            planned_n=self.planned_n,
+            nothing="There are no curves: a release needs at least one.",
+        )
+
+    def _centre(self, points: Array, middle: float) -> Array:
+        if self.centre is None:
+            return np.full(len(points), middle)
+        flat = points[:, 0] if points.shape[1] == 1 else points
+        if callable(self.centre):
+            values = values_of(self.centre, flat, what="the centre")
+        else:
+            try:
+                values = public_numbers(self.centre, "A centre")
+            except UsageError:
+                values = np.full(0, np.nan)
+        if values.ndim == 0:
+            values = np.full(len(points), float(values))
+        if values.shape != (len(points),) or not (np.abs(values) <= 1e100).all():
+            raise UsageError(
+                f"centre must be a number, {len(points)} values on the grid, or a function that gives them, all finite "
+                f"and at most 1e100; got shape {values.shape}."
+            )
+        return values
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True  # a cell that is no number is missing; an error would show it
+        tags.non_deterministic = True
+        return tags

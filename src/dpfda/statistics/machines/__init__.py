@@ -1,0 +1,1 @@
+"""Kernel machines: a classifier and a regressor."""

@@ -1,0 +1,189 @@
+"""A private kernel machine: decisions and predictions anywhere, and what the noise did to them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpfda.arrays import Array, ArrayLike, Label, as_points, brief
+from dpfda.bases import Basis, Domain
+from dpfda.bases.domain import check_asked
+from dpfda.errors import MissingExtra, UsageError
+from dpfda.mechanisms.noise import Noise
+from dpfda.releases.bands import at_points
+from dpfda.releases.certificate import Certificate
+from dpfda.releases.detection import SURE, compared, differs
+from dpfda.releases.serialise import finite, finite_number, noise_law
+
+TASKS = ("classifier", "regressor")
+
+
+@dataclass(frozen=True, eq=False)
+class MachineRelease:
+    """A private function that decides or predicts: noisy weights of public features, and their card.
+
+    Nothing in it knows a record; every method is post-processing and costs nothing.
+    """
+
+    basis: Basis  # the features
+    noisy: Array  # (size,) their weights, as paid for
+    noise: Noise  # the law of what was added to the weights
+    task: str  # "classifier" or "regressor"
+    loss: str
+    penalty: float
+    classes: tuple[Label, Label] | None  # of a classifier: the one below zero, the one above
+    bound: float | None  # of a regressor: predictions are moved into it
+    certificate: Certificate
+
+    kind: ClassVar[str] = "machine"
+    computed: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        if self.task not in TASKS or (self.classes is None) is (self.task == "classifier"):
+            raise ValueError(f"A machine is one of {TASKS}, a classifier with its classes, got {brief(self.task)}.")
+        if (self.bound is None) is (self.task == "regressor"):
+            raise ValueError("A regressor has a bound on responses, and a classifier has none.")
+
+    def __call__(self, points: ArrayLike) -> Array:
+        """Values of the function at points of the domain, (m,); a classifier decides by their sign."""
+        return self.basis.evaluate(self.noisy, points)
+
+    def decide(self, points: ArrayLike) -> Array:
+        """Values at any points, moved into the domain as the records were, (m,)."""
+        rows = as_points(points, self.basis.domain.dimension)
+        check_asked(len(rows))
+        return self(into(self.basis.domain, rows))
+
+    def predict(self, points: ArrayLike) -> np.ndarray[Any, Any]:
+        """The class of each point, or the predicted response within its bound, (m,)."""
+        values = self.decide(points)
+        if self.classes is None:
+            assert self.bound is not None
+            return np.clip(values, -self.bound, self.bound)
+        return np.asarray(np.array(self.classes)[(values > 0).astype(int)])
+
+    def probabilities(self, points: ArrayLike) -> Array:
+        """The chances of both classes at each point, (m, 2); the logistic loss alone gives its values that meaning."""
+        if self.loss != "logistic":
+            raise UsageError(
+                f"Values of a machine with loss {brief(self.loss)} are no probabilities. Fit one with loss='logistic'."
+            )
+        from scipy.special import expit
+
+        values = self.decide(points)
+        return np.stack([expit(-values), expit(values)], axis=1)
+
+    def noise_deviation(self, points: ArrayLike) -> Array:
+        """The standard deviation of what the noise did to the function at points of the domain, (m,)."""
+        return at_points(self.basis, self.basis.asked(points), self.noise)[0]
+
+    @cached_property
+    def tested(self) -> str:
+        """Whether the function was seen above the noise, in words for the card: a test at level 1 %."""
+        if differs(self.noisy, self.noise, self.basis.frequencies):
+            return f"function detected; whether it predicts anything was not tested {SURE}"
+        return f"nothing: not distinguishable from a function that is zero everywhere {SURE}"
+
+    @property
+    def against_noise(self) -> str:
+        """How large the noise was against what was released, in words: nothing is smoothed, so both are in it."""
+        released = math.sqrt(max(float(self.noisy @ self.basis.gram() @ self.noisy), 0.0))
+        return compared(self.certificate.noise_rms, released, "function")
+
+    def points(self, size: int | None = None) -> Array:
+        """Equally spaced points of the domain, (size^p, p); by default 101 on an interval, 41 on each side of a box."""
+        return self.basis.domain.grid((101 if self.basis.domain.dimension == 1 else 41) if size is None else size)
+
+    def to_frame(self, points: ArrayLike | None = None) -> Any:
+        """A pandas DataFrame with points, values of the function, the noise in them, and predictions."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtra("to_frame() needs pandas: pip install pandas.") from None
+        rows = self.points() if points is None else self.basis.domain.points(points)
+        names = ["x"] if rows.shape[1] == 1 else [f"x{axis + 1}" for axis in range(rows.shape[1])]
+        values = {"value": self(rows), "noise": self.noise_deviation(rows), "prediction": self.predict(rows)}
+        return pd.DataFrame(dict(zip(names, rows.T, strict=True)) | values)
+
+    def plot(self, ax: Any = None) -> Any:
+        """A picture of the function on a line, or of its surface or decision regions in the plane; returns the axes."""
+        from dpfda.statistics.machines.picture import plot_machine
+
+        return plot_machine(self, ax)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the release as JSON; `dpfda.load` reads it back with identical values."""
+        from dpfda.releases.files import save
+
+        return save(self, path)
+
+    def to_plain(self) -> dict[str, Any]:
+        """What makes the release, but for its card and basis, as plain data."""
+        return {
+            "noisy": self.noisy.tolist(),
+            "noise": self.noise.describe(),
+            "task": self.task,
+            "loss": self.loss,
+            "penalty": self.penalty,
+            "classes": None if self.classes is None else list(self.classes),
+            "bound": self.bound,
+        }
+
+    @staticmethod
+    def from_plain(data: dict[str, Any], basis: Basis, certificate: Certificate) -> MachineRelease:
+        """The release that `to_plain` wrote."""
+        classes = None if data["classes"] is None else check_classes(data["classes"])
+        return MachineRelease(
+            basis=basis,
+            noisy=finite(data["noisy"], basis.size),
+            noise=noise_law(data["noise"], basis.size),
+            task=data["task"],
+            loss=str(data["loss"]),
+            penalty=finite_number(data["penalty"]),
+            classes=classes,
+            bound=None if data["bound"] is None else finite_number(data["bound"]),
+            certificate=certificate,
+        )
+
+    def __repr__(self) -> str:
+        card = self.certificate
+        return f"MachineRelease({card.what} of {card.dataset!r}, {card.guarantee}, {self.basis.size} features)"
+
+
+def into(domain: Domain, points: ArrayLike) -> Array:
+    """Points as rows inside the domain: those beyond it on its edge, missing or infinite coordinates at the middle.
+
+    Each by itself; records are read by the same rule.
+    """
+    rows = as_points(points, domain.dimension)
+    lows, highs = np.array(domain.sides).T
+    middles = lows / 2 + highs / 2
+    return np.clip(np.where(np.isfinite(rows), rows, middles), lows, highs)
+
+
+def check_classes(classes: object) -> tuple[Label, Label]:
+    """Two different public labels: numbers or texts."""
+    labels = tuple(_plain(label) for label in classes) if isinstance(classes, tuple | list | np.ndarray) else ()
+    number = [isinstance(label, int | float) for label in labels]
+    known = all(isinstance(label, str) for label in labels) or all(number)
+    finite_labels = all(not isinstance(label, float) or math.isfinite(label) for label in labels)
+    if len(labels) != 2 or not known or not finite_labels or labels[0] == labels[1]:
+        raise UsageError(
+            f"classes must be two different labels, both numbers or both texts, stated in advance, e.g. (-1, 1) or "
+            f"('healthy', 'ill'), got {brief(classes)}. They may not be read from the data."
+        )
+    return labels[0], labels[1]
+
+
+def _plain(label: Any) -> Label:
+    """A label as Python's own number or text."""
+    found: Label = label.item() if isinstance(label, np.generic) else label
+    return found
+
+
+RELEASE = MachineRelease

@@ -1,0 +1,1 @@
+"""The maximiser of the user's own objective."""

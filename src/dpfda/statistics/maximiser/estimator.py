@@ -1,0 +1,235 @@
+"""The private maximiser of the user's own objective: the exponential mechanism in general."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dpfda.arrays import ArrayLike, brief, is_whole, told
+from dpfda.bases import Basis, Domain, as_domain
+from dpfda.errors import UsageError
+from dpfda.kernels import Kernel
+from dpfda.ledger import AnyLedger
+from dpfda.mechanisms import Randomness
+from dpfda.mechanisms.objective import Curvature, Utility
+from dpfda.mechanisms.utility_checks import check_declared
+from dpfda.planning.request import Request
+from dpfda.privacy import Budget, Unit
+from dpfda.records import Curves, as_curves
+from dpfda.records.forgetting import forgets_records
+from dpfda.releases import Release
+from dpfda.statistics.estimator import Centre, CurveEstimator
+from dpfda.statistics.maximiser.plan import ObjectivePlan, in_range, plan_objective
+from dpfda.statistics.maximiser.summary import Maximum
+from dpfda.statistics.maximiser.utilities import RobustDistance
+
+
+class Maximiser(CurveEstimator):
+    """The curve at which a sum of utilities, one of each unit, is largest, or near it: drawn, not disturbed.
+
+    A curve b is drawn in proportion to `exp(rate sum_i u(x_i, b))` against a Gaussian process cut to a ball (Awan et
+    al. 2019, Proposition 3.1 and Example 3.5 with its erratum). Curves are coordinates around the centre in the
+    process's own orthonormal basis. Every unit's utility is moved into `utility_range`, so that one unit cannot do more
+    than that. The guarantee is pure epsilon. It rests on the utility, which is trusted code: it must look at one unit
+    at a time, give the same answer whenever it is asked, and keep no state. No trial can make sure of that.
+
+    Parameters
+    ----------
+    utility : `utility(X, b)` takes units (n, m) and one point (m,), and returns (n,); the larger the better. Or an
+        object of `dpfda.statistics.maximiser.utilities`, which knows its own range and curvature.
+    utility_range : public (low, high) of one unit's utility; what lies beyond is moved to the ends.
+    epsilon : the guarantee, pure; for composition epsilon^2/8-zCDP.
+    bound, limits, domain, centre, neighbours, n, planned_n, dataset, ledger, randomness, force : as for `MeanFunction`.
+    kernel, size, basis : the base measure's covariance, how many of its eigenfunctions span the curves, or a Mercer
+        basis that says both.
+    radius : of the ball that holds b, around the centre; None for the bound.
+    spread : the base measure's root mean square before the cut; None for the radius.
+    curvature : how strongly one unit's utility is known to bend: a number, or a function of the distance between unit
+        and point that does not grow with it. The utility must be concave. Draws are then exact. Where this is not true
+        the guarantee does not hold. None: one of `candidates` points of the base measure is chosen, and the utility may
+        have any shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpfda.statistics.maximiser.estimator import Maximiser
+    >>> from dpfda.statistics.maximiser.utilities import RobustDistance
+    >>> t = np.linspace(0, 1, 30)
+    >>> curves = 0.5 * np.sin(np.pi * t) + np.linspace(-0.1, 0.1, 4000)[:, None]
+    >>> curves[:200] = -1.0  # one in twenty is wrong
+    >>> est = Maximiser(utility=RobustDistance(knot=0.5), epsilon=2.0, bound=1.0, size=4).fit(curves, grid=t)
+    >>> bool(abs(est.release_(0.5) - 0.5) < 0.25)
+    True
+    """
+
+    what = "A maximiser"
+    release_: Release
+    plan_: ObjectivePlan
+    # What all estimators of curves are asked for, and this one has no choice about.
+    delta = 0.0
+    mechanism = "exponential"
+    smoothing = "none"
+
+    def __init__(
+        self,
+        *,
+        utility: Utility,
+        epsilon: float,
+        utility_range: tuple[float, float] | None = None,
+        curvature: float | Curvature | None = None,
+        bound: float | None = None,
+        limits: tuple[float, float] | None = None,
+        domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0),
+        centre: Centre | None = None,
+        neighbours: str = "replace-one",
+        n: int | None = None,
+        planned_n: int | None = None,
+        kernel: Kernel | None = None,
+        size: int | None = None,
+        basis: Basis | None = None,
+        radius: float | None = None,
+        spread: float | None = None,
+        candidates: int = 2048,
+        dataset: str = "unnamed",
+        ledger: AnyLedger | str | None = None,
+        randomness: Randomness | None = None,
+        force: bool = False,
+        batch_rows: int | None = None,
+        workers: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.utility = utility
+        self.epsilon = epsilon
+        self.utility_range = utility_range
+        self.curvature = curvature
+        self.bound = bound
+        self.limits = limits
+        self.domain = domain
+        self.centre = centre
+        self.neighbours = neighbours
+        self.n = n
+        self.planned_n = planned_n
+        self.kernel = kernel
+        self.size = size
+        self.basis = basis
+        self.radius = radius
+        self.spread = spread
+        self.candidates = candidates
+        self.dataset = dataset
+        self.ledger = ledger
+        self.randomness = randomness
+        self.force = force
+        self.batch_rows = batch_rows
+        self.workers = workers
+        self.progress = progress
+
+    def plan(self, n: int, *, grid_size: int | None = None) -> ObjectivePlan:
+        """What a fit on n units would do and how large its error due to privacy would be; reads no data."""
+        self._check_parameters()
+        lattice, _, _ = self._clipping()
+        if not callable(self.utility):
+            raise UsageError(f"utility must be a function of units and a point, got {brief(self.utility)}.")
+        request = Request(
+            n=n,
+            budget=Budget(self.epsilon, 0.0),
+            bound=lattice.bound,
+            domain=as_domain(self.domain),
+            neighbours=Unit("unit", self.neighbours).neighbours,
+            basis=self.basis,
+            size=self.size,
+            grid_size=grid_size,
+            kernel=self.kernel,
+        )
+        own = getattr(self.utility, "curvature", None)
+        return plan_objective(
+            request,
+            self.utility,
+            utility_range=self._range(lattice.bound),  # looked at by the mechanism
+            radius=self.radius,
+            spread=self.spread,
+            curvature=own if self.curvature is None else self.curvature,
+            candidates=self._whole_candidates(),
+        )
+
+    def plan_for(self, curves: Curves) -> ObjectivePlan:
+        """The plan for these curves; it looks at their layout, and at the number of units where that is public."""
+        points = self._grid(curves, as_domain(self.domain))
+        planned = self._size(curves, Unit(curves.unit or "row", self.neighbours)).planned
+        return self.plan(planned, grid_size=len(points))
+
+    def _again(self, plan: ObjectivePlan, n: int) -> ObjectivePlan:
+        return self.plan(n, grid_size=plan.request.grid_size)
+
+    @forgets_records
+    def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> Maximiser:
+        """Release the maximiser for these curves; arguments as for `MeanFunction.fit`.
+
+        The utility is tried on made-up units before the ledger is charged. Once curves are read, a unit on which it
+        fails counts as the lowest of the range; whatever else goes wrong is one constant error, and the charge stays.
+        """
+        reading = self._public_arguments()
+        self._clipping()  # refuses, before the curves are looked at
+        curves = as_curves(X, grid=grid, units=units)
+        plan = self.plan_for(curves)
+        self.check_seen(plan)
+        check_declared(plan.mechanism, plan.request.bound)
+        plan.check_ends()
+        public = self.facts(curves)
+        curator = self._curator(curves, public, reading, (*self._conditions(plan), *plan.reasons))
+        summary = Maximum(_name(self.utility), plan.basis.size, plan.mechanism.limits, plan.mechanism.step, _law(plan))
+        self.release_ = curator.release(
+            summary, basis=plan.basis, mechanism=plan.mechanism, budget=plan.budget, smoothing="none"
+        )
+        self.plan_ = plan
+        self.n_features_in_ = len(public.grid)
+        return self
+
+    def _range(self, bound: float) -> tuple[float, float]:
+        if self.utility_range is None:
+            if not hasattr(self.utility, "range"):
+                raise UsageError(
+                    "utility_range=(low, high), the public range of one unit's utility, must be stated: it is what a "
+                    "unit can do to the objective."
+                )
+            radius = bound if self.radius is None else in_range("radius", self.radius)
+            if isinstance(self.utility, RobustDistance):
+                self.utility.check(bound + radius)
+            try:
+                own: tuple[float, float] = self.utility.range(bound + radius)
+            except Exception as error:
+                raise UsageError(f"The range of the utility failed with {told(error)}.") from error
+            return own
+        return self.utility_range
+
+    def _whole_candidates(self) -> int:
+        if not is_whole(self.candidates, -(2**31), 2**31):
+            raise UsageError(f"candidates must be a whole number of points, got {brief(self.candidates)}.")
+        return int(self.candidates)
+
+    def _conditions(self, plan: ObjectivePlan) -> tuple[tuple[str, str], ...]:
+        """What the guarantee rests on, and what it does not cover, for the card."""
+        trusted = (
+            "utility",
+            f"{_name(self.utility)}, trusted code: the guarantee holds only if it looks at one unit at a time, is "
+            "deterministic and keeps no state. It was tried on made-up units",
+        )
+        if plan.mechanism.curvature is None:
+            return trusted, ("time", "grows with the number of units, and is as long as the utility takes; not covered")
+        whose = "the utility's own" if self.curvature is None else "stated by the user"
+        return (
+            trusted,
+            ("curvature", f"{whose}; tried on made-up units. Where it is false the guarantee does not hold"),
+            ("time", "depends on the units, through the number of proposals until one is accepted; not covered"),
+        )
+
+
+def _name(utility: object) -> str:
+    return str(getattr(utility, "__name__", type(utility).__name__))
+
+
+def _law(plan: ObjectivePlan) -> str:
+    among = "" if plan.mechanism.curvature is not None else f" among {plan.mechanism.candidates} points of that measure"
+    return (
+        f"a curve drawn exactly{among} in proportion to exp({plan.rate:.4g} times the sum of utilities) against a "
+        "Gaussian process cut to a ball"
+    )

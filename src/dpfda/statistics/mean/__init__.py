@@ -1,0 +1,1 @@
+"""The mean function of a population."""

@@ -1,0 +1,200 @@
+"""The private mean function as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dpfda.arrays import Array, ArrayLike
+from dpfda.bases import Basis, Domain, as_domain
+from dpfda.errors import UsageError
+from dpfda.kernels import Kernel
+from dpfda.ledger import AnyLedger
+from dpfda.mechanisms import Mechanism, Randomness
+from dpfda.planning import Request
+from dpfda.privacy import Budget, Unit
+from dpfda.records import Curves, as_curves
+from dpfda.records.forgetting import forgets_records
+from dpfda.releases import Release
+from dpfda.statistics.estimator import Centre, CurveEstimator
+from dpfda.statistics.mean.plan import Plan, make_plan
+from dpfda.statistics.mean.summary import Mean
+
+
+class MeanFunction(CurveEstimator):
+    """The mean curve of a population, private: encode, clip, sum exactly, add noise once, smooth afterwards.
+
+    Parameters
+    ----------
+    epsilon, delta : the guarantee; delta = 0 asks for pure privacy.
+    bound : public bound on a curve's root mean square (around the centre); curves beyond it are scaled down to it.
+    limits : instead of a bound, the public range (low, high) of values; values beyond it are moved to its ends.
+    domain : public interval, or list of intervals for surfaces.
+    centre : public curve that is subtracted first: a number, values on the grid, or a function of the points.
+    neighbours : "replace-one" (the number of units is public) or "add-or-remove-one" (it is private).
+    n : the public number of units, stated under "replace-one" instead of counted; never compared with the data.
+    planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
+    mechanism : "auto" (the planner's choice), "gaussian", "laplace", "k-norm"; of the papers "gp", "iclp-qr",
+        "iclp-ar", "frl", "bernstein", "exponential", "dictionary"; or a mechanism object.
+    basis : None for the planner's choice, a family's name, or a basis object.
+    size : number of basis functions, None for the planner's choice.
+    kernel, eta, penalty : of the papers' noise processes: the noise kernel, the power of it that penalises the mean,
+        and how much; None for choices from n, epsilon and the kernel alone.
+    calibration : "exact", or "published" for the papers' own noise scales, which are larger; "simple" for the simpler
+        bound of the Gaussian process.
+    candidates : public functions that the dictionary chooses among.
+    smoothing : "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"; chosen after the noise, free. The papers'
+        mechanisms smooth before the noise, so "auto" leaves them as they are.
+    dataset : name of the data set for the card and the ledger.
+    ledger : where the budget is charged before records are read: a `dpfda.Ledger`, or its address.
+    randomness : None for private noise; a seeded source for tests, which stamps the release not private.
+    force : release although the plan expects next to nothing but noise; without it that is refused, uncharged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpfda import MeanFunction
+    >>> t = np.linspace(0, 1, 50)
+    >>> curves = np.sin(2 * np.pi * t) + np.linspace(-0.3, 0.3, 2000)[:, None]
+    >>> est = MeanFunction(epsilon=1.0, delta=1e-6, bound=1.0, domain=(0, 1)).fit(curves, grid=t)
+    >>> bool(abs(est.release_(0.25) - 1) < 0.2)
+    True
+    """
+
+    release_: Release
+
+    def __init__(
+        self,
+        *,
+        epsilon: float,
+        delta: float,
+        bound: float | None = None,
+        limits: tuple[float, float] | None = None,
+        domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0),
+        centre: Centre | None = None,
+        neighbours: str = "replace-one",
+        n: int | None = None,
+        planned_n: int | None = None,
+        mechanism: str | Mechanism = "auto",
+        basis: str | Basis | None = None,
+        size: int | None = None,
+        kernel: Kernel | None = None,
+        eta: float | None = None,
+        penalty: float | None = None,
+        calibration: str = "exact",
+        candidates: Sequence[Callable[[Array], ArrayLike]] | None = None,
+        smoothing: str = "auto",
+        dataset: str = "unnamed",
+        ledger: AnyLedger | str | None = None,
+        randomness: Randomness | None = None,
+        force: bool = False,
+        batch_rows: int | None = None,
+        workers: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bound = bound
+        self.limits = limits
+        self.domain = domain
+        self.centre = centre
+        self.neighbours = neighbours
+        self.n = n
+        self.planned_n = planned_n
+        self.mechanism = mechanism
+        self.basis = basis
+        self.size = size
+        self.kernel = kernel
+        self.eta = eta
+        self.penalty = penalty
+        self.calibration = calibration
+        self.candidates = candidates
+        self.smoothing = smoothing
+        self.dataset = dataset
+        self.ledger = ledger
+        self.randomness = randomness
+        self.force = force
+        self.batch_rows = batch_rows
+        self.workers = workers
+        self.progress = progress
+
+    def plan(self, n: int, *, grid_size: int | None = None) -> Plan:
+        """What a fit on n units would do and how large its noise would be; reads no data and costs nothing."""
+        self._check_parameters()
+        lattice, middle, _ = self._clipping()
+        return make_plan(
+            Request(
+                n=n,
+                budget=Budget(self.epsilon, self.delta),
+                bound=lattice.bound,
+                domain=as_domain(self.domain),
+                neighbours=Unit("unit", self.neighbours).neighbours,
+                mechanism=self.mechanism,
+                basis=self.basis,
+                size=self.size,
+                grid_size=grid_size,
+                kernel=self.kernel,
+                eta=self.eta,
+                penalty=self.penalty,
+                calibration=self.calibration,
+                candidates=self._candidates(middle),
+            )
+        )
+
+    def plan_for(self, curves: Curves) -> Plan:
+        """The plan for these curves; it looks at their layout, and at the number of units where that is public."""
+        points = self._grid(curves, as_domain(self.domain))
+        planned = self._size(curves, Unit(curves.unit or "row", self.neighbours)).planned
+        return self.plan(planned, grid_size=len(points))
+
+    def _again(self, plan: Plan, n: int) -> Plan:
+        return self.plan(n, grid_size=plan.request.grid_size)
+
+    @forgets_records
+    def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> MeanFunction:
+        """Release the mean of these curves; everything public is checked before the ledger is charged.
+
+        X: matrix (n, q), FDataGrid, data frame or `dpfda.Curves`. `units` says whose curve each row is: a vector of
+        identifiers, with a name as in {"ID": identifiers}, or a column's name; without it every row is taken for
+        another person, and the card says so. `grid` holds the points of the values, evenly spaced by default; "header"
+        reads them from a table's column names.
+        """
+        reading = self._public_arguments()
+        self._clipping()  # refuses, before the curves are looked at
+        curves = as_curves(X, grid=grid, units=units)
+        plan = self.plan_for(curves)
+        self.check_seen(plan)
+        public = self.facts(curves, count_weight=plan.count_weight)
+        curator = self._curator(curves, public, reading, plan.reasons)
+        design = plan.design
+        self.release_ = curator.release(
+            Mean(design.weights),
+            basis=design.basis,
+            mechanism=design.mechanism,
+            budget=plan.spends,
+            smoothing="none" if self.smoothing == "auto" and not design.smoothing else self.smoothing,
+            least_scale=design.least_scale,
+            name=design.name,
+        )
+        self.plan_ = plan
+        self.n_features_in_ = len(public.grid)
+        return self
+
+    def _candidates(self, middle: float) -> tuple[Callable[[Array], ArrayLike], ...] | None:
+        """The dictionary's candidates around the centre."""
+        if self.candidates is None:
+            return None
+        listed = isinstance(self.candidates, Sequence) and all(callable(candidate) for candidate in self.candidates)
+        if not listed or not (self.centre is None or callable(self.centre) or isinstance(self.centre, int | float)):
+            raise UsageError(
+                "candidates must be a list of functions of the points, and with them centre a number or a function, "
+                f"got {type(self.candidates).__name__} and centre {type(self.centre).__name__}."
+            )
+        centre = middle if self.centre is None else self.centre
+
+        def around(candidate: Callable[[Array], ArrayLike]) -> Callable[[Array], ArrayLike]:
+            return lambda t: np.asarray(candidate(t)) - np.asarray(centre(t) if callable(centre) else centre)
+
+        return tuple(around(candidate) for candidate in self.candidates)

@@ -1,0 +1,117 @@
+"""A release that is paid for and not yet handed out: as a whole, or point by point, but never both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dpfda.arrays import Integers
+from dpfda.bases import Domain
+from dpfda.curator import GIVEN, Order, Payment, entry_of, recorded
+from dpfda.errors import UsageError
+from dpfda.mechanisms import Randomness
+from dpfda.online import (
+    Facts,
+    FiniteOracle,
+    OnlineLaw,
+    Oracle,
+    Sections,
+    Store,
+    as_store,
+    check_store,
+    open_online,
+    open_store,
+)
+from dpfda.privacy import Budget
+from dpfda.records.forgetting import forgets_records
+
+
+@dataclass(eq=False, repr=False)
+class Held:
+    """What records add up to, behind one charge; whichever way it is asked for first is the only one.
+
+    Two noisy versions of one function are two releases, and only one was paid for. Copies of an estimator do not get
+    it, nor do pickles, nor processes that were forked after the fit. It is erased when it is asked for, also by an
+    attempt that fails.
+    """
+
+    order: Order
+    gathered: Integers | None  # for the release as a whole
+    sections: Sections | None  # for answers point by point
+    law: OnlineLaw
+    facts: Facts
+    randomness: Randomness | None
+    payment: Payment
+
+    @property
+    def what(self) -> str:
+        """What it holds, in words."""
+        if self.sections is None:
+            return ""
+        return (
+            f"what all records add up to in each of {len(self.sections.masses)} cells, without noise, until release_ "
+            "or open() asks for it"
+        )
+
+    @forgets_records
+    def whole(self) -> Any:
+        """The release in its basis."""
+        payment, gathered = self.payment, self.gathered
+        if gathered is None:
+            raise UsageError(GIVEN)
+        try:
+            return payment.spend(lambda tape: self.order.draw(tape, payment.receipt, gathered))
+        finally:
+            self._erase()
+
+    @forgets_records
+    def online(self, store: str | Path | Store | None) -> Oracle:
+        """Answers point by point, kept in a store."""
+        check_store(store, self.law, self.facts, randomness=self.randomness)  # refuses a store of another release
+        sections = self.sections
+        if sections is None:
+            raise UsageError(GIVEN)
+        try:
+            return handed_over(sections, self.law, store, self.facts, self.payment, self.randomness)
+        finally:
+            self._erase()
+
+    def _erase(self) -> None:
+        self.gathered = self.sections = None
+
+
+def handed_over(
+    sections: Sections,
+    law: OnlineLaw,
+    store: str | Path | Store | None,
+    facts: Facts,
+    payment: Payment,
+    randomness: Randomness | None,
+) -> Oracle:
+    """The one oracle of what has been paid for; its card has the entry of the ledger, which is known by now."""
+    # Before anything is bound: whatever interrupts the rest, nobody can come back for another noise.
+    payment.hand_over()
+    paid = replace(facts, recorded=recorded(payment.receipt), entry=entry_of(payment.receipt))
+    return open_online(sections, law, store, facts=paid, randomness=randomness)
+
+
+def reopened(
+    store: str | Path | Store | None, dataset: str, domain: Domain, budget: Budget, neighbours: str
+) -> Oracle | FiniteOracle:
+    """The finite release that a store holds, if it is the one that an estimator with these wishes would make."""
+    oracle = open_store(as_store(store))
+    card = oracle.certificate
+    same = (card.dataset, card.domain, card.epsilon, card.neighbours) == (
+        dataset,
+        domain.sides,
+        budget.epsilon,
+        neighbours,
+    )
+    if not same or card.delta > budget.delta:
+        oracle.close()
+        raise UsageError(
+            f"The store holds another release: the {card.what} of {card.dataset!r}, {card.guarantee}. Open it as it "
+            "was made, or name a new store."
+        )
+    return oracle

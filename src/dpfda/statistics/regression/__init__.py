@@ -1,0 +1,1 @@
+"""Regression of curves on covariates."""

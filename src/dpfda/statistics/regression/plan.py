@@ -1,0 +1,234 @@
+"""The plan of a regression of curves on covariates: which noise, how it is divided, what error."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dpfda.arrays import Array, brief
+from dpfda.bases import Basis
+from dpfda.bases.symmetric import packed_size, unpack
+from dpfda.errors import DpfdaError, UsageError
+from dpfda.mechanisms.noise import Noise
+from dpfda.planning.prediction import (
+    DEFAULT_CLASS,
+    Prediction,
+    SmoothnessClass,
+    check_class,
+    linear_minimax,
+    worst_bias,
+)
+from dpfda.planning.request import Request, Requested
+from dpfda.planning.visibility import NOISY_FROM, SHOWN_FROM
+from dpfda.privacy import Budget, calibrate
+from dpfda.statistics.regression.covariates import Covariates
+from dpfda.statistics.regression.noise import NAMES, SIGNAL, RegressionDesign, Setting, design_of
+from dpfda.statistics.regression.perturbation import SHARE, split, spread
+from dpfda.statistics.regression.release import finite_from
+from dpfda.statistics.regression.sensitivity import noise_of_means, stated
+
+REFERENCE = "covariates spread evenly over their limits, and coefficients that move curves by half the bound"
+OBSERVATION = (
+    "each person counts once, with the averages of covariates and curve: coefficients compare people, not visits of "
+    "one person"
+)
+LEVEL = 0.95  # of the bands that a plan speaks of
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionPlan(Requested):
+    """A design for a regression, the law of its noise, and what to expect of it, from public facts alone."""
+
+    request: Request
+    setting: Setting
+    covariates: Covariates
+    design: RegressionDesign
+    noise: Noise  # of the means of z z' and z y', in the units of the curve, before smoothing
+    spends: Budget
+    reasons: tuple[tuple[str, str], ...]
+
+    @property
+    def basis(self) -> Basis:
+        return self.design.basis
+
+    @property
+    def _rows(self) -> Array:
+        """Noise variances of the coordinates of each coefficient's part in a curve, in units of the bound's square."""
+        entries = packed_size(self.setting.side)
+        products = self.noise.variances[entries:].reshape(self.setting.side, -1) / self.bound**2
+        rows: Array = products / self.setting.spread(self.design.lead)[:, None]
+        return rows
+
+    @property
+    def _turning(self) -> float:
+        """What noise in the moments does to curves, in units of the bound's square."""
+        spread = self.setting.spread(self.design.lead)
+        moments = unpack(self.noise.variances[: packed_size(self.setting.side)])
+        return float((1 / spread) @ moments @ self.setting.coefficients(self.design.lead))
+
+    @property
+    def noise_rms(self) -> float:
+        """The expected root mean square of what the noise does to predicted curves before smoothing, for the reference.
+
+        In products and moments, to first order, as the card counts it for the covariates that there are.
+        """
+        return self.bound * math.sqrt(float(self._rows.sum()) + self._turning)
+
+    @property
+    def band_share(self) -> float:
+        """How far noise in the moments reaches against their smallest eigenvalue for the reference; bands need < 1."""
+        side = self.setting.side
+        of_moments, of_products = split(self.noise, packed_size(side))
+        rows = np.sqrt(of_products.variances.reshape(side, -1).sum(axis=1))
+        scales = rows / rows.max()
+        _, norm = spread(of_moments, scales, 1 - SHARE * (1 - LEVEL))
+        return norm / float(np.min(self.setting.spread(self.design.lead) / scales**2))
+
+    @property
+    def bands(self) -> str:
+        """Whether noise bands will be finite, and from where on if not."""
+        share = self.band_share
+        if share < 1:
+            return f"finite, expected: noise in the moments of covariates reaches {share:.0%} of what would hide them"
+        needed = finite_from(share, self.n, self.budget.epsilon if self.spends.pure else None)
+        return f"infinite, expected: the noise may hide that covariates are dependent; they could be finite {needed}"
+
+    def predict(self, within: SmoothnessClass = DEFAULT_CLASS) -> Prediction:
+        """Expected squared errors of predicted curves for the reference design, in units of the bound's square.
+
+        To first order in the noise; the worst over coefficient functions whose parts in a curve lie in the class.
+        """
+        check_class(within)
+        frequencies = self.basis.frequencies
+        edge = float(frequencies.max()) + 1 if frequencies.any() else float(self.basis.size)
+        bias, privacy = 0.0, self._turning
+        for noise in self._rows:
+            if self.design.weights is None and frequencies.any():
+                off, kept = linear_minimax(noise, frequencies, edge, within)
+            else:
+                weights = np.ones(self.basis.size) if self.design.weights is None else np.array(self.design.weights)
+                off, kept = worst_bias(weights, frequencies, edge, within), float(noise.sum())
+            bias, privacy = bias + off / len(self._rows), privacy + kept
+        return Prediction(bias, self.setting.side / self.n, privacy)
+
+    def table(self) -> tuple[tuple[str, float | None, str], ...]:
+        """Every mechanism with the root mean square error predicted for it, best first, and a note; reads no data."""
+        rows: list[tuple[str, float | None, str]] = []
+        for name in NAMES:
+            try:
+                mine = name == self.design.name
+                plan = self if mine else plan_regression(replace(self.request, mechanism=name), self.covariates)
+                rows.append((name, self.bound * math.sqrt(plan.predict().total), "chosen" if mine else ""))
+            except DpfdaError as error:
+                rows.append((name, None, str(error)))
+        return tuple(sorted(rows, key=lambda row: (math.inf if row[1] is None else row[1], row[0])))
+
+    @property
+    def hidden(self) -> str:
+        """Why next to nothing could be seen of coefficients that move curves by half the bound; empty where it could.
+
+        An error near that in predicted curves, noise bands that are expected to be infinite, or a penalty that leaves
+        next to nothing.
+        """
+        left = 1.0 if self.design.weights is None else max(self.design.weights)
+        if left < SHOWN_FROM:
+            return f"the penalty would leave {left:.1%} of the coefficients"
+        # Noise that is small before smoothing hides nothing; what is left then is the finite basis, or few grid points.
+        error = min(math.sqrt(self.predict().of_noise), self.noise_rms / self.bound / left)
+        share = error / math.sqrt(SIGNAL)
+        if share >= NOISY_FROM:
+            return (
+                f"the error expected in predicted curves, after the best smoothing, would be {share:.0%} of what "
+                "coefficients do that move curves by half the bound"
+            )
+        return "the noise bands of the coefficients would be infinite" if self.band_share >= 1 else ""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What should be known before anything is spent."""
+        seen = (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
+        return (*self.budget.warnings(self.n), *seen)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        return {
+            "n": self.n,
+            "epsilon": self.budget.epsilon,
+            "delta": self.budget.delta,
+            "bound": self.bound,
+            "covariates": self.covariates.to_plain(),
+            "basis": self.basis.describe(),
+            "mechanism": self.design.name,
+            "noise": self.noise.describe(),
+            "noise_rms": self.noise_rms,
+            "predicted_rms": self.bound * math.sqrt(self.predict().total),
+            "band_share": self.band_share,
+            "bands": self.bands,
+            "missing": self.covariates.missing,
+            "observation": OBSERVATION,
+            "spends": {"epsilon": self.spends.epsilon, "delta": self.spends.delta},
+            "reasons": dict(self.reasons),
+            "warnings": list(self.warnings),
+        }
+
+    def text(self, *more: tuple[str, str]) -> str:
+        """The plan for people, with more lines about what it would be applied to."""
+        size = self.basis.size
+        lines = [
+            f"Plan for a regression on {self.covariates.size} covariate{'s' * (self.covariates.size > 1)} of {self.n} "
+            f"units at {self.budget}; no values read, nothing charged",
+            *(f"Warning: {warning}" for warning in self.warnings),
+            "",
+            f"  mechanism   {self.design.name}, {self.noise.text}",
+            f"  covariates  {self.covariates.text}; {self.covariates.missing}",
+            f"  observation {OBSERVATION}",
+            f"  basis       {self.basis.describe()['family']}, {size} function{'s' * (size > 1)} for each coefficient",
+            f"  noise       {self.noise_rms:.4g} root mean square expected in predicted curves before smoothing, "
+            f"{self.noise_rms / self.bound:.1%} of the bound {self.bound:g}",
+            f"  error       about {self.bound * math.sqrt(self.predict().total):.4g} root mean square expected in "
+            f"predicted curves{'' if self.design.weights is not None else ' after the best smoothing'}",
+            f"  bands       {self.bands}",
+            f"  expected    for {REFERENCE}",
+            *(f"  because     {name}: {how}" for name, how in self.reasons),
+            *(f"  {name:<11} {what}" for name, what in more),
+        ]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def plan_regression(request: Request, covariates: Covariates) -> RegressionPlan:
+    """The design that was asked for, or the one with the least predicted error, by public facts alone."""
+    for parameter in ("kernel", "eta", "penalty"):
+        if getattr(request, parameter) is not None and request.mechanism != "iclp-qr":
+            raise UsageError(f"{parameter} is for mechanism 'iclp-qr'; {brief(request.mechanism)} does not use it.")
+    if request.mechanism != "auto":
+        return _planned(request, covariates, "stated by the user")
+    names = ("k-norm",) if request.budget.pure else ("gaussian", "k-norm")
+    best = min(
+        (_planned(replace(request, mechanism=name), covariates, "") for name in names),
+        key=lambda plan: plan.predict().total,
+    )
+    why = {
+        "gaussian": "delta > 0 allows Gaussian noise, and it has the least predicted error",
+        "k-norm": "K-norm noise has the least predicted error, and needs no delta: pure epsilon",
+    }[best.design.name]
+    if request.budget.pure:
+        why = "pure epsilon asks for K-norm noise"
+    return replace(best, reasons=(*best.design.reasons, ("mechanism", why)))
+
+
+def _planned(request: Request, covariates: Covariates, why: str) -> RegressionPlan:
+    setting = Setting(covariates.size, covariates.intercept, covariates.limits is not None, not request.counted)
+    design = design_of(request, setting)
+    # Pure noise spends no delta.
+    spends = Budget(request.budget.epsilon, 0.0) if design.mechanism.pure else request.budget
+    size = packed_size(setting.side) + setting.side * design.basis.size
+    longest = stated(setting.side, design.basis.size, design.lead, design.weight, replaced=setting.replaced)
+    noise = design.mechanism.noise(calibrate(design.mechanism, longest, spends, size=size), size)
+    law = noise_of_means(noise, setting.side, float(request.n), request.bound, design.weights)
+    return RegressionPlan(request, setting, covariates, design, law, spends, (*design.reasons, ("mechanism", why)))

@@ -1,0 +1,85 @@
+"""Whole numbers of NumPy's narrow types mean what plain ones do: no arithmetic on them wraps round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpfda
+from dpfda import bases, kernels, mechanisms
+from dpfda.bases.norms import BlockNorm
+from dpfda.errors import UsageError
+from dpfda.mechanisms import SeededRandomness
+from dpfda.mechanisms.noise import Noise
+
+GOOD = {"epsilon": 1.0, "delta": 1e-6, "randomness": SeededRandomness(1)}
+POINTS = np.linspace(0, 1, 7)
+Count = Callable[[int], Any]
+
+CALLS: dict[str, Callable[[Count], Any]] = {
+    "cosine": lambda whole: bases.cosine((0, 1), whole(100)).matrix(POINTS),
+    "fourier": lambda whole: bases.fourier((0, 1), whole(101)).matrix(POINTS),
+    "spline": lambda whole: bases.bspline((0, 1), whole(100), degree=whole(5)).matrix(POINTS),
+    "reinsch": lambda whole: bases.reinsch((0, 1), whole(120)).matrix(POINTS),
+    "box": lambda whole: bases.by_name("cosine", [(0, 1), (0, 1)], whole(100)).matrix(np.array([[0.2, 0.7]])),
+    "steps": lambda whole: bases.equal_steps((0, 1), whole(127)).edges,
+    "mercer": lambda whole: bases.mercer(kernels.Matern(1.5, 0.2), (0, 1), whole(100)).eigenvalues,
+    "mercer on a box": lambda whole: bases.mercer(
+        kernels.Tensor((kernels.Exponential(1.0),) * 2), [(0, 1)] * 2, whole(100)
+    ).eigenvalues,
+    "landmarks": lambda whole: bases.landmarks(kernels.Exponential(1.0), (0, 1), size=whole(100)).points,
+    "waves": lambda whole: bases.fourier_features(kernels.Gaussian(1.0), [(0, 1)] * 3, whole(100)).waves,
+    "block norm": lambda whole: BlockNorm((whole(100), whole(100)), (1.0, 2.0))(np.ones(200)),
+    "noise": lambda whole: Noise("gaussian", (whole(100), whole(100)), (1.0, 2.0)).variances,
+    "k-norm": lambda whole: mechanisms.KNorm((whole(20),) * 10, (1.0,) * 10).noise(3.0, 200).variances,
+    "frames": lambda whole: mechanisms.draw_frames(
+        np.eye(4), whole(3), size=whole(50), randomness=SeededRandomness(1)
+    ),
+    "gibbs": lambda whole: mechanisms.gibbs_frames(
+        np.eye(4), whole(3), whole(20), size=whole(3), randomness=SeededRandomness(1)
+    ),
+    "plan of a mean": lambda whole: dpfda.MeanFunction(
+        **GOOD, bound=1.0, domain=(0, 1), size=whole(100)
+    ).plan(n=whole(120)).to_dict(),
+    "plan of a covariance": lambda whole: dpfda.CovarianceFunction(
+        **GOOD, bound=1.0, domain=(0, 1), size=whole(30)
+    ).plan(n=whole(120)).to_dict(),
+    "plan of components": lambda whole: dpfda.FPCA(
+        n_components=whole(2), **GOOD, bound=1.0, domain=(0, 1), size=whole(30)
+    ).plan(n=whole(120)).to_dict(),
+    "plan of a regression": lambda whole: dpfda.FunctionOnScalarRegression(
+        **GOOD, bound=1.0, domain=(0, 1), covariate_limits=[(0, 1)], size=whole(30)
+    ).plan(n=whole(120), covariates=whole(1)).to_dict(),
+    "plan of a density": lambda whole: dpfda.DensityFunction(**GOOD, domain=(0, 1), size=whole(100))
+    .plan(n=whole(120))
+    .to_dict(),
+    "plan of a machine": lambda whole: dpfda.KernelClassifier(**GOOD, domain=(0, 1), features=whole(100))
+    .plan(n=whole(120))
+    .to_dict(),
+    "a fit with a stated n": lambda whole: dpfda.MeanFunction(
+        **GOOD | {"randomness": SeededRandomness(1)},
+        bound=1.0,
+        domain=(0, 1),
+        size=whole(100),
+        n=whole(120),
+        batch_rows=whole(100),
+        force=True,
+    ).fit(np.ones((120, 7)), grid=POINTS).release_(POINTS),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("narrow", [np.int8, np.uint8, np.int16])
+def test_narrow_whole_numbers_mean_what_plain_ones_do(name: str, narrow: Count) -> None:
+    np.testing.assert_equal(CALLS[name](narrow), CALLS[name](int))
+
+
+def test_a_law_that_is_no_word_is_refused() -> None:
+    for law in (np.array([1.0, 2.0]), None, 3, ["gaussian"]):
+        with pytest.raises(UsageError, match="A noise law is one of"):
+            Noise(law, (1,), (1.0,))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="Noise has tuples of sizes and scales"):
+        Noise("gaussian", None, (1.0,))  # type: ignore[arg-type]

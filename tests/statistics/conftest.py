@@ -1,0 +1,8 @@
+"""How tests of this folder find what they share, whatever the import mode."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
