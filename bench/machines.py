@@ -71,7 +71,9 @@ def accuracy(console: Console, *, n: int, repetitions: int) -> None:
         table = Table("epsilon", "delta", "mechanism", "features", "penalty", "accuracy", title=f"{name}, n = {n}")
         for delta in (1e-6, 0.0):
             for epsilon in EPSILONS:
-                est = KernelClassifier(epsilon=epsilon, delta=delta, kernel=kernel, domain=domain, force=True)
+                est = KernelClassifier(
+                    epsilon=epsilon, delta=delta, kernel=kernel, domain=domain, classes=(0, 1), force=True
+                )
                 scores = [est.fit(x, y).score(others, theirs) for _ in range(repetitions)]
                 plan = est.plan_
                 table.add_row(
@@ -97,7 +99,9 @@ def penalties(console: Console, *, n: int, repetitions: int) -> None:
         (x, y), (others, theirs) = make(n, 1), make(5000, 2)
         row = []
         for penalty in (*PENALTIES[1:5], None):
-            est = KernelClassifier(epsilon=1.0, delta=1e-6, kernel=kernel, domain=domain, penalty=penalty, force=True)
+            est = KernelClassifier(
+                epsilon=1.0, delta=1e-6, kernel=kernel, domain=domain, penalty=penalty, classes=(0, 1), force=True
+            )
             row.append(f"{np.mean([est.fit(x, y).score(others, theirs) for _ in range(repetitions)]):.4f}")
         table.add_row(name, *row)
     console.print(table)

@@ -56,6 +56,12 @@ def is_whole(value: object, least: int, most: int) -> bool:
     return whole and least <= int(value) <= most  # type: ignore[call-overload]
 
 
+def check_flag(value: object, name: str, *, none: bool = False) -> None:
+    """Refuse what is neither True nor False: a text such as "no" would count as true."""
+    if not (isinstance(value, bool | np.bool_) or (none and value is None)):
+        raise UsageError(f"{name} must be {'None, ' if none else ''}True or False, got {brief(value)}.")
+
+
 def as_plain_ints(value: object, *names: str) -> None:
     """Turn whole numbers in the fields of a frozen value into plain ones: NumPy's narrow types overflow in arithmetic.
 

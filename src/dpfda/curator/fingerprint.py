@@ -36,10 +36,9 @@ def _words(value: Any, around: tuple[int, ...]) -> Iterator[bytes]:
     around = (*around, id(value))
     if is_dataclass(value) and not isinstance(value, type):
         yield type(value).__name__.encode()
-        for field in fields(value):
-            if field.compare:
-                yield field.name.encode()
-                yield from _words(getattr(value, field.name), around)
+        for name, part in _parts(value).items():
+            yield name.encode()
+            yield from _words(part, around)
     elif isinstance(value, np.ndarray) and value.dtype != object:
         yield f"{value.dtype.str}{value.shape}".encode()
         yield np.ascontiguousarray(value).tobytes()
@@ -61,6 +60,17 @@ def _words(value: Any, around: tuple[int, ...]) -> Iterator[bytes]:
         yield f"{type(value).__name__} {re.sub(r' at 0x[0-9a-f]+', '', repr(value))}".encode()
         if getattr(type(value), "__repr__", None) is object.__repr__:
             yield from _words(getattr(value, "__dict__", {}), around)
+
+
+def _parts(value: Any) -> dict[str, Any]:
+    """What a dataclass is hashed by: its fields, or what it says itself.
+
+    A class whose fields have changed says what they were (`request_parts`): keys that stand in ledgers must go on.
+    """
+    if hasattr(value, "request_parts"):
+        parts: dict[str, Any] = value.request_parts()
+        return parts
+    return {field.name: getattr(value, field.name) for field in fields(value) if field.compare}
 
 
 def _of_function(value: Any, around: tuple[int, ...]) -> Iterator[bytes]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 from uuid import uuid4
 
+from dpfda.arrays import check_flag
 from dpfda.ledger.amounts import check_stated
 from dpfda.ledger.names import check_key
 from dpfda.privacy.budget import Budget
@@ -37,6 +38,7 @@ class Charge:
     def __post_init__(self) -> None:
         # A list could grow after it was compared with the price.
         object.__setattr__(self, "losses", tuple(self.losses))
+        check_flag(self.nominal, "nominal")
         check_stated(self.budget, self.losses)
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
 
-from dpfda.arrays import brief
+from dpfda.arrays import brief, check_flag
 from dpfda.errors import DataError, ReleaseFailed, UsageError
 from dpfda.ledger import chain
 from dpfda.ledger.accounting import Tight, exceeded, quote_of, tight_total
@@ -61,6 +61,7 @@ class Ledger(Reports):
         names = [check_name(name) for name in (dataset, *copies)]
         if len(set(names)) < len(names):
             raise UsageError(f"A data set and its copies have a name each, got {', '.join(map(repr, names))}.")
+        check_flag(adaptive, "adaptive")
         budget, cap = cap_of(epsilon, delta)
         check_relation(neighbours)
         if unit is not None:
@@ -178,6 +179,7 @@ class Ledger(Reports):
         A ledger that has an anchor needs it for that: `former` gets a last line, and is refused ever after, also with
         an older copy of the ledger. `lost` says that there is none any more, and stands in the history.
         """
+        check_flag(lost, "lost")
         if self._anchor is None:
             raise UsageError("Name the file first: Ledger(url, anchor='ledger.anchor').start_anchor().")
         if self._anchor.seen().mark is not None:

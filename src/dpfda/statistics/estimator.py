@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers, values_of
+from dpfda.arrays import Array, ArrayLike, brief, check_flag, is_whole, public_numbers, values_of
 from dpfda.bases import Basis, Domain, as_domain
 from dpfda.bases.lattice import MOST_UNITS, Lattice
 from dpfda.curator import Curator
@@ -139,8 +139,7 @@ class Spender(BaseEstimator):  # type: ignore[misc]
 
         The message says which n or epsilon would do; nothing has been charged, and no record has been read.
         """
-        if not isinstance(self.force, bool | np.bool_):
-            raise UsageError(f"force must be True or False, got {brief(self.force)}.")
+        check_flag(self.force, "force")
         if self.force:
             return
         stated = self.get_params(deep=False)
@@ -194,8 +193,7 @@ class Spender(BaseEstimator):  # type: ignore[misc]
                     f"{brief(mechanism)}."
                 )
             check_mechanism(mechanism)
-        if not isinstance(params.get("progress"), bool | None):
-            raise UsageError(f"progress must be None, True or False, got {brief(params['progress'])}.")
+        check_flag(params.get("progress"), "progress", none=True)
 
     @property
     def spent_(self) -> Budget | None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, Integers, brief
+from dpfda.arrays import Array, ArrayLike, Integers, brief, check_flag
 from dpfda.bases import Domain, as_domain
 from dpfda.bases.lattice import squared_norms
 from dpfda.bases.projection import grid_weights
@@ -169,6 +169,7 @@ def private_bound(
     listed = candidates_of(candidates)
     if not (isinstance(quantile, int | float | np.number) and 0 < quantile <= 1):
         raise UsageError(f"quantile must lie in (0, 1], e.g. 0.95, got {brief(quantile)}.")
+    check_flag(force, "force")
     reading = Reading(batch_rows=batch_rows, workers=workers, progress=progress)
     curves = as_curves(X, grid=grid, units=units)
     estimator = MeanFunction(epsilon=epsilon, delta=0.0, bound=listed[-1], domain=domain, centre=centre, n=n)

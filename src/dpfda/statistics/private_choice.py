@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, Integers, brief
+from dpfda.arrays import Array, ArrayLike, Integers, brief, check_flag
 from dpfda.bases import Basis
 from dpfda.bases.lattice import RADIUS, Lattice
 from dpfda.bases.norms import up
@@ -139,6 +139,7 @@ def private_choice(
     charged, unless `force` is set. Settings that are smoothed after the noise adapt by themselves and need no choice.
     """
     budget = stated_budget(epsilon, 0.0)
+    check_flag(force, "force")
     reading = Reading(batch_rows=batch_rows, workers=workers, progress=progress)
     listed = list(candidates) if isinstance(candidates, Sequence) else []
     if not listed or not all(isinstance(candidate, MeanFunction) for candidate in listed):

@@ -57,6 +57,18 @@ class Density(Summary):
     def units_are_stated(self) -> bool:
         return self.counted
 
+    def request_parts(self) -> dict[str, Any]:
+        """The names under which keys of ledgers know this request."""
+        table = self.features
+        return {
+            "cells": table.cells,
+            "table": table.rows,
+            "decode_weights": table.decode_weights,
+            "norm": table.norm,
+            "counted": self.counted,
+            "least": table.least,
+        }
+
     def encode(self, public: Public, basis: Basis) -> Encode:
         def cells_of(values: Array) -> tuple[Array, Array]:
             where = self.features.cells.index(values[:, 1:] if self.counted else values)

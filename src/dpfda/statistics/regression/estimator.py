@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dpfda.arrays import Array, ArrayLike, brief, is_whole
+from dpfda.arrays import Array, ArrayLike, brief, check_flag, is_whole
 from dpfda.bases import Basis, Domain, as_domain
 from dpfda.errors import UsageError
 from dpfda.ledger import AnyLedger
@@ -271,8 +271,7 @@ class FunctionOnScalarRegression(CurveEstimator):
                 f"covariate_limits=[(18, 90), (0, 1)]; got covariate_limits={brief(self.covariate_limits)} and "
                 f"covariate_bound={brief(self.covariate_bound)}. Neither may be read from the data."
             )
-        if not isinstance(self.intercept, bool | np.bool_):
-            raise UsageError(f"intercept must be True or False, got {brief(self.intercept)}.")
+        check_flag(self.intercept, "intercept")
         if self.covariate_limits is not None:
             return check_limits(self.covariate_limits)
         if self.covariate_bound is None:

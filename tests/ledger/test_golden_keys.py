@@ -1,0 +1,64 @@
+"""Ledgers of the present version check, charge and resume their keys, whatever the code looks like by now."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from golden_requests import everything
+
+import dpfda
+from dpfda.errors import UsageError
+from dpfda.ledger import Charge
+from dpfda.privacy import Budget
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "keys"
+KINDS = ("sqlite", "postgresql")
+
+
+@pytest.fixture(params=KINDS)
+def golden(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
+    """A copy of a ledger of each kind, and its kind."""
+    if request.param == "sqlite":
+        shutil.copy(GOLDEN / "keys.db", tmp_path / "keys.db")
+        return f"sqlite:///{tmp_path / 'keys.db'}", request.param
+    import psycopg
+
+    url = str(request.getfixturevalue("postgres_url"))
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute((GOLDEN / "keys-postgresql.sql").read_bytes())
+    return url, request.param
+
+
+def test_every_key_gives_its_release_again_and_costs_nothing(golden: tuple[str, str]) -> None:
+    url, kind = golden
+    known = json.loads((GOLDEN / f"keys-{kind}.json").read_text())
+    ledger = dpfda.Ledger(url)
+    before = ledger.history()
+    calls = everything(ledger)
+    assert set(calls) == set(known)
+    for key, call in calls.items():
+        # Roundings of linear algebra differ between processors.
+        np.testing.assert_allclose(call(), known[key], rtol=1e-9, atol=1e-12, err_msg=key)
+    assert ledger.history() == before
+    ledger.check()
+
+
+def test_another_request_under_a_known_key_is_refused(golden: tuple[str, str]) -> None:
+    ledger = dpfda.Ledger(golden[0])
+    other = dpfda.MeanFunction(
+        epsilon=0.3, delta=1e-6, bound=2.0, domain=(0, 1), size=5, dataset="scans", ledger=ledger.under("mean")
+    )
+    with pytest.raises(UsageError, match="stands for another request already"):
+        other.fit(np.zeros((400, 24)), grid=np.linspace(0, 1, 24))
+
+
+def test_the_ledger_goes_on_counting(golden: tuple[str, str]) -> None:
+    ledger = dpfda.Ledger(golden[0])
+    left = ledger.remaining("scans").epsilon
+    ledger.charge(Charge("scans", "mean", Budget(0.25, 0.0)))
+    assert ledger.remaining("scans").epsilon < left
+    ledger.check()
