@@ -15,7 +15,7 @@ from evidence import TooQuiet, proven_epsilon, proven_mu
 import dpfda
 from dpfda.bases.cells import cells_between
 from dpfda.bases.norms import L2, Sensitivity
-from dpfda.curator import Curator, Payment, Tape
+from dpfda.curator import Curator, DrawLog, Payment
 from dpfda.kernels import Matern
 from dpfda.mechanisms import Gaussian
 from dpfda.privacy import Budget, calibrate
@@ -52,8 +52,8 @@ def attack(est, statistic, draws, threshold, *, units=UNITS):
     """
     one, other = (est._order(points, None, units, est.bandwidth).order for points in neighbours())
     return (
-        sum(statistic(other.draw(Tape(), None)) > threshold for _ in range(draws)),
-        sum(statistic(one.draw(Tape(), None)) > threshold for _ in range(draws)),
+        sum(statistic(other.draw(DrawLog(), None)) > threshold for _ in range(draws)),
+        sum(statistic(one.draw(DrawLog(), None)) > threshold for _ in range(draws)),
     )
 
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpfda
-from dpfda.curator import GIVEN, Payment, Tape, payment, request_hash
+from dpfda.curator import GIVEN, DrawLog, Payment, payment, request_hash
 from dpfda.curator.payment import STORE
 from dpfda.errors import ReleaseFailed, UsageError
 from dpfda.ledger import Charge, OwnSpend, Receipt
@@ -50,25 +50,25 @@ class Book:
 
 @given(st.lists(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=5), max_size=4))
 def test_a_tape_comes_back_as_it_was_recorded(drawn):
-    tape = Tape()
+    tape = DrawLog()
     for vector in drawn:
         tape.take(lambda vector=vector: np.array(vector, dtype=np.int64))
-    again = Tape.of(tape.to_bytes())
+    again = DrawLog.of(tape.to_bytes())
     for vector in drawn:
         assert again.take(lambda: pytest.fail("drawn again")).tolist() == vector
 
 
 @pytest.mark.parametrize(
-    "stored", [b"", b"nonsense", Tape().to_bytes()[:-1], b"\0" * 50], ids=["empty", "words", "cut", "zeros"]
+    "stored", [b"", b"nonsense", DrawLog().to_bytes()[:-1], b"\0" * 50], ids=["empty", "words", "cut", "zeros"]
 )
 def test_a_damaged_output_is_no_release(stored):
     with pytest.raises(UsageError, match=r"^What the ledger keeps under this key is no such release\. Take"):
-        Tape.of(stored)
+        DrawLog.of(stored)
 
 
 def test_a_tape_that_ends_early_gives_nothing_more():
     with pytest.raises(ReleaseFailed):
-        Tape.of(Tape().to_bytes()).take(lambda: pytest.fail("drawn"))
+        DrawLog.of(DrawLog().to_bytes()).take(lambda: pytest.fail("drawn"))
 
 
 def test_what_is_drawn_is_stored_before_it_is_handed_out():
@@ -76,11 +76,11 @@ def test_what_is_drawn_is_stored_before_it_is_handed_out():
     payment = Payment(book, book.charge(Charge("d", "w", Budget(1.0, 0.0))))
     assert payment.spend(lambda tape: tape.take(lambda: np.arange(3)).tolist()) == [0, 1, 2]
     assert [event for event, _ in book.events] == ["charge", "store"]
-    assert Tape.of(book.output).take(lambda: pytest.fail("drawn")).tolist() == [0, 1, 2]
+    assert DrawLog.of(book.output).take(lambda: pytest.fail("drawn")).tolist() == [0, 1, 2]
 
 
 def test_whoever_is_second_under_a_key_hands_out_what_the_first_has_drawn():
-    other = Tape()
+    other = DrawLog()
     other.take(lambda: np.array([7]))
     book = Book(first=other.to_bytes())
     payment = Payment(book, book.charge(Charge("d", "w", Budget(1.0, 0.0))))

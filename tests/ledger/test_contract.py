@@ -21,7 +21,7 @@ from dpfda.errors import BudgetExceeded, DataError, MissingExtra, NoBudget, Priv
 from dpfda.ledger import AnyLedger, Charge, Ledger, OwnSpend, SessionLedger
 from dpfda.ledger.accounting import Tight
 from dpfda.ledger.database import Lost
-from dpfda.ledger.rules import Order
+from dpfda.ledger.rules import CountedCharge
 from dpfda.privacy import Budget, GaussianProfile, Profile, PureProfile, RangeProfile, StatedProfile, Unit
 
 FAILED = "The release failed after records were read."
@@ -445,7 +445,7 @@ def test_what_was_charged_meanwhile_is_counted_by_the_slow_accountant_again(
         ledger.charge(mixed(f"first {number}"))
     tight, counts = Ledger._tight, []
 
-    def slow(self: Ledger, order: Order) -> Tight:
+    def slow(self: Ledger, order: CountedCharge) -> Tight:
         found = tight(self, order)
         counts.append(found.total)
         if len(counts) == 1:

@@ -15,7 +15,7 @@ from dpfda.mechanisms import SeededRandomness, SystemRandomness
 from dpfda.mechanisms.normals import Reals
 from dpfda.online import noise
 from dpfda.online.engine import exact_sums, lattice_ratio, to_lattice
-from dpfda.online.markov import Ordered
+from dpfda.online.markov import SortedNumbers
 from dpfda.online.noise import STEPS, NoiseAhead, rounded_normals
 
 
@@ -51,7 +51,7 @@ def test_no_noise_is_used_twice():
 
 @given(st.lists(st.floats(-1e6, 1e6).map(lambda x: x + 0.0), unique=True, max_size=60), st.floats(-1e6, 1e6))
 def test_neighbours_are_those_of_a_sorted_list(numbers, asked):
-    ordered, plain = Ordered(), []
+    ordered, plain = SortedNumbers(), []
     for number in numbers:
         ordered.add(number)
         insort(plain, number)
@@ -65,7 +65,7 @@ def test_neighbours_are_those_of_a_sorted_list(numbers, asked):
 
 def test_ten_thousand_numbers_stay_in_order_through_all_splits():
     numbers = np.random.default_rng(0).permutation(10_000).astype(float)
-    one, other = Ordered(), Ordered()
+    one, other = SortedNumbers(), SortedNumbers()
     for number in numbers.tolist():
         one.add(number)
     other.replace(np.sort(numbers))

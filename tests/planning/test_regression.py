@@ -18,7 +18,7 @@ from dpfda.mechanisms import Gaussian, KNorm, Laplace, SeededRandomness
 from dpfda.planning.request import Request
 from dpfda.privacy import Budget
 from dpfda.statistics.regression.covariates import check_names
-from dpfda.statistics.regression.noise import LEADS, WEIGHTS, Setting, best_blocks, best_for_gaussian
+from dpfda.statistics.regression.noise import LEADS, WEIGHTS, RegressionSetting, best_blocks, best_for_gaussian
 from dpfda.statistics.regression.perturbation import split
 from dpfda.statistics.regression.plan import RegressionPlan, plan_regression
 from dpfda.statistics.regression.sensitivity import STEPS, longest_change, scaled, stated
@@ -87,7 +87,7 @@ def test_a_plan_for_records_says_what_their_release_then_has():
 
 @pytest.mark.parametrize("replaced", [True, False])
 def test_lead_and_weight_have_the_least_predicted_error_of_all(replaced):
-    setting = Setting(2, True, True, replaced)
+    setting = RegressionSetting(2, True, True, replaced)
     lead, weight = best_for_gaussian(setting, 12)
 
     def error(a, w):
@@ -120,7 +120,7 @@ def test_a_joint_sensitivity_beats_splitting_the_budget():
 
 @pytest.mark.parametrize("most", [None, 1])
 def test_blocks_never_mix_moments_with_products_nor_diagonals_with_others(most):
-    setting = Setting(3, True, True, True)
+    setting = RegressionSetting(3, True, True, True)
     lead, weight, sizes, shares = best_blocks(setting, (1.0,) * 15, most)
     edges = set(np.cumsum(sizes).tolist())
     assert {4, 10, 25, 40, 55, 70} <= edges
@@ -133,9 +133,12 @@ def test_blocks_never_mix_moments_with_products_nor_diagonals_with_others(most):
 
 
 def test_wider_spread_and_more_covariates_ask_for_another_lead():
-    one, many = best_for_gaussian(Setting(1, True, True, True), 10), best_for_gaussian(Setting(5, True, True, True), 10)
+    one, many = (
+        best_for_gaussian(RegressionSetting(1, True, True, True), 10),
+        best_for_gaussian(RegressionSetting(5, True, True, True), 10),
+    )
     assert many[0] < one[0]
-    assert best_for_gaussian(Setting(2, False, True, True), 10)[0] == 0
+    assert best_for_gaussian(RegressionSetting(2, False, True, True), 10)[0] == 0
 
 
 # Choices.

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dpfda.ledger.amounts import epsilon_of, shown, units_down, units_up
 from dpfda.ledger.events import COLUMNS, Event, event_of, first_link
-from dpfda.ledger.forks import Gate
+from dpfda.ledger.forks import ForkGate
 from dpfda.ledger.names import secrets_of, without_password
 
 
@@ -129,7 +129,7 @@ def test_the_first_entry_is_chained_to_the_name_of_the_ledger() -> None:
 
 
 def test_a_fork_waits_for_work_that_has_begun_and_lets_none_begin() -> None:
-    gate, order = Gate(), []
+    gate, order = ForkGate(), []
     begun, finish = threading.Event(), threading.Event()
 
     class Member:
@@ -170,7 +170,7 @@ def test_a_fork_waits_for_work_that_has_begun_and_lets_none_begin() -> None:
 
 
 def test_a_thread_that_forks_in_the_middle_of_its_own_work_does_not_wait_for_itself() -> None:
-    gate = Gate()
+    gate = ForkGate()
     with gate.inside():
         gate.before()
         gate.after_in_parent()

@@ -33,13 +33,13 @@ from dpfda.releases.cards.facts import (
 )
 from dpfda.releases.cards.nist import answers, nist_text
 from dpfda.releases.cards.registry import registry_entry, registry_text
-from dpfda.releases.entry import Entry
+from dpfda.releases.entry import LedgerEntry
 from dpfda.releases.verification.claims import epsilon_at
 
 Of = Callable[[str], Any]
 Card = Callable[..., Certificate]
 CARDS = ["mean", "mean, laplace", "covariance", "components", "density", "machine", "regression", "choice", "online"]
-ENTRY = Entry("f3a9", 7, "ab" * 32, "k1", (2.5, 1e-6), (4.0, 1e-6))
+ENTRY = LedgerEntry("f3a9", 7, "ab" * 32, "k1", (2.5, 1e-6), (4.0, 1e-6))
 
 
 # Facts ---------------------------------------------------------------------------------------------------------------

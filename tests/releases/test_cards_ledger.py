@@ -287,13 +287,13 @@ def test_a_charge_whose_draw_failed_has_no_release(release: Any, ledger: Ledger)
     from dpfda.ledger import Charge
     from dpfda.ledger.losses import loss_from
     from dpfda.privacy import Budget, Unit
-    from dpfda.releases.entry import Entry
+    from dpfda.releases.entry import LedgerEntry
 
     losses = tuple(loss_from(loss) for loss in release.certificate.losses)
     unit = Unit(release.certificate.unit, release.certificate.neighbours)
     said = ["nothing was drawn on it", "the draw failed, and nothing was handed out"]
     receipt = ledger.charge(Charge("scans", "mean function, gaussian", Budget(1.0, 1e-6), losses, unit, request="r"))
-    entry = Entry.of(receipt)
+    entry = LedgerEntry.of(receipt)
     stolen = replace(release, certificate=replace(release.certificate, entry=entry, recorded=entry.text))
     assert [finding.recomputed for finding in verify(stolen, ledger).findings] == said[:1]
     ledger.burn(receipt)

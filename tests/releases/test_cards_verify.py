@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import dpfda
 from dpfda.releases.cards.document import json_text
-from dpfda.releases.entry import Entry
+from dpfda.releases.entry import LedgerEntry
 from dpfda.releases.files import text_of, to_dict
 from dpfda.releases.seal import broken, digest_of, sealed, stated_digest
 from dpfda.releases.verification import Finding, Report, recompute, verify
@@ -537,7 +537,7 @@ def test_without_a_ledger_a_release_is_not_verified_but_recomputed(release_of: O
 
 def test_an_entry_that_nobody_was_asked_about_is_noted(release_of: Of) -> None:
     release = release_of("mean")
-    entry = Entry("f3a9", 7, "ab" * 32, "k1", None, None)
+    entry = LedgerEntry("f3a9", 7, "ab" * 32, "k1", None, None)
     card = replace(release.certificate, entry=entry, recorded=entry.text)
     report = verify(replace(release, certificate=card))
     assert report.findings == ()

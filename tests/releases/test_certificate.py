@@ -12,7 +12,7 @@ import pytest
 from dpfda.ledger import Receipt
 from dpfda.privacy import Budget
 from dpfda.releases import NOT_PRIVATE, Certificate
-from dpfda.releases.entry import Entry
+from dpfda.releases.entry import LedgerEntry
 from dpfda.releases.seal import card_digest
 
 Card = Callable[..., Certificate]
@@ -159,7 +159,7 @@ def test_a_card_of_a_choice_speaks_of_no_noise_and_no_band(card: Card) -> None:
     assert one.text().endswith("There is no noise band: the release was drawn as a whole, not disturbed by noise.")
 
 
-ENTRY = Entry("f3a9", 7, "ab" * 32, "k1", (2.5, 1e-6), (4.0, 1e-6))
+ENTRY = LedgerEntry("f3a9", 7, "ab" * 32, "k1", (2.5, 1e-6), (4.0, 1e-6))
 
 
 def test_a_card_with_losses_and_an_entry_survives_json(card: Card) -> None:
@@ -207,8 +207,8 @@ def test_an_entry_says_in_words_where_it_stands(changes: dict[str, object], text
 
 def test_an_entry_keeps_all_of_a_receipt_but_what_was_drawn() -> None:
     receipt = Receipt("scans", "k1", "f3a9", 7, "ab" * 32, Budget(2.5, 1e-6), Budget(4.0, 1e-6), b"noisy")
-    assert Entry.of(receipt) == ENTRY
-    assert Entry.of(replace(receipt, spent=None, cap=None)).cap is None
+    assert LedgerEntry.of(receipt) == ENTRY
+    assert LedgerEntry.of(replace(receipt, spent=None, cap=None)).cap is None
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_an_entry_keeps_all_of_a_receipt_but_what_was_drawn() -> None:
 )
 def test_an_entry_of_other_types_is_none(field: str, value: object) -> None:
     with pytest.raises(TypeError):
-        Entry.from_dict(ENTRY.to_dict() | {field: value})
+        LedgerEntry.from_dict(ENTRY.to_dict() | {field: value})
 
 
 def test_the_digest_of_a_card_is_that_of_all_it_says_but_what_may_change_later(card: Card) -> None:

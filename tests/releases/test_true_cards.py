@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dpfda
-from dpfda.releases.entry import FILTERED, Entry
+from dpfda.releases.entry import FILTERED, LedgerEntry
 
 SPENT = {"epsilon": 1.0, "delta": 1e-6}
 
@@ -61,7 +61,7 @@ def test_a_card_that_took_a_filter_for_a_total_still_verifies_with_a_note(tmp_pa
     ledger.create("scans", epsilon=3.0, delta=1e-5, unit="row", neighbours="replace-one", adaptive=True)
     est = dpfda.MeanFunction(**SPENT, bound=1.0, dataset="scans", ledger=ledger)
     with monkeypatch.context() as before:
-        before.setattr(Entry, "text", Entry.older_text)
+        before.setattr(LedgerEntry, "text", LedgerEntry.older_text)
         est.fit(np.zeros((500, 12))).release_.save(tmp_path / "mean.json")
     assert "the total is what the filter proves" in (tmp_path / "mean.json").read_text()
     report = dpfda.releases.verification.verify(tmp_path / "mean.json", ledger)

@@ -4,14 +4,14 @@ from dpfda.curator.card import described, entry_of, is_private, recorded, with_c
 from dpfda.curator.curator import Curator
 from dpfda.curator.fingerprint import request_hash
 from dpfda.curator.order import Order
-from dpfda.curator.payment import GIVEN, Payment, Tape, check_ledger
+from dpfda.curator.payment import GIVEN, DrawLog, Payment, check_ledger
 
 __all__ = [
     "GIVEN",
     "Curator",
+    "DrawLog",
     "Order",
     "Payment",
-    "Tape",
     "check_ledger",
     "described",
     "entry_of",

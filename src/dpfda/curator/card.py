@@ -18,14 +18,14 @@ from dpfda.releases import NOT_PRIVATE, Certificate
 from dpfda.releases.certificate import CANDIDATES, INTEGERS
 from dpfda.releases.choices import ChoiceCard
 from dpfda.releases.decoded import Decoded
-from dpfda.releases.entry import NOTHING, Entry
+from dpfda.releases.entry import NOTHING, LedgerEntry
 
 if TYPE_CHECKING:
-    from dpfda.curator.order import Terms
+    from dpfda.curator.order import ReleaseSpecification
 
 
 @dataclass(frozen=True, slots=True)
-class Paper:
+class CardFacts:
     """What a card says that belongs neither to the release nor to its noise."""
 
     public: Public
@@ -36,53 +36,57 @@ class Paper:
     before: float  # epsilon of a private choice that the release rests on
     randomness: Randomness
 
-    def of_release(self, terms: Terms, decoded: Decoded, receipt: Receipt | None) -> Certificate:
+    def of_release(self, specification: ReleaseSpecification, decoded: Decoded, receipt: Receipt | None) -> Certificate:
         """The card of a release."""
-        public, basis, law, sensitivity = self.public, terms.basis, decoded.noise, terms.sensitivity
+        public, basis, law, sensitivity = self.public, specification.basis, decoded.noise, specification.sensitivity
         # What a mechanism that is not exact has to say for itself, whichever door it came through.
-        stamp = tuple(filter(None, (getattr(terms.mechanism, "warning", ""),)))
+        stamp = tuple(filter(None, (getattr(specification.mechanism, "warning", ""),)))
         known = public.n if public.n is not None else public.planned
         units = float(known) if decoded.count is None else decoded.count.value
         return Certificate(
-            what=terms.summary.name,
+            what=specification.summary.name,
             dataset=self.dataset,
             domain=basis.domain.sides,
             unit=public.unit.name,
-            unit_was_assumed=self.unit_was_assumed and not terms.summary.units_are_stated,
+            unit_was_assumed=self.unit_was_assumed and not specification.summary.units_are_stated,
             neighbours=public.unit.neighbours,
             n=units,
             n_is_noisy=decoded.count is not None,
             n_is_planned=public.n is None and decoded.count is None,
             bound=public.lattice.bound,
             centre=_name_of(public.centre),
-            epsilon=terms.budget.epsilon + self.before,
-            delta=terms.budget.delta,
-            rho=terms.profile.rho + self.before**2 / 8,
-            mechanism=terms.name,
+            epsilon=specification.budget.epsilon + self.before,
+            delta=specification.budget.delta,
+            rho=specification.profile.rho + self.before**2 / 8,
+            mechanism=specification.name,
             noise=law.text,
-            noise_rms=terms.summary.noise_rms(decoded, basis),
+            noise_rms=specification.summary.noise_rms(decoded, basis),
             scale=float(np.sqrt(law.variances.max())),
-            lattice_step=terms.summary.lattice_step(public),
+            lattice_step=specification.summary.lattice_step(public),
             sensitivity=sensitivity.value,
             sensitivity_norm=type(sensitivity.norm).__name__,
             sensitivity_because=sensitivity.because,
-            moves=terms.summary.moves(public, units),
-            power=terms.summary.power,
-            attacker_power=with_choice(terms.profile.power(0.05), self.before),
+            moves=specification.summary.moves(public, units),
+            power=specification.summary.power,
+            attacker_power=with_choice(specification.profile.power(0.05), self.before),
             basis=str(basis.describe()["family"]),
             size=basis.size,
             chosen=self.chosen,
-            missing=terms.summary.missing + self.unknown,
+            missing=specification.summary.missing + self.unknown,
             randomness=INTEGERS if is_private(self.randomness) else NOT_PRIVATE,
             recorded=recorded(receipt),
             entry=entry_of(receipt),
             software=software(receipt),
-            warnings=(*stamp, *self._warnings(terms.budget), *filter(None, (getattr(terms.summary, "coarse", ""),))),
+            warnings=(
+                *stamp,
+                *self._warnings(specification.budget),
+                *filter(None, (getattr(specification.summary, "coarse", ""),)),
+            ),
             nominal=bool(stamp),
-            shrunk_by=_shrunk_by(terms),
-            bounded=terms.summary.bounded,
-            losses=described(terms.losses),
-            noise_scale=terms.scale,
+            shrunk_by=_shrunk_by(specification),
+            bounded=specification.summary.bounded,
+            losses=described(specification.losses),
+            noise_scale=specification.scale,
             counting=public.counting.value,
         )
 
@@ -126,12 +130,12 @@ def recorded(receipt: Receipt | None) -> str:
             nominally = "nominally " if receipt.nominal else ""
             more = f"; {receipt.number} fits of this estimator and its clones add up to {nominally}{receipt.spent}"
         return NOTHING + more
-    return Entry.of(receipt).text
+    return LedgerEntry.of(receipt).text
 
 
-def entry_of(receipt: Receipt | None) -> Entry | None:
+def entry_of(receipt: Receipt | None) -> LedgerEntry | None:
     """For the card, as data: the entry of the ledger."""
-    return None if receipt is None or not receipt.recorded else Entry.of(receipt)
+    return None if receipt is None or not receipt.recorded else LedgerEntry.of(receipt)
 
 
 def described(losses: tuple[Profile, ...]) -> tuple[dict[str, Any], ...]:
@@ -153,9 +157,11 @@ def is_private(randomness: Randomness) -> bool:
     return type(randomness) is SystemRandomness
 
 
-def _shrunk_by(terms: Terms) -> str:
+def _shrunk_by(specification: ReleaseSpecification) -> str:
     """What made the mean smaller before the noise, in words; empty for a summary and a mechanism that say nothing."""
-    return " and ".join(filter(None, (getattr(part, "shrinks", "") for part in (terms.summary, terms.mechanism))))
+    return " and ".join(
+        filter(None, (getattr(part, "shrinks", "") for part in (specification.summary, specification.mechanism)))
+    )
 
 
 def _name_of(centre: Array) -> str:

@@ -11,10 +11,10 @@ import numpy as np
 from dpfda.arrays import Integers, brief
 from dpfda.bases import Basis
 from dpfda.bases.lattice import MOST_UNITS
-from dpfda.curator.card import Paper
+from dpfda.curator.card import CardFacts
 from dpfda.curator.fingerprint import request_hash
-from dpfda.curator.order import Order, Terms, least_noise
-from dpfda.curator.payment import Payment, Tape, check_ledger
+from dpfda.curator.order import Order, ReleaseSpecification, least_noise
+from dpfda.curator.payment import DrawLog, Payment, check_ledger
 from dpfda.curator.summary import Public, Selection, Summary
 from dpfda.errors import DataError, UsageError
 from dpfda.ledger import AnyLedger, Charge, Receipt
@@ -85,13 +85,15 @@ class Curator:
         # Of a curve that cannot be written down only the guarantee is known.
         known = profile if hasattr(profile, "describe") else StatedProfile(budget.epsilon, budget.delta)
         losses = (known, *((RangeProfile(self.before),) if self.before else ()))
-        terms = Terms(summary, basis, mechanism, name or mechanism.name, budget, sensitivity, profile, scale, losses)
+        specification = ReleaseSpecification(
+            summary, basis, mechanism, name or mechanism.name, budget, sensitivity, profile, scale, losses
+        )
         # Not by way of the curator: what is ordered may outlive the fit, and must not hold the curves.
-        paper, public, ledger = self.paper, self.public, self.ledger
+        facts, public, ledger = self.card_facts, self.public, self.ledger
 
         def finish(noisy: Integers, receipt: Receipt | None) -> Any:
             decoded = summary.decode(noisy, noise, public, basis)
-            card = paper.of_release(terms, decoded, receipt)
+            card = facts.of_release(specification, decoded, receipt)
             seen = summary.tested(decoded, public, basis)
             return told(summary.publish(decoded, public, basis, card, smoothing=smoothing), seen)
 
@@ -100,14 +102,21 @@ class Curator:
         summary.encode(self.public, basis)(np.full((1, self.public.width), np.nan))
         finish(mechanism.draw(np.zeros(size, dtype=np.int64), scale, randomness=SystemRandomness()), None)
         price = self.price(
-            f"{what or summary.name}, {terms.name}",
+            f"{what or summary.name}, {specification.name}",
             Budget(budget.epsilon + self.before, budget.delta),
             losses[::-1],  # in the order of time: the choice came first
-            (summary, basis.describe(), mechanism, terms.name, budget, sensitivity.value, scale, smoothing),
+            (summary, basis.describe(), mechanism, specification.name, budget, sensitivity.value, scale, smoothing),
             nominal=bool(getattr(mechanism, "warning", "")),
         )
         return Order(
-            self.curves, public, self.reading, terms, price, lambda: paid(ledger, price), paper.randomness, finish
+            self.curves,
+            public,
+            self.reading,
+            specification,
+            price,
+            lambda: paid(ledger, price),
+            facts.randomness,
+            finish,
         )
 
     def price(
@@ -131,13 +140,13 @@ class Curator:
         selection: Selection,
         *,
         budget: Budget,
-        tape: Tape | None = None,
+        log: DrawLog | None = None,
         receipt: Receipt | None = None,
         told: Callable[[int], tuple[str, str]] | None = None,
     ) -> tuple[int, ChoiceCard]:
         """One of finitely many candidates by the exponential mechanism, and its card; checked, charged, then read.
 
-        With a tape it is drawn on that, for it has been charged with a release that rests on it. `told` says on the
+        With a log it is drawn on that, for it has been charged with a release that rests on it. `told` says on the
         card what was chosen.
         """
         if not budget.pure or self.public.n is None:
@@ -148,30 +157,30 @@ class Curator:
         selection.encode(self.public)(np.full((1, self.public.width), np.nan))
         nothing = selection.scores(np.zeros(selection.sums, dtype=np.int64), self.public)
         choose(nothing, rate, randomness=SystemRandomness())
-        profile, paper = RangeProfile(budget.epsilon), self.paper
+        profile, facts = RangeProfile(budget.epsilon), self.card_facts
 
         def drawn() -> Integers:
             total = selection.gather(self.curves, self.public, self.reading)
-            return np.array([choose(selection.scores(total, self.public), rate, randomness=paper.randomness)])
+            return np.array([choose(selection.scores(total, self.public), rate, randomness=facts.randomness)])
 
-        def chosen(tape: Tape, receipt: Receipt | None) -> tuple[int, ChoiceCard]:
-            index = int(tape.take(drawn)[0])
-            card = paper.of_choice(selection, budget, profile, len(nothing.squares), receipt)
+        def chosen(log: DrawLog, receipt: Receipt | None) -> tuple[int, ChoiceCard]:
+            index = int(log.take(drawn)[0])
+            card = facts.of_choice(selection, budget, profile, len(nothing.squares), receipt)
             return index, card if told is None else replace(card, chosen=(told(index), *card.chosen))
 
-        if tape is not None:
-            return chosen(tape, receipt)
+        if log is not None:
+            return chosen(log, receipt)
         payment = self.pay(self.price(selection.name, budget, (profile,), selection))
-        return payment.spend(lambda tape: chosen(tape, payment.receipt))
+        return payment.spend(lambda log: chosen(log, payment.receipt))
 
     def _check_size(self, what: str) -> None:
         if self.public.n is not None and not 1 <= self.public.n <= MOST_UNITS:
             raise DataError(f"A {what} needs between 1 and 2^38 {self.public.unit.name}s, got {self.public.n}.")
 
     @property
-    def paper(self) -> Paper:
+    def card_facts(self) -> CardFacts:
         """What its cards say beyond the release and its noise."""
-        return Paper(
+        return CardFacts(
             public=self.public,
             dataset=self.dataset,
             unit_was_assumed=self.curves.unit is None,

@@ -9,7 +9,7 @@ from typing import Any
 from dpfda.arrays import Integers
 from dpfda.bases import Basis
 from dpfda.bases.norms import Sensitivity
-from dpfda.curator.payment import Payment, Tape
+from dpfda.curator.payment import DrawLog, Payment
 from dpfda.curator.summary import Public, Summary
 from dpfda.errors import CannotMeetBudget, DpfdaError, UsageError
 from dpfda.ledger import Charge, Receipt
@@ -20,7 +20,7 @@ from dpfda.records.reading import Reading
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class ReleaseSpecification:
     """What is released, how, and at what price."""
 
     summary: Summary
@@ -36,12 +36,12 @@ class Terms:
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """A release that can be paid for, and drawn on the tape of that payment."""
+    """A release that can be paid for, and drawn on the log of that payment."""
 
     curves: Curves
     public: Public
     reading: Reading
-    terms: Terms
+    specification: ReleaseSpecification
     price: Charge
     pay: Callable[[], Payment]
     randomness: Randomness
@@ -50,17 +50,17 @@ class Order:
     def release(self, then: Callable[[Any], Any] = lambda released: released) -> Any:
         """Charged, drawn, kept, and only then handed out: what `then` makes of it, with the cards that go out."""
         payment = self.pay()
-        return payment.spend(lambda tape: then(self.draw(tape, payment.receipt)))
+        return payment.spend(lambda log: then(self.draw(log, payment.receipt)))
 
-    def draw(self, tape: Tape, receipt: Receipt | None, gathered: Integers | None = None) -> Any:
-        """The release; here records are read, unless it is on the tape, or what they add up to is at hand already."""
-        return self.finish(tape.take(lambda: self._noisy(gathered)), receipt)
+    def draw(self, log: DrawLog, receipt: Receipt | None, gathered: Integers | None = None) -> Any:
+        """The release; here records are read, unless it is on the log, or what they add up to is at hand already."""
+        return self.finish(log.take(lambda: self._noisy(gathered)), receipt)
 
     def _noisy(self, gathered: Integers | None) -> Integers:
-        terms = self.terms
+        specification = self.specification
         if gathered is None:
-            gathered = terms.summary.gather(self.curves, self.public, terms.basis, self.reading)
-        return terms.mechanism.draw(gathered, terms.scale, randomness=self.randomness)
+            gathered = specification.summary.gather(self.curves, self.public, specification.basis, self.reading)
+        return specification.mechanism.draw(gathered, specification.scale, randomness=self.randomness)
 
 
 def least_noise(

@@ -42,7 +42,7 @@ def check_ledger(ledger: AnyLedger | None) -> None:
 
 
 @dataclass(eq=False)
-class Tape:
+class DrawLog:
     """What was drawn on one charge, in order: it records what is drawn, or plays what an earlier call has stored."""
 
     played: list[Integers] | None = None
@@ -62,12 +62,12 @@ class Tape:
         return pack(self.drawn, documents_in(made), dict(software()))
 
     @staticmethod
-    def of(stored: bytes) -> Tape:
-        """The tape that `to_bytes` wrote."""
+    def of(stored: bytes) -> DrawLog:
+        """The log that `to_bytes` wrote."""
         if stored.startswith(STORE):
             raise UsageError(GIVEN)
         try:
-            return Tape(list(unpack(stored).vectors))
+            return DrawLog(list(unpack(stored).vectors))
         except ValueError:
             # Nothing that was drawn here, or of a version that is to come.
             raise UsageError("What the ledger keeps under this key is no such release. Take a new key.") from None
@@ -82,7 +82,7 @@ class Payment:
     _lock: Any = field(default_factory=Lock, init=False, repr=False)
     _process: int = field(default_factory=os.getpid, init=False, repr=False)
 
-    def spend(self, body: Callable[[Tape], T]) -> T:
+    def spend(self, body: Callable[[DrawLog], T]) -> T:
         """What `body` makes of all that it draws; stored before it is handed out, and played where it was before.
 
         Whatever goes wrong in it is one constant error: the charge stays, and its key gives nothing ever again.
@@ -90,20 +90,20 @@ class Payment:
         self.claim()
         stored = None if self.receipt is None else self.receipt.output
         if stored is not None:
-            return body(Tape.of(stored))
+            return body(DrawLog.of(stored))
         made, kept = self.attempt(lambda: self._drawn(body))
         if kept is None:
             return made
         # Another process under the same key was first: its noise is handed out, and nobody may see this one.
         del made
         self.receipt = replace(self.receipt, output=kept) if self.receipt is not None else None
-        return body(Tape.of(kept))
+        return body(DrawLog.of(kept))
 
-    def _drawn(self, body: Callable[[Tape], T]) -> tuple[T, bytes | None]:
+    def _drawn(self, body: Callable[[DrawLog], T]) -> tuple[T, bytes | None]:
         """What `body` makes, and what the ledger keeps instead of it, if it keeps something else."""
-        tape = Tape()
-        made = body(tape)
-        return made, self._keep(tape.to_bytes(made))
+        log = DrawLog()
+        made = body(log)
+        return made, self._keep(log.to_bytes(made))
 
     def attempt(self, read: Callable[[], T]) -> T:
         """What comes of reading records; if anything at all goes wrong, the charge is burnt and the error constant.
@@ -135,9 +135,9 @@ class Payment:
 
     def hand_over(self) -> None:
         """Note that the noise is drawn point by point into a store from here on, and nowhere else."""
-        self.begin(lambda tape: None)
+        self.begin(lambda log: None)
 
-    def begin(self, body: Callable[[Tape], T]) -> T:
+    def begin(self, body: Callable[[DrawLog], T]) -> T:
         """What `body` makes of all that it draws, where more is drawn on the same charge later, and never stored.
 
         Nobody else may go on with it. The output holds a word of this call alone: two that came to the same draws, or
@@ -152,10 +152,10 @@ class Payment:
             raise UsageError(GIVEN)
         return made
 
-    def _begun(self, body: Callable[[Tape], T]) -> tuple[T, bytes | None]:
-        tape = Tape()
-        made = body(tape)
-        return made, self._keep(STORE + uuid4().bytes + tape.to_bytes())
+    def _begun(self, body: Callable[[DrawLog], T]) -> tuple[T, bytes | None]:
+        log = DrawLog()
+        made = body(log)
+        return made, self._keep(STORE + uuid4().bytes + log.to_bytes())
 
     @property
     def given(self) -> bool:

@@ -1,6 +1,6 @@
 """Durable budgets: charges, receipts, and the ledgers that keep them."""
 
-from dpfda.ledger.contract import AnyLedger, Charge, Keyed, Receipt
+from dpfda.ledger.contract import AnyLedger, Charge, KeyedLedger, Receipt
 from dpfda.ledger.durable import Ledger, as_ledger
 from dpfda.ledger.session import OwnSpend, SessionLedger
 from dpfda.ledger.views import Dataset, Entry, Quote, Remaining
@@ -10,7 +10,7 @@ __all__ = [
     "Charge",
     "Dataset",
     "Entry",
-    "Keyed",
+    "KeyedLedger",
     "Ledger",
     "OwnSpend",
     "Quote",

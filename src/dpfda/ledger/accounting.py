@@ -12,7 +12,7 @@ from dpfda.errors import BudgetExceeded
 from dpfda.ledger.amounts import epsilon_of, shown, units_up
 from dpfda.ledger.events import Event
 from dpfda.ledger.losses import loss_from
-from dpfda.ledger.rules import Account, Order, count, grouped, losses_in, people_of
+from dpfda.ledger.rules import Account, CountedCharge, count, grouped, losses_in, people_of
 from dpfda.ledger.views import Quote
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.composition import compose
@@ -36,7 +36,7 @@ class Tight:
     total: int
 
 
-def tight_total(account: Account, events: list[Event], order: Order) -> Tight:
+def tight_total(account: Account, events: list[Event], order: CountedCharge) -> Tight:
     """The charge on top of a data set's whole history, composed from the stored curves."""
     people = order.people(account)
     history = tuple(
@@ -61,7 +61,7 @@ def composed(losses: tuple[Profile, ...], account: Account) -> int:
     return units_up(found) if math.isfinite(found) else BEYOND
 
 
-def quote_of(order: Order, tight: Tight) -> Quote:
+def quote_of(order: CountedCharge, tight: Tight) -> Quote:
     grant = affordable(order, tight)
     allowed = tight.total <= tight.account.cap
     return Quote(
@@ -77,12 +77,12 @@ def quote_of(order: Order, tight: Tight) -> Quote:
     )
 
 
-def exceeded(order: Order, tight: Tight) -> BudgetExceeded:
+def exceeded(order: CountedCharge, tight: Tight) -> BudgetExceeded:
     """The refusal, with an epsilon that would be granted."""
     return BudgetExceeded(_refusal(order, tight, affordable(order, tight)))
 
 
-def _refusal(order: Order, tight: Tight, grant: str) -> str:
+def _refusal(order: CountedCharge, tight: Tight, grant: str) -> str:
     """Why a charge is refused: its price at the delta of the budget, as a quote has it, and what could be granted."""
     account, budget = tight.account, order.charge.budget
     if account.pure and not budget.pure and tight.cost >= BEYOND:
@@ -114,7 +114,7 @@ def _refusal(order: Order, tight: Tight, grant: str) -> str:
     )
 
 
-def affordable(order: Order, tight: Tight) -> str:
+def affordable(order: CountedCharge, tight: Tight) -> str:
     """The largest epsilon up to the one ordered that would be granted for the same release, rounded down; '0' if none.
 
     It stands for the same draws with more noise, calibrated to (epsilon, delta) at the charge's own delta.
@@ -156,7 +156,7 @@ def _largest(granted: Callable[[int], bool], low: int, high: int, *, steps: int)
     return low
 
 
-def _weaker(order: Order, units: int) -> tuple[Budget, tuple[Profile, ...]]:
+def _weaker(order: CountedCharge, units: int) -> tuple[Budget, tuple[Profile, ...]]:
     """The same release at a lower epsilon: the budget that it would state, and its curves."""
     asked = order.charge.budget
     budget = Budget(min(max(epsilon_of(units), 1e-12), asked.epsilon), asked.delta)

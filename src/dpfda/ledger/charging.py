@@ -10,12 +10,12 @@ from dpfda.ledger.chain import stored
 from dpfda.ledger.contract import Receipt
 from dpfda.ledger.events import ANCHOR, BURN, CHARGE, OUTPUT, Event
 from dpfda.ledger.names import check_distinct
-from dpfda.ledger.rules import Order, account_of, check_fits, count, is_nominal, losses_text, spent_of, sums_row
+from dpfda.ledger.rules import CountedCharge, account_of, check_fits, count, is_nominal, losses_text, spent_of, sums_row
 
 LOST = "the anchor before was said to be lost"  # what an entry says
 
 
-def enter(order: Order, tight: Tight | None, book: Book) -> Receipt | None:
+def enter(order: CountedCharge, tight: Tight | None, book: Book) -> Receipt | None:
     """A charge inside its transaction; None where only the slow accountant can tell."""
     entry = order.charge
     account = account_of(book, entry.dataset)
@@ -96,7 +96,7 @@ def begin_anchor(former: Anchor | None, lost: bool, book: Book) -> Mark:
     return Mark(book.id, event.number, event.hash)
 
 
-def _again(book: Book, order: Order, known: Event, dataset: int) -> Receipt:
+def _again(book: Book, order: CountedCharge, known: Event, dataset: int) -> Receipt:
     """The receipt of the first call under this key; the same request only."""
     if known.dataset != dataset or known.digest != order.digest:
         raise UsageError(

@@ -75,7 +75,7 @@ class AnyLedger(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed:
+class KeyedLedger:
     """A view of a ledger under one idempotency key; as safe to copy and pickle as the ledger itself."""
 
     ledger: AnyLedger

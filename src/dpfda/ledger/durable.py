@@ -16,12 +16,21 @@ from dpfda.ledger.accounting import Tight, exceeded, quote_of, tight_total
 from dpfda.ledger.anchor import Anchor, Mark
 from dpfda.ledger.book import Book
 from dpfda.ledger.charging import begin_anchor, charge_of, check_new, enter
-from dpfda.ledger.contract import AnyLedger, Charge, Keyed, Receipt
+from dpfda.ledger.contract import AnyLedger, Charge, KeyedLedger, Receipt
 from dpfda.ledger.database import PATIENCE, Database
 from dpfda.ledger.events import ANCHOR, BURN, COPY, CREATE, FREEZE
 from dpfda.ledger.names import POSTGRES, SQLITE, check_name, shown_of, sqlite_path
 from dpfda.ledger.reports import Reports
-from dpfda.ledger.rules import ADAPTIVE, Order, account_of, cap_of, check_fits, check_relation, order_of, sums_row
+from dpfda.ledger.rules import (
+    ADAPTIVE,
+    CountedCharge,
+    account_of,
+    cap_of,
+    check_fits,
+    check_relation,
+    order_of,
+    sums_row,
+)
 from dpfda.ledger.views import Quote
 from dpfda.privacy.totals import Sums
 
@@ -169,9 +178,9 @@ class Ledger(Reports):
         """Let go of the database; the next use opens it again. Nothing is lost without it."""
         self._database.close()
 
-    def under(self, key: str) -> Keyed:
+    def under(self, key: str) -> KeyedLedger:
         """A view of this ledger that charges under one key: the same request again costs nothing."""
-        return Keyed(self, key)
+        return KeyedLedger(self, key)
 
     def start_anchor(self, *, former: str | Path | None = None, lost: bool = False) -> None:
         """Anchor a ledger that has entries already, from here on. It is entered.
@@ -193,7 +202,7 @@ class Ledger(Reports):
             old.add(replace(mark, closed=True))
         self._anchor.add(mark)
 
-    def _tight(self, order: Order) -> Tight:
+    def _tight(self, order: CountedCharge) -> Tight:
         with self._reading() as book:
             account = account_of(book, order.charge.dataset)
             history = book.charges(account.created.number)

@@ -10,7 +10,7 @@ from typing import Any
 from weakref import WeakSet
 
 
-class Gate:
+class ForkGate:
     """Lets any number of threads work on ledgers, but none while the process forks.
 
     A child inherits what SQLite remembers of locks, and none of the locks: two processes would believe to be one. And
@@ -62,7 +62,7 @@ class Gate:
         self._forking = False
 
 
-GATE = Gate()
+GATE = ForkGate()
 
 
 def _register(register: Callable[..., None]) -> None:

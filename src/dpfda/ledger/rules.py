@@ -81,7 +81,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class CountedCharge:
     """A charge as a budget counts it."""
 
     charge: Charge
@@ -93,7 +93,7 @@ class Order:
         return people_of(account.created.neighbours, self.charge.unit.neighbours)
 
 
-def order_of(charge: Charge) -> Order:
+def order_of(charge: Charge) -> CountedCharge:
     """A charge, checked for all that does not need a ledger."""
     check_name(charge.dataset)
     check_key(charge.key)
@@ -112,7 +112,7 @@ def order_of(charge: Charge) -> Order:
         charge.unit.name,
         charge.unit.neighbours,
     ]
-    return Order(charge, losses, hashlib.sha256(json.dumps(said, ensure_ascii=True).encode()).digest())
+    return CountedCharge(charge, losses, hashlib.sha256(json.dumps(said, ensure_ascii=True).encode()).digest())
 
 
 def account_of(book: Book, name: str) -> Account:
@@ -154,7 +154,7 @@ def described(losses: tuple[Profile, ...]) -> str:
     return json.dumps([loss.describe() for loss in losses], separators=(",", ":"), sort_keys=True, allow_nan=False)
 
 
-def losses_text(order: Order) -> str:
+def losses_text(order: CountedCharge) -> str:
     """The privacy curves of a charge as a ledger keeps them: a list, or an object that calls them nominal."""
     text = described(order.losses)
     return f"{NOMINAL}{text}}}" if order.charge.nominal else text
@@ -206,7 +206,7 @@ def pure_cost(budget: Budget, losses: tuple[Profile, ...], people: int) -> int |
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class ChargeTotals:
     """What a charge makes of a budget, by bounds that take no time."""
 
     cost: int | None  # alone; None where it has no bound
@@ -214,15 +214,17 @@ class Count:
     sums: Sums
 
 
-def count(account: Account, budget: Budget, losses: tuple[Profile, ...], people: int) -> Count:
+def count(account: Account, budget: Budget, losses: tuple[Profile, ...], people: int) -> ChargeTotals:
     """The quick count: exact sums for a pure budget, else the best of several bounds, each of them valid."""
     own = grouped(losses, people)
     after = sums_in(account.newest).plus(own)
     pure = pure_cost(budget, losses, people)
     if account.pure:
-        return Count(pure, None if pure is None else account.spent + pure, after)
+        return ChargeTotals(pure, None if pure is None else account.spent + pure, after)
     if account.adaptive:
-        return Count(_filtered(Sums.nothing().plus(own), account.budget), _filtered(after, account.budget), after)
+        return ChargeTotals(
+            _filtered(Sums.nothing().plus(own), account.budget), _filtered(after, account.budget), after
+        )
     delta = account.budget.delta
     alone = [*_quick(Sums.nothing().plus(own), delta), *_some(pure)]
     together = list(_quick(after, delta))
@@ -232,7 +234,7 @@ def count(account: Account, budget: Budget, losses: tuple[Profile, ...], people:
         together.append(account.spent + pure)  # (a, delta) and (b, 0) make (a + b, delta)
     if account.newest.number == account.created.number:
         together += alone
-    return Count(min(alone, default=None), min(together, default=None), after)
+    return ChargeTotals(min(alone, default=None), min(together, default=None), after)
 
 
 def sums_row(sums: Sums) -> str:

@@ -12,7 +12,7 @@ from uuid import uuid4
 from weakref import ref
 
 from dpfda.errors import BudgetExceeded, ReleaseFailed, SpendingWarning, UsageError, warn
-from dpfda.ledger.contract import Charge, Keyed, Receipt
+from dpfda.ledger.contract import Charge, KeyedLedger, Receipt
 from dpfda.privacy.budget import Budget, exactly
 
 __all__ = ["SessionLedger", "exactly"]
@@ -109,9 +109,9 @@ class SessionLedger:
             raise UsageError(f"This ledger has no such charge under the key {receipt.key!r}. Charge first.")
         return known
 
-    def under(self, key: str) -> Keyed:
+    def under(self, key: str) -> KeyedLedger:
         """A view of this ledger that charges under one key: the same request again costs nothing."""
-        return Keyed(self, key)
+        return KeyedLedger(self, key)
 
     def __getstate__(self) -> object:
         raise TypeError("A SessionLedger cannot be copied or pickled: a copy would forget what is spent afterwards.")

@@ -15,7 +15,7 @@ from dpfda.online.specification import NUGGET, OnlineLaw
 from dpfda.privacy import Counting, RangeProfile
 from dpfda.releases import NOT_PRIVATE, Certificate
 from dpfda.releases.certificate import POINTS
-from dpfda.releases.entry import NOTHING, Entry
+from dpfda.releases.entry import NOTHING, LedgerEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Facts:
     chosen: tuple[tuple[str, str], ...] = ()
     missing: str = "points outside the domain are moved to its edge, unreadable ones to its middle"
     recorded: str = NOTHING
-    entry: Entry | None = None  # of the ledger
+    entry: LedgerEntry | None = None  # of the ledger
     warnings: tuple[str, ...] = ()
     before: float = 0.0  # epsilon of a private choice that the function rests on
     counting: Counting = Counting.ROWS  # how n is known

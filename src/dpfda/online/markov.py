@@ -22,12 +22,12 @@ from dpfda.online.engine import Answer, check_answer, exact_sums, lattice_ratio,
 from dpfda.online.noise import STEPS, NoiseAhead
 from dpfda.online.sections import Sections
 from dpfda.online.specification import FINE, OnlineLaw
-from dpfda.online.states import ARRAYS, FAR, FLOATS, PROCESSES, Arithmetic, Entries, Entry, Process
+from dpfda.online.states import ARRAYS, FAR, FLOATS, PROCESSES, Entries, Entry, Process, StateArithmetic
 
 _BLOCK = 512
 
 
-class Ordered:
+class SortedNumbers:
     """Distinct numbers in blocks of at most 1024: to add one costs two searches and a short shift."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Bridge:
     """
 
     process: Process
-    arithmetic: Arithmetic
+    arithmetic: StateArithmetic
     near: Entry
     far: Entry
     root_near: Entries
@@ -83,7 +83,7 @@ class Bridge:
     precision: Entries
 
     @staticmethod
-    def over(process: Process, arithmetic: Arithmetic, near: Entry, far: Entry) -> Bridge:
+    def over(process: Process, arithmetic: StateArithmetic, near: Entry, far: Entry) -> Bridge:
         top = 2 * process.size - 2
         root_near = process.root(near, arithmetic.moments(near, top))
         root_far = process.root(far, arithmetic.moments(far, top))
@@ -165,7 +165,7 @@ class MarkovEngine:
         self._rate = line.rate
         self._noise = noise
         self._step = law.scale * math.sqrt(line.variance) / STEPS
-        self._keys = Ordered()
+        self._keys = SortedNumbers()
         self._states: dict[float, Entries] = {}
         self._places, self._masses = np.empty(0), np.empty(0, dtype=np.int64)
         self._ratio = (0, 1)

@@ -17,7 +17,7 @@ from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.kernels import Kernel, describe, from_dict
 from dpfda.mechanisms import Gaussian
 from dpfda.online.noise import STEPS
-from dpfda.online.states import Line, line_of
+from dpfda.online.states import MarkovLine, line_of
 from dpfda.privacy import Budget, GaussianProfile, calibrate
 
 MOST_ANSWERS = 2**24  # on a line with a Markov kernel
@@ -47,7 +47,7 @@ class OnlineLaw:
     scale: float
 
     @property
-    def line(self) -> Line | None:
+    def line(self) -> MarkovLine | None:
         return line_of(self.kernel) if self.domain.dimension == 1 else None
 
     @property

@@ -29,7 +29,7 @@ _TERMS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MarkovLine:
     """A Markov kernel on a line: the size of its state, how fast its time runs, and its variance."""
 
     size: int
@@ -37,18 +37,18 @@ class Line:
     variance: float
 
 
-def line_of(kernel: Kernel) -> Line | None:
+def line_of(kernel: Kernel) -> MarkovLine | None:
     """What makes a kernel one of the three Matérn processes in other units; None if it is none of them."""
     if isinstance(kernel, Scaled):
         inner = line_of(kernel.kernel)
-        return None if inner is None else Line(inner.size, inner.rate, inner.variance * kernel.factor)
+        return None if inner is None else MarkovLine(inner.size, inner.rate, inner.variance * kernel.factor)
     if isinstance(kernel, Anisotropic) and kernel.dimension == 1:
         inner, length = line_of(kernel.kernel), abs(float(np.asarray(kernel.matrix)[0, 0]))
-        return None if inner is None else Line(inner.size, inner.rate / length, inner.variance)
+        return None if inner is None else MarkovLine(inner.size, inner.rate / length, inner.variance)
     if isinstance(kernel, Exponential):
-        return Line(1, 1 / kernel.rho, 1.0)
+        return MarkovLine(1, 1 / kernel.rho, 1.0)
     if isinstance(kernel, Matern) and kernel.order in (0.5, 1.5, 2.5):
-        return Line(int(kernel.order + 0.5), math.sqrt(2 * kernel.order) / kernel.rho, 1.0)
+        return MarkovLine(int(kernel.order + 0.5), math.sqrt(2 * kernel.order) / kernel.rho, 1.0)
     return None
 
 
@@ -97,15 +97,15 @@ def moments_of_many(h: Array, top: int) -> Entries:
 
 
 @dataclass(frozen=True, slots=True)
-class Arithmetic:
+class StateArithmetic:
     """The exponential and the moments, for floats or for arrays."""
 
     exp: Callable[[Any], Any]
     moments: Callable[[Any, int], Entries]
 
 
-FLOATS = Arithmetic(math.exp, moments)
-ARRAYS = Arithmetic(np.exp, moments_of_many)
+FLOATS = StateArithmetic(math.exp, moments)
+ARRAYS = StateArithmetic(np.exp, moments_of_many)
 
 
 class One:

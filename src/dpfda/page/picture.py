@@ -171,7 +171,7 @@ ROW = 18.0  # of the names below a picture
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class NamedCurve:
     """A curve with its name."""
 
     name: str
@@ -179,7 +179,7 @@ class Line:
 
 
 def curves(
-    points: Array, lines: Sequence[Line], side: tuple[float, float], *, title: str, stamp: str
+    points: Array, lines: Sequence[NamedCurve], side: tuple[float, float], *, title: str, stamp: str
 ) -> tuple[str, Places]:
     """Curves around zero with their names below, and where the points of the first lie in the picture."""
     every = np.stack([line.values for line in lines])

@@ -15,7 +15,7 @@ from dpfda.privacy.bounded_range import range_law
 from dpfda.privacy.budget import amount_of, exactly
 from dpfda.privacy.closed_form import gaussian_epsilon, root_up, solve
 from dpfda.privacy.gaussian_sampler import Sampler
-from dpfda.privacy.loss_distribution import Spectrum
+from dpfda.privacy.loss_distribution import LossSpectrum
 from dpfda.privacy.loss_laws import Law, LossLaw, Parts
 from dpfda.privacy.profiles import Profile, check_people
 from dpfda.privacy.totals import Sums
@@ -80,7 +80,7 @@ class Composed:
     kept: float  # the chance that nothing is lost outright, rounded down
     laws: Counter[LossLaw]
     ranges: tuple[float, ...]  # epsilons of the losses of bounded range, in the order in which they were made
-    spectrum: Spectrum | None
+    spectrum: LossSpectrum | None
 
     @staticmethod
     def nothing(delta: float, *, people: int = 1) -> Composed:
@@ -131,7 +131,7 @@ class Composed:
         statement = Statement(epsilon, delta, pure, sums.rho, method if math.isfinite(epsilon) else NONE)
         return Composed(self.people, statement, sums, epsilons, squares, sampler, kept, laws, ranges, spectrum)
 
-    def _tight(self, parts: list[Parts], laws: Counter[LossLaw], search: _Search) -> tuple[float, Spectrum]:
+    def _tight(self, parts: list[Parts], laws: Counter[LossLaw], search: _Search) -> tuple[float, LossSpectrum]:
         """Gaussian shifts in closed form, everything else by the law of its losses."""
         few = _few(laws)
         if self.spectrum is not None and len(parts) <= 4 and self.spectrum.suits(few, search.mu, search.left):
@@ -141,7 +141,7 @@ class Composed:
             epsilon = search.least(longer)
             if math.isfinite(epsilon) and longer.outside(search.mu, epsilon) <= OUTSIDE * search.left:
                 return epsilon, longer
-        fresh = Spectrum.of(few, search.mu, search.left)
+        fresh = LossSpectrum.of(few, search.mu, search.left)
         return search.least(fresh), fresh
 
 
@@ -165,7 +165,7 @@ class _Search:
     def left(self) -> float:
         return (self.delta - self.lost) / self.kept if self.lost < self.delta else 0.0
 
-    def least(self, spectrum: Spectrum) -> float:
+    def least(self, spectrum: LossSpectrum) -> float:
         curve, lost = spectrum.curve(self.mu), self.lost
         return self.sampler.least(
             lambda share: solve(curve, (share - lost) * (1 - 1e-15)) if share > lost else math.inf, self.delta
@@ -180,7 +180,7 @@ def _together(laws: Counter[LossLaw], ranges: tuple[float, ...], search: _Search
     search = replace(search, beyond=up(math.exp(-tail), 4))
     if search.left <= 0:
         return math.inf
-    return search.least(Spectrum.of(Counter({range_law(ranges, tail): 1, **others}), search.mu, search.left))
+    return search.least(LossSpectrum.of(Counter({range_law(ranges, tail): 1, **others}), search.mu, search.left))
 
 
 def _few(laws: Counter[LossLaw]) -> Counter[Law]:

@@ -18,7 +18,7 @@ SPREAD = 4e-4  # the largest share of the variance that the grid may add, where 
 
 
 @dataclass(frozen=True, slots=True)
-class Spectrum:
+class LossSpectrum:
     """The sum of independent losses on a grid, tilted: its weights are `P(l) e^(tilt l) / M`, as a Fourier transform.
 
     Every error is on the safe side. The grid's law dominates the exact one (`LossLaw.on_grid`). The tilt moves the bulk
@@ -40,7 +40,7 @@ class Spectrum:
     transform: Array  # complex, (size // 2 + 1,)
 
     @staticmethod
-    def of(laws: Counter[Law], mu: float, delta: float) -> Spectrum:
+    def of(laws: Counter[Law], mu: float, delta: float) -> LossSpectrum:
         """The sum of these laws, tilted for what it composes to at about this delta, with a shift of mu beside it."""
         moment, total = _moments(laws, 0.0), _moments(laws, mu)
         tilt = best_tilt(total, delta)
@@ -50,7 +50,7 @@ class Spectrum:
         width = max(width, 2 * largest)
         step = max(_step(laws, width, variance + mu * mu, renyi_epsilon(total, tilt, delta)), largest / MOST_SIZE)
         size = _fast_size(math.ceil(width / step) + 16)
-        empty = Spectrum(
+        empty = LossSpectrum(
             step, size, tilt, lower, upper, (0.0, 0.0, 0.0), 0.0, 0, 0, 0, np.ones(size // 2 + 1, dtype=np.complex128)
         )
         # In one order, whatever the order of the releases: the same history gives the same number.
@@ -64,7 +64,7 @@ class Spectrum:
             return False
         return 1 / 3 < self.tilt / best_tilt(_moments(laws, mu), delta) < 3
 
-    def plus(self, law: Law, count: int = 1) -> Spectrum:
+    def plus(self, law: Law, count: int = 1) -> LossSpectrum:
         """The sum with one more loss, `count` times, on the same grid."""
         from scipy.fft import rfft
 

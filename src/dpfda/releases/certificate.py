@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from dpfda.privacy import REPLACE
-from dpfda.releases.entry import Entry
+from dpfda.releases.entry import LedgerEntry
 from dpfda.releases.fields import check_fields, read_change, read_domain, read_losses, read_named, read_texts
 from dpfda.releases.wording import entry, neighbour_entries, plain, steps, units_text, up, wrapped
 
@@ -71,7 +71,7 @@ class Certificate:
     # `cards/guarantee.py`. 0 in files from before it was kept.
     noise_scale: float = 0.0
     curves_per_unit: str = ""  # how many curves one unit may have, and what becomes of them, in words; empty: one
-    entry: Entry | None = None  # of the ledger; None where nothing was recorded
+    entry: LedgerEntry | None = None  # of the ledger; None where nothing was recorded
     counting: str = ""  # how n is known, a `Counting`, hence what neighbours are
     detected: str = ""  # whether anything was seen above the noise, after it
     schema: str = SCHEMA
@@ -102,7 +102,7 @@ class Certificate:
                 "software": read_named("software", data["software"]),
                 "warnings": read_texts("warnings", data["warnings"]),
                 "losses": read_losses(data.get("losses", ())),
-                "entry": None if data.get("entry") is None else Entry.from_dict(data["entry"]),
+                "entry": None if data.get("entry") is None else LedgerEntry.from_dict(data["entry"]),
                 "afterwards": tuple(read_change(**change) for change in data.get("afterwards", ())),
             }
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpfda.privacy import REPLACE
 from dpfda.releases.certificate import NOT_PRIVATE, SCHEMA
-from dpfda.releases.entry import Entry
+from dpfda.releases.entry import LedgerEntry
 from dpfda.releases.fields import check, check_fields, read_losses, read_named, read_texts
 from dpfda.releases.wording import neighbour_entries, plain, units_text, up, wrapped
 
@@ -36,7 +36,7 @@ class ChoiceCard:
     losses: tuple[dict[str, Any], ...] = field(default=(), hash=False)
     sensitivity: float = 0.0
     noise_scale: float = 0.0
-    entry: Entry | None = None
+    entry: LedgerEntry | None = None
     counting: str = ""  # how n is known, a `Counting`; empty on cards from before it was kept
     schema: str = SCHEMA
 
@@ -75,7 +75,7 @@ class ChoiceCard:
                 "software": read_named("software", data["software"]),
                 "warnings": read_texts("warnings", data["warnings"]),
                 "losses": read_losses(data.get("losses", ())),
-                "entry": None if data.get("entry") is None else Entry.from_dict(data["entry"]),
+                "entry": None if data.get("entry") is None else LedgerEntry.from_dict(data["entry"]),
             }
         )
 

@@ -25,7 +25,7 @@ MARKS = ("nominal", "adaptive")  # left out of files where they say nothing, as 
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """The entry of a ledger under which a release was charged, and what the data set had spent after it.
 
     Amounts are (epsilon, delta), composed at the delta of the data set; None where nobody composes or caps. Where
@@ -52,9 +52,9 @@ class Entry:
             raise TypeError
 
     @staticmethod
-    def of(receipt: Receipt) -> Entry:
+    def of(receipt: Receipt) -> LedgerEntry:
         """What a card keeps of a receipt: everything but what was drawn."""
-        return Entry(
+        return LedgerEntry(
             receipt.ledger,
             receipt.number,
             receipt.digest,
@@ -109,8 +109,8 @@ class Entry:
         }
 
     @staticmethod
-    def from_dict(data: dict[str, Any]) -> Entry:
-        return Entry(**data | {"spent": _amounts(data["spent"]), "cap": _amounts(data["cap"])})
+    def from_dict(data: dict[str, Any]) -> LedgerEntry:
+        return LedgerEntry(**data | {"spent": _amounts(data["spent"]), "cap": _amounts(data["cap"])})
 
 
 def _at(delta: float) -> str:

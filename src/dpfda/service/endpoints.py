@@ -20,7 +20,7 @@ from dpfda.service.bodies import asked_points, read_body, strict_json
 from dpfda.service.limits import Buckets, Limits, neighbourhood
 from dpfda.service.openapi import document
 from dpfda.service.refusals import BAD_ID, BAD_RELEASE, NO_ANSWER, NO_OWNER, NO_TOKEN, NOT_FOUND, TOO_MANY, Refused
-from dpfda.service.shelf import ID, Entry, Shelf
+from dpfda.service.shelf import ID, ServedEntry, Shelf
 from dpfda.service.worker import leave_at
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Endpoints:
         self._pool.shutdown(wait=True)
         self.shelf.close()
 
-    def _entry(self, request: Request) -> Entry:
+    def _entry(self, request: Request) -> ServedEntry:
         return self.shelf.get(request.path_params["id"])
 
     def _check_owner(self, request: Request) -> None:

@@ -9,7 +9,7 @@ from dpfda.service import refusals
 from dpfda.service.bodies import COORDINATES
 from dpfda.service.limits import Limits
 from dpfda.service.refusals import Reason
-from dpfda.service.shelf import Entry
+from dpfda.service.shelf import ServedEntry
 
 ID_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 Schema = dict[str, Any]
@@ -92,7 +92,7 @@ WHICH = {
 }
 
 
-def document(limits: Limits, shown: Entry | None = None) -> dict[str, Any]:
+def document(limits: Limits, shown: ServedEntry | None = None) -> dict[str, Any]:
     """The OpenAPI 3.1 document of a service with these limits; what it shows as an example is served."""
     return {
         "openapi": "3.1.0",
@@ -121,7 +121,7 @@ def document(limits: Limits, shown: Entry | None = None) -> dict[str, Any]:
     }
 
 
-def paths(shown: Entry | None) -> dict[str, Any]:
+def paths(shown: ServedEntry | None) -> dict[str, Any]:
     """Every address and method."""
     which = WHICH if shown is None else {**WHICH, "example": shown.id}
     card = content(ref("Card"))
@@ -237,7 +237,7 @@ def paths(shown: Entry | None) -> dict[str, Any]:
     }
 
 
-def _inside(shown: Entry, share: float) -> float | list[float]:
+def _inside(shown: ServedEntry, share: float) -> float | list[float]:
     """A point of the domain of a release."""
     ends = zip(shown.answers.lower, shown.answers.upper, strict=True)
     point = [low + share * (high - low) for low, high in ends]

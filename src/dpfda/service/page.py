@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 
 from dpfda.page.markup import text
-from dpfda.service.shelf import Entry, Shelf
+from dpfda.service.shelf import ServedEntry, Shelf
 
 STYLE_MORE = """
 output { display: block; white-space: pre-wrap; margin: 0.6rem 0; font-variant-numeric: tabular-nums; }
@@ -59,7 +59,7 @@ def markup(shelf: Shelf) -> str:
     )
 
 
-def _article(entry: Entry) -> str:
+def _article(entry: ServedEntry) -> str:
     answers, name = entry.answers, text(entry.id)
     ends = " x ".join(f"[{low:g}, {high:g}]" for low, high in zip(answers.lower, answers.upper, strict=True))
     middle = ", ".join(f"{(low + high) / 2:g}" for low, high in zip(answers.lower, answers.upper, strict=True))

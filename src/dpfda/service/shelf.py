@@ -22,7 +22,7 @@ from dpfda.service.refusals import NO_FOLDER, NOT_FOUND, TAKEN, UNFIT, Refused
 from dpfda.service.worker import Worker
 
 
-class Entry:
+class ServedEntry:
     """What stands behind an id, where it came from, and its answers to questions about itself."""
 
     __slots__ = ("_worker", "answers", "card", "file", "id", "stamp", "summary")
@@ -61,11 +61,11 @@ class Entry:
         self.answers.close()
 
 
-def entry(name: str, thing: Any, file: Path | None = None, stamp: object = None) -> Entry:
+def entry(name: str, thing: Any, file: Path | None = None, stamp: object = None) -> ServedEntry:
     """An entry for a release, an oracle or any `Answers`."""
     made = answerer(thing)
     try:
-        return Entry(name, made, file, stamp)
+        return ServedEntry(name, made, file, stamp)
     except (TypeError, ValueError):
         raise UsageError("The card is no JSON: it holds something that is not finite, or no number or text.") from None
 
@@ -80,7 +80,7 @@ def sources(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.json")) + sorted(stores)
 
 
-def read(name: str, file: Path) -> Entry | None:
+def read(name: str, file: Path) -> ServedEntry | None:
     """What a file holds, if it may be served."""
     thing = None
     try:
@@ -141,7 +141,7 @@ class Shelf:
         self.folder = folder
         self.refused: tuple[str, ...] = ()  # files in the folder that are not served
         self._changing = threading.Lock()
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, ServedEntry] = {}
         for name, thing in things.items():
             if not ID.fullmatch(name):
                 raise UsageError(
@@ -154,14 +154,14 @@ class Shelf:
                 raise DataError(f"No folder {str(folder)!r}. Name the folder that holds the release files.")
             self.reload()
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[ServedEntry]:
         entries = self._entries
         return iter([entries[name] for name in sorted(entries)])
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def get(self, name: str) -> Entry:
+    def get(self, name: str) -> ServedEntry:
         found = self._entries.get(name)
         if found is None:
             raise Refused(NOT_FOUND)
@@ -190,7 +190,7 @@ class Shelf:
         for known in gone:
             known.close()
 
-    def publish(self, name: str, body: bytes) -> Entry:
+    def publish(self, name: str, body: bytes) -> ServedEntry:
         """Serve a release from now on, its file whole on the disk before anybody hears of it."""
         if self.folder is None:
             raise Refused(NO_FOLDER)
@@ -212,7 +212,7 @@ class Shelf:
             finally:
                 with suppress(OSError):
                     draft.unlink(missing_ok=True)
-            published = Entry(name, found.answers, target, stamp(target))
+            published = ServedEntry(name, found.answers, target, stamp(target))
             self._entries = {**self._entries, name: published}
             return published
 

@@ -28,7 +28,7 @@ from dpfda.records.forgetting import forgets_records
 
 
 @dataclass(eq=False, repr=False)
-class Held:
+class PendingRelease:
     """What records add up to, behind one charge; whichever way it is asked for first is the only one.
 
     Two noisy versions of one function are two releases, and only one was paid for. Copies of an estimator do not get
@@ -61,7 +61,7 @@ class Held:
         if gathered is None:
             raise UsageError(GIVEN)
         try:
-            return payment.spend(lambda tape: self.order.draw(tape, payment.receipt, gathered))
+            return payment.spend(lambda log: self.order.draw(log, payment.receipt, gathered))
         finally:
             self._erase()
 

@@ -32,7 +32,7 @@ TOP, MIDDLE, BASE = "the guarantee", "what could undermine it", "what it stands 
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class NistAnswer:
     """One question, and what the card can say to it; `known` is False where the software cannot know."""
 
     level: str
@@ -41,12 +41,12 @@ class Answer:
     known: bool = True
 
 
-def answers(card: Card, release: Any = None) -> tuple[Answer, ...]:
+def answers(card: Card, release: Any = None) -> tuple[NistAnswer, ...]:
     """The questions in the order of the pyramid, from its tip to its base."""
     return (*_guarantee(card), *_undermined(card, release), *_ground(card))
 
 
-def _guarantee(card: Card) -> tuple[Answer, ...]:
+def _guarantee(card: Card) -> tuple[NistAnswer, ...]:
     delta = card.delta if isinstance(card, Certificate) else 0.0
     strength = f"epsilon = {plain(card.epsilon)}: anything becomes at most {factor(card)} times more or less likely"
     if not card.private:
@@ -60,25 +60,25 @@ def _guarantee(card: Card) -> tuple[Answer, ...]:
     crowd = "" if not delta or n is None else f"; with {n:.0f} units, {least(n * delta, 3)} of them on average"
     assumed = "; no column of persons was named, so this was assumed" if card.unit_was_assumed else ""
     return (
-        Answer(TOP, "How strong is the guarantee (epsilon)?", _sentence(strength)),
-        Answer(TOP, "How often may it fail (delta)?", f"It {failure}{crowd}."),
-        Answer(TOP, "Who or what is protected (unit of privacy)?", f"One {card.unit}{assumed}; {_relation(card)}."),
-        Answer(TOP, "What if one person contributes several records?", _sentence(curves_per_unit(card))),
-        Answer(TOP, "What does it mean for groups, such as families?", _sentence(groups(card))),
-        Answer(
+        NistAnswer(TOP, "How strong is the guarantee (epsilon)?", _sentence(strength)),
+        NistAnswer(TOP, "How often may it fail (delta)?", f"It {failure}{crowd}."),
+        NistAnswer(TOP, "Who or what is protected (unit of privacy)?", f"One {card.unit}{assumed}; {_relation(card)}."),
+        NistAnswer(TOP, "What if one person contributes several records?", _sentence(curves_per_unit(card))),
+        NistAnswer(TOP, "What does it mean for groups, such as families?", _sentence(groups(card))),
+        NistAnswer(
             TOP,
             "Which variant of differential privacy is it, and how was it converted?",
             f"{_variant(card)}, and {nominally(card)}{up(card.rho, 4)}-zCDP for composition. Native: {native(card)}. "
             f"Converted: {method(card) or 'not told'}.",
         ),
-        Answer(
+        NistAnswer(
             TOP,
             "What can an attacker still do?",
             f"Detect one {card.unit} with probability {nominally(card)}at most {up(card.attacker_power, 3)} at 5 % "
             "false alarms. What is true of people in general can be learned, and used about anybody, whether in the "
             "data or not.",
         ),
-        Answer(TOP, "How does it hold over several releases (budget over time)?", _sentence(spent(card))),
+        NistAnswer(TOP, "How does it hold over several releases (budget over time)?", _sentence(spent(card))),
     )
 
 
@@ -87,7 +87,7 @@ def _variant(card: Card) -> str:
     return f"None exactly; {named.lower()} for the law that was aimed at" if nominally(card) else named
 
 
-def _undermined(card: Card, release: Any) -> tuple[Answer, ...]:
+def _undermined(card: Card, release: Any) -> tuple[NistAnswer, ...]:
     software = ", ".join(f"{name} {version}" for name, version in card.software)
     if isinstance(card, Certificate):
         algorithm = f"{card.mechanism} ({card.noise}); sensitivity {steps(card.sensitivity)} lattice steps in "
@@ -105,19 +105,19 @@ def _undermined(card: Card, release: Any) -> tuple[Answer, ...]:
         bias = "A choice that suits most units may suit a small group badly. Nothing was measured by group."
     chosen = "; ".join(f"{name}: {how}" for name, how in dict(card.chosen).items()) or "not told"
     return (
-        Answer(MIDDLE, "Which algorithm is it, and why is it private?", _sentence(algorithm)),
-        Answer(
+        NistAnswer(MIDDLE, "Which algorithm is it, and why is it private?", _sentence(algorithm)),
+        NistAnswer(
             MIDDLE,
             "How was correctness made sure of?",
             f"Made with {software}. The numbers above can be computed anew from the card: dpfda verify. That the "
             "program ran unchanged is not shown by a card.",
         ),
-        Answer(
+        NistAnswer(
             MIDDLE,
             "Are there gaps from floating-point arithmetic?",
             f"Sums are of whole numbers and noise is drawn on a lattice; randomness: {card.randomness}.",
         ),
-        Answer(
+        NistAnswer(
             MIDDLE,
             "What of timing and other side channels?",
             f"{CHARGED if card.entry is not None else UNCHARGED} Running time is not protected: whoever can watch the "
@@ -125,36 +125,36 @@ def _undermined(card: Card, release: Any) -> tuple[Answer, ...]:
             "the exponential mechanism take longer for some data. Power, memory and the machine's other users are "
             "outside what the software controls.",
         ),
-        Answer(MIDDLE, "How were public parameters chosen?", _sentence(chosen)),
-        Answer(MIDDLE, "What is not protected?", _sentence(unprotected(card))),
-        Answer(MIDDLE, "What was done after the noise?", _sentence(afterwards(card, release))),
-        Answer(MIDDLE, "How useful is the result?", utility),
-        Answer(MIDDLE, "Whom does it treat worse (bias)?", bias),
+        NistAnswer(MIDDLE, "How were public parameters chosen?", _sentence(chosen)),
+        NistAnswer(MIDDLE, "What is not protected?", _sentence(unprotected(card))),
+        NistAnswer(MIDDLE, "What was done after the noise?", _sentence(afterwards(card, release))),
+        NistAnswer(MIDDLE, "How useful is the result?", utility),
+        NistAnswer(MIDDLE, "Whom does it treat worse (bias)?", bias),
     )
 
 
-def _ground(card: Card) -> tuple[Answer, ...]:
+def _ground(card: Card) -> tuple[NistAnswer, ...]:
     counted = "the budget is kept in a ledger" if card.entry is not None else "no ledger was used, so nobody is stopped"
     return (
-        Answer(
+        NistAnswer(
             BASE,
             "Who has to be trusted (trust model)?",
             "The central model: whoever runs the program sees all records and has to be trusted with them, and with "
             "running it as it is. Readers of the release need no trust.",
         ),
-        Answer(
+        NistAnswer(
             BASE,
             "Who may ask, and how often (access)?",
             f"From the card: {counted}. Who could reach the records or the ledger is not known to the software.",
             known=False,
         ),
-        Answer(
+        NistAnswer(
             BASE,
             "How are the records kept safe (security)?",
             "Not known to the software: where the records lie, who else reads them, whether copies are encrypted.",
             known=False,
         ),
-        Answer(
+        NistAnswer(
             BASE,
             "What did collecting the data expose?",
             "Not known to the software: how records were collected, with what consent, and who saw them on the way. "

@@ -9,7 +9,7 @@ from dpfda.errors import BudgetError, DpfdaError, LedgerDamaged
 from dpfda.privacy import REPLACE
 from dpfda.releases.cards.facts import TWICE, Card
 from dpfda.releases.certificate import Certificate
-from dpfda.releases.entry import Entry
+from dpfda.releases.entry import LedgerEntry
 from dpfda.releases.verification.handed_out import Subject, check_output
 from dpfda.releases.verification.report import LEDGER, UNREADABLE, Checks
 from dpfda.releases.wording import plain
@@ -45,7 +45,7 @@ def check_entry(subject: Subject, ledger: Any, checks: Checks) -> None:
         check_output(subject, ledger, checks)
 
 
-def _no_ledger(named: Entry | None) -> str:
+def _no_ledger(named: LedgerEntry | None) -> str:
     if named is None:
         return "any entry of a ledger: nothing was recorded"
     if not named.ledger:
@@ -53,7 +53,7 @@ def _no_ledger(named: Entry | None) -> str:
     return f"entry {named.number} of ledger {named.ledger}, and what was handed out under it: say --ledger"
 
 
-def _check_charge(card: Card, named: Entry, found: Any, budgets: dict[str, Any], checks: Checks) -> None:
+def _check_charge(card: Card, named: LedgerEntry, found: Any, budgets: dict[str, Any], checks: Checks) -> None:
     checks.rule(named.digest == found.digest, LEDGER, "digest of the entry", named.digest, found.digest)
     checks.rule(named.key == found.key, LEDGER, "key of the entry", named.key, found.key)
     budget = budgets.get(card.dataset)
@@ -106,7 +106,7 @@ def alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return near and math.isclose(one["mu"], other["mu"], rel_tol=1e-9)
 
 
-def _check_fate(named: Entry, history: tuple[Any, ...], checks: Checks) -> None:
+def _check_fate(named: LedgerEntry, history: tuple[Any, ...], checks: Checks) -> None:
     """Something was drawn and kept under the entry."""
     fates = {row.kind for row in history if row.charged == named.number}
     said = "nothing was drawn on it" if not fates else "the draw failed, and nothing was handed out"

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpfda.arrays import Array, ArrayLike, as_real, brief, is_whole
 from dpfda.bases import Basis, Domain, as_domain, combined
 from dpfda.bases.norms import up
-from dpfda.curator import Tape, described
+from dpfda.curator import DrawLog, described
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.ledger import AnyLedger
@@ -232,8 +232,8 @@ class FPCA(MomentsEstimator):
         losses = (*first.price.losses, StatedProfile(rest.epsilon, rest.delta))
         payment = curator.pay(replace(first.price, budget=plan.price, losses=losses))
 
-        def both(tape: Tape) -> ComponentsRelease:
-            drawn = first.draw(tape, payment.receipt)
+        def both(log: DrawLog) -> ComponentsRelease:
+            drawn = first.draw(log, payment.receipt)
             within = combined(plan.basis, drawn.frame.T)
             moments = plan_moments(
                 replace(plan.request, mechanism="auto", basis=within, size=None, kernel=None, budget=rest), lead=False
@@ -241,7 +241,7 @@ class FPCA(MomentsEstimator):
             second = curator.order(
                 Moments(0), basis=within, mechanism=moments.design.mechanism, budget=moments.spends, smoothing="none"
             )
-            return _turned(drawn, second.draw(tape, payment.receipt), plan.price, described(losses))
+            return _turned(drawn, second.draw(log, payment.receipt), plan.price, described(losses))
 
         return payment.spend(both)
 

@@ -10,7 +10,7 @@ from dpfda.errors import UsageError
 from dpfda.page.base import Answered, Page, check_curves, check_no_covariates, noise_text
 from dpfda.page.content import Content, Places, spots
 from dpfda.page.evaluation import Asked, Columns, numbers
-from dpfda.page.picture import Line, curves
+from dpfda.page.picture import NamedCurve, curves
 from dpfda.page.values import sizes
 from dpfda.releases.bands import check_level
 from dpfda.statistics.components.release import ComponentsRelease
@@ -26,7 +26,7 @@ def components_content(release: ComponentsRelease, *, level: float, title: str, 
     dimension = points.shape[1]
     drawing, places = "", Places()
     if dimension == 1:
-        lines = [Line(_label(release, index), row) for index, row in enumerate(values)]
+        lines = [NamedCurve(_label(release, index), row) for index, row in enumerate(values)]
         drawing, places = curves(points[:, 0], lines, release.basis.domain.sides[0], title=title, stamp=stamp)
     names = ("t",) if dimension == 1 else tuple(f"t{axis + 1}" for axis in range(dimension))
     at = spots(release.basis.domain.sides)

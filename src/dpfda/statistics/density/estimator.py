@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from dpfda.arrays import Array, ArrayLike, brief
 from dpfda.bases import Domain, as_domain
 from dpfda.bases.cells import cells_between
-from dpfda.curator import GIVEN, Curator, Order, Payment, Tape
+from dpfda.curator import GIVEN, Curator, DrawLog, Order, Payment
 from dpfda.curator.summary import Public
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
@@ -34,7 +34,7 @@ from dpfda.statistics.density.release import DensityRelease
 from dpfda.statistics.density.summary import Density
 from dpfda.statistics.density.windows import Bandwidth
 from dpfda.statistics.estimator import COUNTED_ONLY, Size, Spender, size_of
-from dpfda.statistics.pending import Held, reopened
+from dpfda.statistics.pending import PendingRelease, reopened
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -43,7 +43,7 @@ PRIVATE = "private-iqr"
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered:
+class OrderedDensity:
     """A density that is checked and not paid for yet."""
 
     plan: DensityPlan
@@ -91,7 +91,7 @@ class DensityFunction(Spender):
     10
     """
 
-    _held: Held | None = None
+    _held: PendingRelease | None = None
     _released: DensityRelease | None = None
     _opened = False
 
@@ -186,13 +186,13 @@ class DensityFunction(Spender):
         prepared = self._prepared(first) if by_points else None
         payment = first.order.pay()
 
-        def bought(tape: Tape) -> tuple[BandwidthChoice | None, Ordered]:
+        def bought(log: DrawLog) -> tuple[BandwidthChoice | None, OrderedDensity]:
             # Charged together: nobody pays for the bandwidth and not for the density that rests on it.
             if not self._price:
                 return None, first
             choice = private_bandwidth(
                 lambda selection, share: first.curator.choose(
-                    selection, budget=share, tape=tape, receipt=payment.receipt
+                    selection, budget=share, log=log, receipt=payment.receipt
                 ),
                 first.plan.cells,
                 first.plan.n,
@@ -201,9 +201,9 @@ class DensityFunction(Spender):
             )
             return choice, self._order(X, counts, units, choice.widths, (("bandwidth", choice.because),))
 
-        def whole(tape: Tape) -> tuple[BandwidthChoice | None, Ordered, DensityRelease]:
-            choice, found = bought(tape)
-            return choice, found, found.order.draw(tape, payment.receipt)
+        def whole(log: DrawLog) -> tuple[BandwidthChoice | None, OrderedDensity, DensityRelease]:
+            choice, found = bought(log)
+            return choice, found, found.order.draw(log, payment.receipt)
 
         released = held = choice = None
         if prepared is None:
@@ -250,7 +250,7 @@ class DensityFunction(Spender):
         units: object,
         bandwidth: Bandwidth | None,
         reasons: tuple[tuple[str, str], ...] = (),
-    ) -> Ordered:
+    ) -> OrderedDensity:
         """The plan for these points and what would be released of them; not charged yet."""
         self._check_parameters()
         reading = Reading(batch_rows=self.batch_rows, workers=self.workers, progress=self.progress)
@@ -290,9 +290,9 @@ class DensityFunction(Spender):
             smoothing="none" if self.smoothing == "auto" and not plan.design.smoothing else self.smoothing,
             name=plan.design.name,
         )
-        return Ordered(plan, summary, curator, order)
+        return OrderedDensity(plan, summary, curator, order)
 
-    def _prepared(self, ordered: Ordered) -> Prepared:
+    def _prepared(self, ordered: OrderedDensity) -> Prepared:
         return prepare_density(ordered.plan, ordered.summary, ordered.curator, ordered.order, answers=self.answers)
 
     @property

@@ -20,7 +20,7 @@ from dpfda.statistics.density.papers import classical_factor
 from dpfda.statistics.density.plan import DensityPlan
 from dpfda.statistics.density.summary import Density
 from dpfda.statistics.density.windows import window
-from dpfda.statistics.pending import Held
+from dpfda.statistics.pending import PendingRelease
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Prepared:
     facts: Facts
     randomness: Randomness | None
 
-    def read(self, payment: Payment) -> Held:
+    def read(self, payment: Payment) -> PendingRelease:
         """What the records add up to, after the charge: from here on they are not needed."""
         masses = payment.attempt(self._masses)
         # Rows without units weigh whole units, so that nothing is cut off here; and empty cells stay, so that the time
@@ -48,7 +48,7 @@ class Prepared:
         curves = self.order.curves
         order = replace(self.order, curves=replace(curves, source=NoRecords(curves.source.width)))
         features = self.summary.features_of(masses)
-        return Held(order, features, sections, self.law, self.facts, self.randomness, payment)
+        return PendingRelease(order, features, sections, self.law, self.facts, self.randomness, payment)
 
     def _masses(self) -> Integers:
         return cell_masses(

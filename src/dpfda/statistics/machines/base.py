@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from dpfda.online import FiniteOracle, Oracle, Store
-    from dpfda.statistics.machines.online import HeldMachine, PreparedMachine
+    from dpfda.statistics.machines.online import PendingMachine, PreparedMachine
 
 UNIT = (0.0, 1.0)
 ASSUMED = "none was stated, so [0, 1] for every coordinate: points outside were moved to its edge"
@@ -66,7 +66,7 @@ class KernelMachine(Spender):
     batch_rows: int | None
     release_: MachineRelease
     plan_: MachinePlan | ExactPlan
-    _held: HeldMachine
+    _held: PendingMachine
 
     @abstractmethod
     def _loss(self) -> Loss: ...
@@ -121,14 +121,14 @@ class KernelMachine(Spender):
         plan, records, unit, size = self._planned(X, y, units)
         self.check_seen(plan)
         if isinstance(plan, ExactPlan):
-            from dpfda.statistics.machines.online import HeldMachine
+            from dpfda.statistics.machines.online import PendingMachine
 
             machine = self._prepared(plan, records, unit)
             self.__dict__.pop("release_", None)  # of an earlier fit with another mechanism
             payer = self._payer()
             payment = Payment(payer, payer.charge(machine.price))
             sections = payment.attempt(machine.solved)
-            self._held = HeldMachine(sections, machine.law, machine.facts, self.randomness, payment)
+            self._held = PendingMachine(sections, machine.law, machine.facts, self.randomness, payment)
         else:
             self.release_ = self._released(plan, records, unit, size)
             self.__dict__.pop("_held", None)  # of an earlier fit with another mechanism

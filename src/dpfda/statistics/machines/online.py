@@ -60,7 +60,7 @@ class PreparedMachine:
 
 
 @dataclass(eq=False, repr=False)
-class HeldMachine:
+class PendingMachine:
     """A private function that has been paid for, and the one oracle that answers for it.
 
     Its sections are points of records: they are handed to the oracle, which erases them when it is closed.

@@ -30,7 +30,7 @@ WEIGHTS = tuple(float(weight) for weight in np.geomspace(0.1, 20.0, 54))
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class RegressionSetting:
     """The public facts about a regression that its noise is shared out by."""
 
     covariates: int
@@ -84,7 +84,7 @@ class RegressionDesign:
     reasons: tuple[tuple[str, str], ...]
 
 
-def design_of(request: Request, setting: Setting) -> RegressionDesign:
+def design_of(request: Request, setting: RegressionSetting) -> RegressionDesign:
     """The design of a mechanism by name, or around a mechanism object."""
     name = request.mechanism if isinstance(request.mechanism, str) else request.mechanism.name
     if isinstance(request.mechanism, str) and name not in NAMES:
@@ -110,13 +110,13 @@ def design_of(request: Request, setting: Setting) -> RegressionDesign:
     return RegressionDesign(name, basis, mechanism, lead, weight, None, (("basis", why), *_why(setting, lead, weight)))
 
 
-def _why(setting: Setting, lead: int, weight: float) -> Iterator[tuple[str, str]]:
+def _why(setting: RegressionSetting, lead: int, weight: float) -> Iterator[tuple[str, str]]:
     if setting.intercept:
         yield "intercept", f"led by {lead / STEPS:.3g} against covariates in the unit ball, by a rule"
     yield "products", f"weighed {weight:.3g} against the covariates' moments, by their part in the predicted error"
 
 
-def like_a_mean(request: Request, setting: Setting, *, pure: bool) -> Request:
+def like_a_mean(request: Request, setting: RegressionSetting, *, pure: bool) -> Request:
     """The request for a mean with the noise of one coefficient's part in a curve, so that rules for means apply."""
     lead = setting.leads[len(setting.leads) // 2]
     rough = 1 / np.sqrt(setting.spread(lead))
@@ -126,7 +126,7 @@ def like_a_mean(request: Request, setting: Setting, *, pure: bool) -> Request:
     return replace(request, n=max(1, round(request.n / factor)), neighbours=REPLACE)
 
 
-def _shape(setting: Setting, size: int, weight: float) -> tuple[float, ...]:
+def _shape(setting: RegressionSetting, size: int, weight: float) -> tuple[float, ...]:
     """Deviations of Gaussian noise: less where the norm of the sensitivity counts more."""
     first, second = places(setting.side)
     moments = np.where(first == second, 1.0, math.sqrt(0.5)).tolist()
@@ -134,7 +134,7 @@ def _shape(setting: Setting, size: int, weight: float) -> tuple[float, ...]:
 
 
 @lru_cache(maxsize=64)
-def best_for_gaussian(setting: Setting, size: int) -> tuple[int, float]:
+def best_for_gaussian(setting: RegressionSetting, size: int) -> tuple[int, float]:
     """The lead and the weight of the products with the least predicted error."""
     first, second = places(setting.side)
     found = []
@@ -150,7 +150,7 @@ def best_for_gaussian(setting: Setting, size: int) -> tuple[int, float]:
 
 @lru_cache(maxsize=64)
 def best_blocks(
-    setting: Setting, weights: tuple[float, ...], most: int | None
+    setting: RegressionSetting, weights: tuple[float, ...], most: int | None
 ) -> tuple[int, float, tuple[int, ...], tuple[float, ...]]:
     """The lead, the weight, blocks and shares with the least predicted error of pure noise.
 
@@ -190,7 +190,9 @@ class _Part:
         return _Part(*optimal_blocks(weights))
 
 
-def _parts(setting: Setting, lead: int, weights: tuple[float, ...], most: int | None) -> tuple[_Part, _Part, _Part]:
+def _parts(
+    setting: RegressionSetting, lead: int, weights: tuple[float, ...], most: int | None
+) -> tuple[_Part, _Part, _Part]:
     """Blocks of the moments' diagonal, of their other entries, and of the products, row after row."""
     moments = setting.moment_weights(lead)
     row = _Part.of(np.array(weights) / math.sqrt(LEFT), most)
@@ -202,7 +204,7 @@ def _parts(setting: Setting, lead: int, weights: tuple[float, ...], most: int | 
     )
 
 
-def _best_weight(mechanism: Mechanism, setting: Setting, lead: int, basis: Basis) -> float:
+def _best_weight(mechanism: Mechanism, setting: RegressionSetting, lead: int, basis: Basis) -> float:
     """The weight under which a mechanism of the user's own needs the least noise."""
     size = packed_size(setting.side) + setting.side * basis.size
 
@@ -213,7 +215,7 @@ def _best_weight(mechanism: Mechanism, setting: Setting, lead: int, basis: Basis
     return min((1.0, *WEIGHTS), key=needed)
 
 
-def _process(request: Request, setting: Setting) -> RegressionDesign:
+def _process(request: Request, setting: RegressionSetting) -> RegressionDesign:
     """The Laplace process of Lin and Reimherr (Appendix C.2) on the products, and Laplace noise on the moments.
 
     With the exact sensitivity of both together instead of a split budget: shares add in squares.

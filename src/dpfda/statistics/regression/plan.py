@@ -25,7 +25,7 @@ from dpfda.planning.request import Request, Requested
 from dpfda.planning.visibility import NOISY_FROM, SHOWN_FROM
 from dpfda.privacy import Budget, calibrate
 from dpfda.statistics.regression.covariates import Covariates
-from dpfda.statistics.regression.noise import NAMES, SIGNAL, RegressionDesign, Setting, design_of
+from dpfda.statistics.regression.noise import NAMES, SIGNAL, RegressionDesign, RegressionSetting, design_of
 from dpfda.statistics.regression.perturbation import SHARE, split, spread
 from dpfda.statistics.regression.release import finite_from
 from dpfda.statistics.regression.sensitivity import noise_of_means, stated
@@ -43,7 +43,7 @@ class RegressionPlan(Requested):
     """A design for a regression, the law of its noise, and what to expect of it, from public facts alone."""
 
     request: Request
-    setting: Setting
+    setting: RegressionSetting
     covariates: Covariates
     design: RegressionDesign
     noise: Noise  # of the means of z z' and z y', in the units of the curve, before smoothing
@@ -223,7 +223,9 @@ def plan_regression(request: Request, covariates: Covariates) -> RegressionPlan:
 
 
 def _planned(request: Request, covariates: Covariates, why: str) -> RegressionPlan:
-    setting = Setting(covariates.size, covariates.intercept, covariates.limits is not None, not request.counted)
+    setting = RegressionSetting(
+        covariates.size, covariates.intercept, covariates.limits is not None, not request.counted
+    )
     design = design_of(request, setting)
     # Pure noise spends no delta.
     spends = Budget(request.budget.epsilon, 0.0) if design.mechanism.pure else request.budget
