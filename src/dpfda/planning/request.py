@@ -78,35 +78,6 @@ class Request:
         return self.neighbours == ADD_REMOVE
 
 
-# What may hide a signal where it is stated, however many units there are.
-STATED = ("penalty", "bandwidth", "kernel", "eta", "size")
-
-
-class Requested:
-    """What every plan knows of the request that it answers."""
-
-    request: Any  # a Request, or one of another kind with the same names
-
-    @property
-    def n(self) -> int:
-        return int(self.request.n)
-
-    @property
-    def budget(self) -> Budget:
-        budget: Budget = self.request.budget
-        return budget
-
-    @property
-    def bound(self) -> float:
-        return float(self.request.bound)
-
-    @property
-    def instead(self) -> str:
-        """What else to state where neither more units nor more epsilon help; empty where nothing was stated."""
-        stated = [f"another {name}" for name in STATED if getattr(self.request, name, None) is not None]
-        return f": state {' or '.join(stated)}, or leave {'it' if len(stated) == 1 else 'them'} out" if stated else ""
-
-
 @dataclass(frozen=True, eq=False)
 class Design:
     """Everything that has to be known to make a release, chosen without any record."""

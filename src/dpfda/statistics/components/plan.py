@@ -14,9 +14,10 @@ from dpfda.bases.norms import Nuclear, Sensitivity
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms.frames import Frames, Gibbs
 from dpfda.mechanisms.frames.mechanism import LARGEST_PRECISION, MOST_PROJECTED
+from dpfda.planning.base import AnyPlan, basis_text, price
 from dpfda.planning.default_design import DEFAULT_BASIS, basis_of
 from dpfda.planning.papers import eigenvalues_of, noise_basis
-from dpfda.planning.request import Request, Requested
+from dpfda.planning.request import Request
 from dpfda.planning.visibility import NOISY_FROM
 from dpfda.privacy import Budget, calibrate
 from dpfda.statistics.covariance.errors import (
@@ -37,7 +38,7 @@ STEPS = 2_000  # of the Markov chain; the paper takes ten times as many and more
 
 
 @dataclass(frozen=True, eq=False)
-class FramesPlan(Requested):
+class FramesPlan(AnyPlan):
     """The exponential mechanism for k components: its base measure, its rate, and what to expect of it."""
 
     request: Request
@@ -89,40 +90,27 @@ class FramesPlan(Requested):
         stamp = (self.mechanism.warning,) if self.mechanism.warning else ()
         return (*self.budget.warnings(self.n), *seen, *stamp)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
+    @property
+    def title(self) -> str:
+        return f"{self.k} principal component{'s' * (self.k > 1)} of {self.n} units"
+
+    def facts(self) -> dict[str, Any]:
         return {
-            "n": self.n,
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
             "bound": self.bound,
             "basis": self.basis.describe(),
             "mechanism": self.name,
             "base": self.mechanism.base,
             "subspace_error": self.subspace_error(self.k),
-            "spends": {"epsilon": self.price.epsilon, "delta": self.price.delta},
-            "reasons": dict(self.reasons),
-            "warnings": list(self.warnings),
+            "spends": price(self.price),
         }
 
-    def text(self, *more: tuple[str, str]) -> str:
-        """The plan for people."""
-        lines = [
-            f"Plan for {self.k} principal component{'s' * (self.k > 1)} of {self.n} units at {self.budget}; no values "
-            "read, nothing charged",
-            *(f"Warning: {warning}" for warning in self.warnings),
-            "",
-            f"  mechanism   {self.name}, a frame drawn from the {self.mechanism.base} base measure, no noise added",
-            f"  basis       {self.basis.describe()['family']}, {self.basis.size} function{'s' * (self.basis.size > 1)}",
-            f"  error       squared distance of the span: {self.subspace_error(self.k):.2g} of at most {self.k}",
-            f"  expected    for {REFERENCE}",
-            *(f"  because     {name}: {how}" for name, how in self.reasons),
-            *(f"  {name:<11} {what}" for name, what in more),
-        ]
-        return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.text()
+    def lines(self) -> tuple[tuple[str, str], ...]:
+        return (
+            ("mechanism", f"{self.name}, a frame drawn from the {self.mechanism.base} base measure, no noise added"),
+            ("basis", basis_text(self.basis)),
+            ("error", f"squared distance of the span: {self.subspace_error(self.k):.2g} of at most {self.k}"),
+            ("expected", f"for {REFERENCE}"),
+        )
 
 
 ComponentsPlan = MomentsPlan | FramesPlan

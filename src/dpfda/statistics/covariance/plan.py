@@ -17,10 +17,11 @@ from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism
 from dpfda.mechanisms.noise import Noise
 from dpfda.mechanisms.wishart import Wishart
+from dpfda.planning.base import AnyPlan, basis_text, price
 from dpfda.planning.blocks import optimal_blocks, shape_weights
 from dpfda.planning.default_design import DEFAULT_BASIS, basis_of
 from dpfda.planning.papers import WIDEST, eigenvalues_of, noise_basis, noise_kernel, parameters_of
-from dpfda.planning.request import Request, Requested
+from dpfda.planning.request import Request
 from dpfda.planning.visibility import NOISY_FROM, SHOWN_FROM
 from dpfda.privacy import Budget, calibrate
 from dpfda.statistics.covariance.errors import (
@@ -96,7 +97,7 @@ class MomentsDesign:
 
 
 @dataclass(frozen=True, eq=False)
-class MomentsPlan(Requested):
+class MomentsPlan(AnyPlan):
     """A design for second moments, the law of its noise, and what to expect of it."""
 
     request: Request
@@ -179,12 +180,12 @@ class MomentsPlan(Requested):
         """What the card says where noise is expected to hide what is estimated."""
         return (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
+    @property
+    def title(self) -> str:
+        return f"second moments of {self.n} units"
+
+    def facts(self) -> dict[str, Any]:
         return {
-            "n": self.n,
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
             "bound": self.bound,
             "basis": self.basis.describe(),
             "mechanism": self.design.name,
@@ -192,33 +193,27 @@ class MomentsPlan(Requested):
             "noise_rms": self.noise_rms,
             "predicted_rms": self.predict(),
             "subspace_errors": [self.subspace_error(k) for k in range(1, min(4, self.basis.size))],
-            "spends": {"epsilon": self.spends.epsilon, "delta": self.spends.delta},
-            "reasons": dict(self.reasons),
-            "warnings": list(self.warnings),
+            "spends": price(self.spends),
         }
 
-    def text(self, *more: tuple[str, str]) -> str:
-        """The plan for people."""
+    def lines(self) -> tuple[tuple[str, str], ...]:
         turned = ", ".join(f"{self.subspace_error(k):.2g} of at most {k}" for k in range(1, min(4, self.basis.size)))
-        lines = [
-            f"Plan for second moments of {self.n} units at {self.budget}; no values read, nothing charged",
-            *(f"Warning: {warning}" for warning in self.warnings),
-            "",
-            f"  mechanism   {self.design.name}, {self.noise.text}",
-            f"  basis       {self.basis.describe()['family']}, {self.basis.size} function{'s' * (self.basis.size > 1)}",
-            f"  noise       {self.noise_rms:.4g} root mean square before smoothing; a covariance of curves {PLAUSIBLE} "
-            f"is {self.bound**2 * PLAUSIBLE_VARIANCE:.4g}",
-            f"  error       about {self.predict():.4g} root mean square expected after smoothing, {self.unseen:.0%} of "
-            "the reference covariance",
-            *((f"  components  squared distance of the span for k = 1, 2, ...: {turned}",) if turned else ()),
-            f"  expected    for {REFERENCE}",
-            *(f"  because     {name}: {how}" for name, how in self.reasons),
-            *(f"  {name:<11} {what}" for name, what in more),
-        ]
-        return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.text()
+        return (
+            ("mechanism", f"{self.design.name}, {self.noise.text}"),
+            ("basis", basis_text(self.basis)),
+            (
+                "noise",
+                f"{self.noise_rms:.4g} root mean square before smoothing; a covariance of curves {PLAUSIBLE} is "
+                f"{self.bound**2 * PLAUSIBLE_VARIANCE:.4g}",
+            ),
+            (
+                "error",
+                f"about {self.predict():.4g} root mean square expected after smoothing, {self.unseen:.0%} of the "
+                "reference covariance",
+            ),
+            *((("components", f"squared distance of the span for k = 1, 2, ...: {turned}"),) if turned else ()),
+            ("expected", f"for {REFERENCE}"),
+        )
 
 
 def check_side(request: Request) -> None:

@@ -18,7 +18,8 @@ from dpfda.errors import DpfdaError, UsageError
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import SeededRandomness
 from dpfda.mechanisms.noise import Noise
-from dpfda.planning.request import Requested, check_units
+from dpfda.planning.base import AnyPlan, basis_text, price
+from dpfda.planning.request import check_units
 from dpfda.planning.visibility import NOISY_FROM
 from dpfda.privacy import ADD_REMOVE, Budget, Unit, calibrate
 from dpfda.statistics.density import papers
@@ -126,7 +127,7 @@ class DensityRequest:
 
 
 @dataclass(frozen=True, eq=False)
-class DensityPlan(Requested):
+class DensityPlan(AnyPlan):
     """A design for a density, and the law of its noise, from public facts alone."""
 
     request: DensityRequest
@@ -201,41 +202,31 @@ class DensityPlan(Requested):
             replace(self.request, mechanism=name, size=None, kernel=None, bandwidth=None, eta=None, calibration="exact")
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
+    @property
+    def title(self) -> str:
+        return f"a density of {self.n} units"
+
+    def facts(self) -> dict[str, Any]:
         return {
-            "n": self.n,
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
             "basis": self.basis.describe(),
             "mechanism": self.design.name,
             "noise": self.noise.describe(),
             "noise_rms": self.noise_rms,
             "expected_rms": self.error,
-            "spends": {"epsilon": self.spends.epsilon, "delta": self.spends.delta},
-            "reasons": dict(self.reasons),
-            "warnings": list(self.warnings),
+            "spends": price(self.spends),
         }
 
-    def text(self, *more: tuple[str, str]) -> str:
-        """The plan for people, with more lines about what it would be applied to."""
-        lines = [
-            f"Plan for a density of {self.n} units at {self.budget}; no values read, nothing charged",
-            *(f"Warning: {warning}" for warning in self.warnings),
-            "",
-            f"  mechanism   {self.design.name}, {self.noise.text}",
-            f"  basis       {self.basis.describe()['family']}, {self.basis.size} function{'s' * (self.basis.size > 1)}",
-            f"  noise       {self.noise_rms:.4g} root mean square before smoothing; a uniform density is "
-            f"{1 / self.volume:.4g}",
-            f"  cells       {self.cells.text}",
-            f"  error       about {self.error:.4g} root mean square with sampling and smoothing, for {REFERENCE}",
-            *(f"  because     {name}: {how}" for name, how in self.reasons),
-            *(f"  {name:<11} {what}" for name, what in more),
-        ]
-        return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.text()
+    def lines(self) -> tuple[tuple[str, str], ...]:
+        return (
+            ("mechanism", f"{self.design.name}, {self.noise.text}"),
+            ("basis", basis_text(self.basis)),
+            (
+                "noise",
+                f"{self.noise_rms:.4g} root mean square before smoothing; a uniform density is {1 / self.volume:.4g}",
+            ),
+            ("cells", self.cells.text),
+            ("error", f"about {self.error:.4g} root mean square with sampling and smoothing, for {REFERENCE}"),
+        )
 
 
 def plan_density(request: DensityRequest) -> DensityPlan:

@@ -14,7 +14,7 @@ from dpfda.bases.features import spread
 from dpfda.bases.norms import L2, Sensitivity
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.mechanisms import Gaussian
-from dpfda.planning.request import Requested
+from dpfda.planning.base import AnyPlan
 from dpfda.privacy import Budget, calibrate
 from dpfda.statistics.machines.plan import MachineRequest, by, check_penalty, drowned, ruled_penalty
 from dpfda.statistics.machines.sensitivity import moved_by
@@ -25,7 +25,7 @@ LOOKED_AT = 1024  # public points at which the largest variance of a kernel is l
 
 
 @dataclass(frozen=True, eq=False)
-class ExactPlan(Requested):
+class ExactPlan(AnyPlan):
     """Penalty and noise of the exact minimiser in the space of a kernel, from public facts alone."""
 
     request: MachineRequest
@@ -89,39 +89,27 @@ class ExactPlan(Requested):
         seen = (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
         return (*self.request.budget.warnings(int(self.request.n)), *seen)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
+    @property
+    def title(self) -> str:
+        return f"a kernel {self.request.task} of {self.n} units"
+
+    def facts(self) -> dict[str, Any]:
         return {
-            "n": int(self.request.n),
-            "epsilon": self.request.budget.epsilon,
-            "delta": self.request.budget.delta,
             "task": self.request.task,
             "loss": self.request.loss.name,
             "penalty": self.penalty,
             "mechanism": self.name,
             "sensitivity": self.sensitivity,
             "noise_rms": self.noise_rms,
-            "reasons": dict(self.reasons),
-            "warnings": list(self.warnings),
         }
 
-    def text(self) -> str:
-        """The plan for people."""
-        request = self.request
-        lines = [
-            f"Plan for a kernel {request.task} of {request.n} units at {request.budget}; nothing read, nothing charged",
-            *(f"Warning: {warning}" for warning in self.warnings),
-            "",
-            "  mechanism   gp, a Gaussian process drawn at the points asked for",
-            f"  penalty     {self.penalty:.4g}",
-            f"  moves       one unit moves the function by at most {self.sensitivity:.4g} in the norm of the space",
-            f"  noise       standard deviation about {self.noise_rms:.4g} at a point",
-            *(f"  because     {name}: {how}" for name, how in self.reasons),
-        ]
-        return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.text()
+    def lines(self) -> tuple[tuple[str, str], ...]:
+        return (
+            ("mechanism", "gp, a Gaussian process drawn at the points asked for"),
+            ("penalty", f"{self.penalty:.4g}"),
+            ("moves", f"one unit moves the function by at most {self.sensitivity:.4g} in the norm of the space"),
+            ("noise", f"standard deviation about {self.noise_rms:.4g} at a point"),
+        )
 
 
 def _unit_scale(budget: Budget) -> float:

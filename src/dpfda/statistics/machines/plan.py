@@ -21,8 +21,9 @@ from dpfda.kernels import Anisotropic, Gaussian, Kernel
 from dpfda.mechanisms import Gaussian as GaussianNoise
 from dpfda.mechanisms import KNorm, Laplace, Mechanism
 from dpfda.mechanisms.noise import Noise
+from dpfda.planning.base import AnyPlan, price
 from dpfda.planning.blocks import optimal_blocks
-from dpfda.planning.request import Requested, check_units
+from dpfda.planning.request import check_units
 from dpfda.planning.visibility import NOISY_FROM, SHOWN_FROM
 from dpfda.privacy import REPLACE, Budget, calibrate
 from dpfda.releases.bands import at_points
@@ -125,7 +126,7 @@ def default_kernel(domain: Domain) -> Kernel:
 
 
 @dataclass(frozen=True, eq=False)
-class MachinePlan(Requested):
+class MachinePlan(AnyPlan):
     """Features, penalty and noise of a kernel machine, chosen without any record."""
 
     request: MachineRequest
@@ -183,12 +184,12 @@ class MachinePlan(Requested):
         seen = (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
         return (*self.budget.warnings(self.n), *seen)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
+    @property
+    def title(self) -> str:
+        return f"a kernel {self.request.task} of {self.n} units"
+
+    def facts(self) -> dict[str, Any]:
         return {
-            "n": self.n,
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
             "task": self.request.task,
             "loss": self.request.loss.name,
             "penalty": self.penalty,
@@ -199,31 +200,20 @@ class MachinePlan(Requested):
             "sensitivity": self.sensitivity,
             "noise": self.noise.describe(),
             "noise_rms": self.noise_rms,
-            "spends": {"epsilon": self.spends.epsilon, "delta": self.spends.delta},
-            "reasons": dict(self.reasons),
-            "warnings": list(self.warnings),
+            "spends": price(self.spends),
         }
 
-    def text(self) -> str:
-        """The plan for people."""
+    def lines(self) -> tuple[tuple[str, str], ...]:
         loss = self.request.loss
         unit = "margins are 1" if loss.margin else f"responses lie within {loss.scale:g}"
-        lines = [
-            f"Plan for a kernel {self.request.task} of {self.n} units at {self.budget}; nothing read, nothing charged",
-            *(f"Warning: {warning}" for warning in self.warnings),
-            "",
-            f"  mechanism   {self.name}, {self.noise.text}",
-            f"  loss        {loss.name}, slopes at most {loss.lipschitz:g}",
-            f"  features    {self.basis.size}, {self.basis.describe()['family']}, none longer than {self.reach:.4g}",
-            f"  penalty     {self.penalty:.4g}",
-            f"  moves       one unit moves the weights by at most {self.sensitivity:.4g}",
-            f"  noise       {self.noise_rms:.4g} root mean square in the function, where {unit}",
-            *(f"  because     {name}: {how}" for name, how in self.reasons),
-        ]
-        return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.text()
+        return (
+            ("mechanism", f"{self.name}, {self.noise.text}"),
+            ("loss", f"{loss.name}, slopes at most {loss.lipschitz:g}"),
+            ("features", f"{self.basis.size}, {self.basis.describe()['family']}, none longer than {self.reach:.4g}"),
+            ("penalty", f"{self.penalty:.4g}"),
+            ("moves", f"one unit moves the weights by at most {self.sensitivity:.4g}"),
+            ("noise", f"{self.noise_rms:.4g} root mean square in the function, where {unit}"),
+        )
 
 
 def drowned(noise: float, loss: Loss, penalty: float, reach: float) -> str:

@@ -24,8 +24,9 @@ from dpfda.mechanisms.objective import (
     spread_of,
 )
 from dpfda.mechanisms.utility_checks import planned_acceptances
+from dpfda.planning.base import AnyPlan, basis_text
 from dpfda.planning.papers import noise_basis, noise_kernel
-from dpfda.planning.request import Request, Requested
+from dpfda.planning.request import Request
 from dpfda.planning.visibility import NOISY_FROM
 
 SIZE = 8  # coordinates, where nobody states another number: the error grows with the root of it
@@ -33,7 +34,7 @@ SLOW, HOPELESS = 1e-4, 1e-8  # shares of proposals that are accepted: a plan war
 
 
 @dataclass(frozen=True, eq=False)
-class ObjectivePlan(Requested):
+class ObjectivePlan(AnyPlan):
     """What a draw from `exp(rate objective)` against a Gaussian process would do, from public facts alone.
 
     Awan et al. (2019), Theorem 3.3: around the maximiser the draw is about normal. With `-second derivative / n` of the
@@ -177,25 +178,22 @@ class ObjectivePlan(Requested):
                 "evenly, or no curvature: then one of a public number of candidates is chosen."
             )
 
-    def to_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
+    @property
+    def title(self) -> str:
+        return f"{self.n} units"
+
+    def facts(self) -> dict[str, Any]:
         stated = self.curvatures()
         return {
-            "n": self.n,
-            "epsilon": self.budget.epsilon,
-            "delta": 0.0,
             "bound": self.request.bound,
             "radius": self.radius,
             "utility_range": list(self.mechanism.limits),
             "basis": self.basis.describe(),
             "prior": self.prior.tolist(),
             "privacy_rms": None if stated is None else [self.privacy_rms(c) for c in stated],
-            "reasons": dict(self.reasons),
-            "warnings": list(self.warnings),
         }
 
-    def text(self) -> str:
-        """The plan for people."""
+    def lines(self) -> tuple[tuple[str, str], ...]:
         stated = self.curvatures()
         expected = "not known: no curvature was stated"
         if stated is not None:
@@ -203,20 +201,12 @@ class ObjectivePlan(Requested):
             expected = f"about {near:.4g} root mean square due to privacy" + (
                 "" if math.isclose(near, far) else f", if units lie near the maximiser; {far:.4g} if all lie far away"
             )
-        lines = [
-            f"Plan for {self.n} units at {self.budget}; no values read, nothing charged",
-            *(f"Warning: {warning}" for warning in self.warnings),
-            "",
-            f"  mechanism   {self.mechanism.name}, rate {self.rate:.4g} for each unit of utility",
-            f"  basis       {self.basis.describe()['family']}, {self.basis.size} function{'s' * (self.basis.size > 1)}",
-            f"  error       {expected}",
-            f"  driven by   {self.drives}",
-            *(f"  because     {name}: {how}" for name, how in self.reasons),
-        ]
-        return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.text()
+        return (
+            ("mechanism", f"{self.mechanism.name}, rate {self.rate:.4g} for each unit of utility"),
+            ("basis", basis_text(self.basis)),
+            ("error", expected),
+            ("driven by", self.drives),
+        )
 
 
 MOST_FUNCTIONS = 100  # the envelope of a draw is found in seconds up to here

@@ -17,6 +17,7 @@ from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms import Mechanism
 from dpfda.mechanisms.noise import Noise
 from dpfda.planning import papers, selections
+from dpfda.planning.base import AnyPlan, basis_text, price
 from dpfda.planning.default_design import own_design
 from dpfda.planning.prediction import (
     DEFAULT_CLASS,
@@ -28,7 +29,7 @@ from dpfda.planning.prediction import (
     worst_bias,
     worst_thresholding,
 )
-from dpfda.planning.request import Design, Request, Requested
+from dpfda.planning.request import Design, Request
 from dpfda.planning.visibility import NOISY_FROM, SHOWN_FROM
 from dpfda.privacy import Budget, calibrate
 from dpfda.releases.bands import multiplier
@@ -60,7 +61,7 @@ PARAMETERS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Plan(Requested):
+class Plan(AnyPlan):
     """What a release would do, from public facts alone."""
 
     request: Request
@@ -194,51 +195,39 @@ class Plan(Requested):
 
         return plot(self, figure)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
+    @property
+    def title(self) -> str:
+        return f"{self.n} units"
+
+    def facts(self) -> dict[str, Any]:
         prediction = self.predict()
         return {
-            "n": self.n,
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
             "bound": self.bound,
             "basis": self.basis.describe(),
             "mechanism": self.design.name,
             "noise": self.noise.describe(),
             "noise_rms": self.noise_rms,
             "predicted_rms": None if prediction is None else self.bound * math.sqrt(prediction.total),
-            "spends": {"epsilon": self.spends.epsilon, "delta": self.spends.delta},
-            "reasons": dict(self.reasons),
-            "warnings": list(self.warnings),
+            "spends": price(self.spends),
         }
 
-    def text(self, *more: tuple[str, str]) -> str:
-        """The plan for people, with more lines about what it would be applied to."""
+    def lines(self) -> tuple[tuple[str, str], ...]:
         prediction = self.predict()
-        expected = (
-            []
-            if prediction is None
-            else [
-                f"  error       about {self.bound * math.sqrt(prediction.total):.4g} root mean square expected"
-                f"{' after the best smoothing' if self.design.smoothing else ''}, the worst over {DEFAULT_CLASS.text}"
-            ]
-        )
-        lines = [
-            f"Plan for {self.n} units at {self.budget}; no values read, nothing charged",
-            *(f"Warning: {warning}" for warning in self.warnings),
-            "",
-            f"  mechanism   {self.design.name}, {self.noise.text}",
-            f"  basis       {self.basis.describe()['family']}, {self.basis.size} function{'s' * (self.basis.size > 1)}",
-            f"  noise       {self.noise_rms:.4g} root mean square before smoothing, "
-            f"{self.noise_rms / self.bound:.1%} of the bound {self.bound:g}",
+        expected: tuple[tuple[str, str], ...] = ()
+        if prediction is not None:
+            smoothed = " after the best smoothing" if self.design.smoothing else ""
+            error = f"about {self.bound * math.sqrt(prediction.total):.4g} root mean square expected{smoothed}"
+            expected = (("error", f"{error}, the worst over {DEFAULT_CLASS.text}"),)
+        return (
+            ("mechanism", f"{self.design.name}, {self.noise.text}"),
+            ("basis", basis_text(self.basis)),
+            (
+                "noise",
+                f"{self.noise_rms:.4g} root mean square before smoothing, {self.noise_rms / self.bound:.1%} of the "
+                f"bound {self.bound:g}",
+            ),
             *expected,
-            *(f"  because     {name}: {how}" for name, how in self.reasons),
-            *(f"  {name:<11} {what}" for name, what in more),
-        ]
-        return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.text()
+        )
 
 
 def make_plan(request: Request) -> Plan:

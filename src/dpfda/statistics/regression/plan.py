@@ -13,6 +13,7 @@ from dpfda.bases import Basis
 from dpfda.bases.symmetric import packed_size, unpack
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms.noise import Noise
+from dpfda.planning.base import AnyPlan, basis_text, price
 from dpfda.planning.prediction import (
     DEFAULT_CLASS,
     Prediction,
@@ -21,7 +22,7 @@ from dpfda.planning.prediction import (
     linear_minimax,
     worst_bias,
 )
-from dpfda.planning.request import Request, Requested
+from dpfda.planning.request import Request
 from dpfda.planning.visibility import NOISY_FROM, SHOWN_FROM
 from dpfda.privacy import Budget, calibrate
 from dpfda.statistics.regression.covariates import Covariates
@@ -39,7 +40,7 @@ LEVEL = 0.95  # of the bands that a plan speaks of
 
 
 @dataclass(frozen=True, eq=False)
-class RegressionPlan(Requested):
+class RegressionPlan(AnyPlan):
     """A design for a regression, the law of its noise, and what to expect of it, from public facts alone."""
 
     request: Request
@@ -152,12 +153,13 @@ class RegressionPlan(Requested):
         seen = (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
         return (*self.budget.warnings(self.n), *seen)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The plan as plain data."""
+    @property
+    def title(self) -> str:
+        size = self.covariates.size
+        return f"a regression on {size} covariate{'s' * (size > 1)} of {self.n} units"
+
+    def facts(self) -> dict[str, Any]:
         return {
-            "n": self.n,
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
             "bound": self.bound,
             "covariates": self.covariates.to_plain(),
             "basis": self.basis.describe(),
@@ -169,36 +171,29 @@ class RegressionPlan(Requested):
             "bands": self.bands,
             "missing": self.covariates.missing,
             "observation": OBSERVATION,
-            "spends": {"epsilon": self.spends.epsilon, "delta": self.spends.delta},
-            "reasons": dict(self.reasons),
-            "warnings": list(self.warnings),
+            "spends": price(self.spends),
         }
 
-    def text(self, *more: tuple[str, str]) -> str:
-        """The plan for people, with more lines about what it would be applied to."""
-        size = self.basis.size
-        lines = [
-            f"Plan for a regression on {self.covariates.size} covariate{'s' * (self.covariates.size > 1)} of {self.n} "
-            f"units at {self.budget}; no values read, nothing charged",
-            *(f"Warning: {warning}" for warning in self.warnings),
-            "",
-            f"  mechanism   {self.design.name}, {self.noise.text}",
-            f"  covariates  {self.covariates.text}; {self.covariates.missing}",
-            f"  observation {OBSERVATION}",
-            f"  basis       {self.basis.describe()['family']}, {size} function{'s' * (size > 1)} for each coefficient",
-            f"  noise       {self.noise_rms:.4g} root mean square expected in predicted curves before smoothing, "
-            f"{self.noise_rms / self.bound:.1%} of the bound {self.bound:g}",
-            f"  error       about {self.bound * math.sqrt(self.predict().total):.4g} root mean square expected in "
-            f"predicted curves{'' if self.design.weights is not None else ' after the best smoothing'}",
-            f"  bands       {self.bands}",
-            f"  expected    for {REFERENCE}",
-            *(f"  because     {name}: {how}" for name, how in self.reasons),
-            *(f"  {name:<11} {what}" for name, what in more),
-        ]
-        return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.text()
+    def lines(self) -> tuple[tuple[str, str], ...]:
+        smoothed = "" if self.design.weights is not None else " after the best smoothing"
+        return (
+            ("mechanism", f"{self.design.name}, {self.noise.text}"),
+            ("covariates", f"{self.covariates.text}; {self.covariates.missing}"),
+            ("observation", OBSERVATION),
+            ("basis", f"{basis_text(self.basis)} for each coefficient"),
+            (
+                "noise",
+                f"{self.noise_rms:.4g} root mean square expected in predicted curves before smoothing, "
+                f"{self.noise_rms / self.bound:.1%} of the bound {self.bound:g}",
+            ),
+            (
+                "error",
+                f"about {self.bound * math.sqrt(self.predict().total):.4g} root mean square expected in predicted "
+                f"curves{smoothed}",
+            ),
+            ("bands", self.bands),
+            ("expected", f"for {REFERENCE}"),
+        )
 
 
 def plan_regression(request: Request, covariates: Covariates) -> RegressionPlan:
