@@ -18,7 +18,7 @@ from dpfda.curator.summary import Public
 from dpfda.errors import DataError, UsageError
 from dpfda.kernels import Kernel
 from dpfda.ledger import AnyLedger, OwnSpend, as_ledger
-from dpfda.mechanisms import Mechanism, Randomness
+from dpfda.mechanisms import Randomness
 from dpfda.mechanisms.base import check_mechanism, check_source
 from dpfda.planning.request import check_units
 from dpfda.planning.visibility import Plannable, refusal
@@ -127,12 +127,20 @@ def _stated(n: object, unit: Unit) -> int:
     return int(n)  # type: ignore[call-overload, no-any-return]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Spender(BaseEstimator):  # type: ignore[misc]
     """An estimator that charges a ledger, or counts for itself what it and its clones spend."""
 
     epsilon: float
-    ledger: AnyLedger | str | None
-    force: bool
+    delta: float
+    neighbours: str = "replace-one"
+    n: int | None = None
+    planned_n: int | None = None
+    dataset: str = "unnamed"
+    ledger: AnyLedger | str | None = None
+    randomness: Randomness | None = None
+    force: bool = False
+    batch_rows: int | None = None
 
     def check_seen(self, plan: Plannable) -> None:
         """Refuse what would be next to nothing but noise, by its plan alone, unless `force` is set.
@@ -232,29 +240,18 @@ class Spender(BaseEstimator):  # type: ignore[misc]
         return made
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CurveEstimator(Spender):
-    """An estimator of clipped curves on a public grid; a subclass stores these parameters and adds its own."""
+    """An estimator of clipped curves on a public grid."""
 
     what: ClassVar[str] = "A mean curve"  # begins a message
-    epsilon: float
-    delta: float
-    bound: float | None
-    limits: tuple[float, float] | None
-    domain: Domain | Sequence[float] | Sequence[Sequence[float]]
-    centre: Centre | None
-    neighbours: str
-    n: int | None
-    planned_n: int | None
-    mechanism: str | Mechanism
-    basis: str | Basis | None
-    size: int | None
-    smoothing: str
-    dataset: str
-    ledger: AnyLedger | str | None
-    randomness: Randomness | None
-    batch_rows: int | None
-    workers: int | None
-    progress: bool | None
+    bound: float | None = None
+    limits: tuple[float, float] | None = None
+    domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0)
+    centre: Centre | None = None
+    size: int | None = None
+    workers: int | None = None
+    progress: bool | None = None
 
     def facts(self, curves: Curves, *, count_weight: int = 0) -> Public:
         """The public facts about these curves: what was stated, their layout, and their number where it is public."""

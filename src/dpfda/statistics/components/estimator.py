@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dpfda.arrays import Array, ArrayLike, as_real, brief, is_whole
-from dpfda.bases import Basis, Domain, as_domain, combined
+from dpfda.bases import Basis, as_domain, combined
 from dpfda.bases.norms import up
 from dpfda.curator import DrawLog, described
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
-from dpfda.ledger import AnyLedger
-from dpfda.mechanisms import Mechanism, Randomness
+from dpfda.mechanisms import Mechanism
 from dpfda.planning.request import check_units
 from dpfda.privacy import Budget, PureProfile, StatedProfile, Unit
 from dpfda.records import Curves, as_curves
@@ -29,9 +27,9 @@ from dpfda.statistics.covariance.estimator import MomentsEstimator
 from dpfda.statistics.covariance.plan import plan_moments
 from dpfda.statistics.covariance.release import CovarianceRelease, components_detected
 from dpfda.statistics.covariance.summary import Moments
-from dpfda.statistics.estimator import Centre
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class FPCA(MomentsEstimator):
     """Functional principal components of a population, private.
 
@@ -70,67 +68,18 @@ class FPCA(MomentsEstimator):
     """
 
     what: ClassVar[str] = "A principal component"
+    release_: ComponentsRelease = field(init=False)
 
-    release_: ComponentsRelease
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        epsilon: float,
-        delta: float,
-        bound: float | None = None,
-        limits: tuple[float, float] | None = None,
-        domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0),
-        centre: Centre | None = None,
-        mean: str | None = None,
-        neighbours: str = "replace-one",
-        n: int | None = None,
-        planned_n: int | None = None,
-        mechanism: str | Mechanism = "auto",
-        basis: str | Basis | None = None,
-        size: int | None = None,
-        kernel: Kernel | None = None,
-        base: str = "bingham",
-        explained_variance: float | None = None,
-        eta: float | None = None,
-        penalty: float | None = None,
-        smoothing: str = "auto",
-        dataset: str = "unnamed",
-        ledger: AnyLedger | str | None = None,
-        randomness: Randomness | None = None,
-        force: bool = False,
-        batch_rows: int | None = None,
-        workers: int | None = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bound = bound
-        self.limits = limits
-        self.domain = domain
-        self.centre = centre
-        self.mean = mean
-        self.neighbours = neighbours
-        self.n = n
-        self.planned_n = planned_n
-        self.mechanism = mechanism
-        self.basis = basis
-        self.size = size
-        self.kernel = kernel
-        self.base = base
-        self.explained_variance = explained_variance
-        self.eta = eta
-        self.penalty = penalty
-        self.smoothing = smoothing
-        self.dataset = dataset
-        self.ledger = ledger
-        self.randomness = randomness
-        self.force = force
-        self.batch_rows = batch_rows
-        self.workers = workers
-        self.progress = progress
+    n_components: int = field(default=2, kw_only=False)
+    mean: str | None = None
+    mechanism: str | Mechanism = "auto"
+    basis: str | Basis | None = None
+    kernel: Kernel | None = None
+    base: str = "bingham"
+    explained_variance: float | None = None
+    eta: float | None = None
+    penalty: float | None = None
+    smoothing: str = "auto"
 
     @property
     def components_(self) -> tuple[Function, ...]:

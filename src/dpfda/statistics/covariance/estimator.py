@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from dpfda.arrays import ArrayLike, brief
-from dpfda.bases import Basis, Domain, as_domain
+from dpfda.bases import Basis, as_domain
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
-from dpfda.ledger import AnyLedger
-from dpfda.mechanisms import Mechanism, Randomness
+from dpfda.mechanisms import Mechanism
 from dpfda.planning.request import Request
 from dpfda.privacy import Budget, Unit
 from dpfda.records import Curves, as_curves
@@ -20,7 +19,7 @@ from dpfda.releases import Release
 from dpfda.statistics.covariance.plan import MomentsPlan, plan_moments
 from dpfda.statistics.covariance.release import CovarianceRelease
 from dpfda.statistics.covariance.summary import Moments
-from dpfda.statistics.estimator import Centre, CurveEstimator
+from dpfda.statistics.estimator import CurveEstimator
 
 MEANS = ("joint", "centre")
 
@@ -97,6 +96,7 @@ class MomentsEstimator(CurveEstimator):
         return ("subtracted mean", "the centre" if isinstance(self.centre, Release) else "the public centre")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CovarianceFunction(MomentsEstimator):
     """The covariance function of a population, private: mean and second moment in one release, clipped together.
 
@@ -135,61 +135,15 @@ class CovarianceFunction(MomentsEstimator):
     """
 
     what: ClassVar[str] = "A covariance function"
+    release_: CovarianceRelease = field(init=False)
 
-    release_: CovarianceRelease
-
-    def __init__(
-        self,
-        *,
-        epsilon: float,
-        delta: float,
-        bound: float | None = None,
-        limits: tuple[float, float] | None = None,
-        domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0),
-        centre: Centre | None = None,
-        mean: str | None = None,
-        neighbours: str = "replace-one",
-        n: int | None = None,
-        planned_n: int | None = None,
-        mechanism: str | Mechanism = "auto",
-        basis: str | Basis | None = None,
-        size: int | None = None,
-        kernel: Kernel | None = None,
-        eta: float | None = None,
-        penalty: float | None = None,
-        smoothing: str = "auto",
-        dataset: str = "unnamed",
-        ledger: AnyLedger | str | None = None,
-        randomness: Randomness | None = None,
-        force: bool = False,
-        batch_rows: int | None = None,
-        workers: int | None = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bound = bound
-        self.limits = limits
-        self.domain = domain
-        self.centre = centre
-        self.mean = mean
-        self.neighbours = neighbours
-        self.n = n
-        self.planned_n = planned_n
-        self.mechanism = mechanism
-        self.basis = basis
-        self.size = size
-        self.kernel = kernel
-        self.eta = eta
-        self.penalty = penalty
-        self.smoothing = smoothing
-        self.dataset = dataset
-        self.ledger = ledger
-        self.randomness = randomness
-        self.force = force
-        self.batch_rows = batch_rows
-        self.workers = workers
-        self.progress = progress
+    mean: str | None = None
+    mechanism: str | Mechanism = "auto"
+    basis: str | Basis | None = None
+    kernel: Kernel | None = None
+    eta: float | None = None
+    penalty: float | None = None
+    smoothing: str = "auto"
 
     def plan(self, n: int, *, grid_size: int | None = None) -> MomentsPlan:
         """What a fit on n units would do and what error to expect; reads no data and costs nothing."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,6 @@ from dpfda.curator import GIVEN, Curator, DrawLog, Order, Payment
 from dpfda.curator.summary import Public
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
-from dpfda.ledger import AnyLedger
-from dpfda.mechanisms import Randomness
 from dpfda.online import FiniteOracle, Oracle, Store, check_store, header_of, open_finite, open_online
 from dpfda.privacy import REPLACE, Budget, Unit
 from dpfda.privacy.budget import stated_budget
@@ -52,6 +50,7 @@ class OrderedDensity:
     order: Order
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DensityFunction(Spender):
     """The density of points on an interval or a box, private: features of points, noise once, smoothing afterwards.
 
@@ -91,60 +90,22 @@ class DensityFunction(Spender):
     10
     """
 
-    _held: PendingRelease | None = None
-    _released: DensityRelease | None = None
     _opened = False
-
-    def __init__(
-        self,
-        *,
-        epsilon: float,
-        delta: float,
-        domain: Domain | Sequence[float] | Sequence[Sequence[float]] | None = None,
-        edges: Sequence[float] | Sequence[Sequence[float]] | None = None,
-        neighbours: str = "replace-one",
-        n: int | None = None,
-        planned_n: int | None = None,
-        mechanism: str = "auto",
-        size: int | None = None,
-        kernel: Kernel | None = None,
-        bandwidth: Bandwidth | str | None = None,
-        bandwidth_epsilon: float | None = None,
-        eta: float | None = None,
-        calibration: str = "exact",
-        answers: int | None = None,
-        smoothing: str = "auto",
-        dataset: str = "unnamed",
-        ledger: AnyLedger | str | None = None,
-        randomness: Randomness | None = None,
-        force: bool = False,
-        batch_rows: int | None = None,
-        workers: int | None = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.edges = edges
-        self.neighbours = neighbours
-        self.n = n
-        self.planned_n = planned_n
-        self.mechanism = mechanism
-        self.size = size
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.bandwidth_epsilon = bandwidth_epsilon
-        self.eta = eta
-        self.calibration = calibration
-        self.answers = answers
-        self.smoothing = smoothing
-        self.dataset = dataset
-        self.ledger = ledger
-        self.randomness = randomness
-        self.force = force
-        self.batch_rows = batch_rows
-        self.workers = workers
-        self.progress = progress
+    domain: Domain | Sequence[float] | Sequence[Sequence[float]] | None = None
+    edges: Sequence[float] | Sequence[Sequence[float]] | None = None
+    mechanism: str = "auto"
+    size: int | None = None
+    kernel: Kernel | None = None
+    bandwidth: Bandwidth | str | None = None
+    bandwidth_epsilon: float | None = None
+    eta: float | None = None
+    calibration: str = "exact"
+    answers: int | None = None
+    smoothing: str = "auto"
+    workers: int | None = None
+    progress: bool | None = None
+    _held: PendingRelease | None = field(init=False, default=None)
+    _released: DensityRelease | None = field(init=False, default=None)
 
     def plan(self, n: int) -> DensityPlan:
         """What a fit on n units would do and how large its noise would be; reads no data and costs nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -17,8 +18,7 @@ from dpfda.curator import Curator, Payment
 from dpfda.curator.summary import Public
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
-from dpfda.ledger import AnyLedger
-from dpfda.mechanisms import Mechanism, Randomness
+from dpfda.mechanisms import Mechanism
 from dpfda.privacy import Budget, Unit
 from dpfda.records import Curves
 from dpfda.records.cells import as_numbers
@@ -43,30 +43,21 @@ UNIT = (0.0, 1.0)
 ASSUMED = "none was stated, so [0, 1] for every coordinate: points outside were moved to its edge"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KernelMachine(Spender):
     """What both machines share: public facts, checks before anything is read, and the release."""
 
     task: ClassVar[str]
-    epsilon: float
-    delta: float
-    kernel: Kernel | None
-    penalty: float | None
     loss: str
-    domain: Domain | Sequence[float] | Sequence[Sequence[float]] | None
-    features: str | int | Basis | None
-    eta: float | None
-    mechanism: str | Mechanism
-    neighbours: str
-    n: int | None
-    planned_n: int | None
-    dataset: str
-    ledger: AnyLedger | str | None
-    randomness: Randomness | None
-    force: bool
-    batch_rows: int | None
-    release_: MachineRelease
-    plan_: MachinePlan | ExactPlan
-    _held: PendingMachine
+    kernel: Kernel | None = None
+    penalty: float | None = None
+    domain: Domain | Sequence[float] | Sequence[Sequence[float]] | None = None
+    features: str | int | Basis | None = "auto"
+    mechanism: str | Mechanism = "auto"
+    eta: float | None = None
+    release_: MachineRelease = field(init=False)
+    plan_: MachinePlan | ExactPlan = field(init=False)
+    _held: PendingMachine = field(init=False)
 
     @abstractmethod
     def _loss(self) -> Loss: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -11,11 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from dpfda.arrays import Array, ArrayLike, Label, as_real, brief, public_numbers, told
-from dpfda.bases import Basis, Domain
 from dpfda.errors import AssumptionWarning, UsageError, warn
-from dpfda.kernels import Kernel
-from dpfda.ledger import AnyLedger
-from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.records.labelled import label_of, responses, signs
 from dpfda.statistics.machines.base import KernelMachine
 from dpfda.statistics.machines.losses import Loss, loss_of
@@ -40,6 +37,7 @@ def _has_chances(est: KernelClassifier) -> bool:
     return True
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     """A private classifier of two classes: the minimiser of a regularised risk, with noise once.
 
@@ -87,49 +85,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     """
 
     task: ClassVar[str] = "classifier"
-    classes_: np.ndarray[Any, Any]
-    _stated: tuple[Label, Label]
+    classes_: np.ndarray[Any, Any] = field(init=False)
+    _stated: tuple[Label, Label] = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        epsilon: float,
-        delta: float,
-        kernel: Kernel | None = None,
-        penalty: float | None = None,
-        loss: str = "hinge",
-        domain: Domain | Sequence[float] | Sequence[Sequence[float]] | None = None,
-        classes: Sequence[Label] | None = None,
-        features: str | int | Basis | None = "auto",
-        mechanism: str | Mechanism = "auto",
-        eta: float | None = None,
-        neighbours: str = "replace-one",
-        n: int | None = None,
-        planned_n: int | None = None,
-        dataset: str = "unnamed",
-        ledger: AnyLedger | str | None = None,
-        randomness: Randomness | None = None,
-        force: bool = False,
-        batch_rows: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.kernel = kernel
-        self.penalty = penalty
-        self.loss = loss
-        self.domain = domain
-        self.classes = classes
-        self.features = features
-        self.mechanism = mechanism
-        self.eta = eta
-        self.neighbours = neighbours
-        self.n = n
-        self.planned_n = planned_n
-        self.dataset = dataset
-        self.ledger = ledger
-        self.randomness = randomness
-        self.force = force
-        self.batch_rows = batch_rows
+    loss: str = "hinge"
+    classes: Sequence[Label] | None = None
 
     def _loss(self) -> Loss:
         return loss_of(self.loss)
@@ -207,6 +167,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         return tags
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
     """A private regression function: the minimiser of a regularised risk, with noise once.
 
@@ -230,48 +191,9 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
 
     task: ClassVar[str] = "regressor"
 
-    def __init__(
-        self,
-        *,
-        epsilon: float,
-        delta: float,
-        response_bound: float,
-        kernel: Kernel | None = None,
-        penalty: float | None = None,
-        loss: str = "huber",
-        threshold: float | None = None,
-        domain: Domain | Sequence[float] | Sequence[Sequence[float]] | None = None,
-        features: str | int | Basis | None = "auto",
-        mechanism: str | Mechanism = "auto",
-        eta: float | None = None,
-        neighbours: str = "replace-one",
-        n: int | None = None,
-        planned_n: int | None = None,
-        dataset: str = "unnamed",
-        ledger: AnyLedger | str | None = None,
-        randomness: Randomness | None = None,
-        force: bool = False,
-        batch_rows: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.response_bound = response_bound
-        self.kernel = kernel
-        self.penalty = penalty
-        self.loss = loss
-        self.threshold = threshold
-        self.domain = domain
-        self.features = features
-        self.mechanism = mechanism
-        self.eta = eta
-        self.neighbours = neighbours
-        self.n = n
-        self.planned_n = planned_n
-        self.dataset = dataset
-        self.ledger = ledger
-        self.randomness = randomness
-        self.force = force
-        self.batch_rows = batch_rows
+    response_bound: float
+    loss: str = "huber"
+    threshold: float | None = None
 
     def _bound(self) -> float:
         bound = as_real(self.response_bound)

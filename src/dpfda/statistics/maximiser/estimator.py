@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from dpfda.arrays import ArrayLike, brief, is_whole, told
-from dpfda.bases import Basis, Domain, as_domain
+from dpfda.bases import Basis, as_domain
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
-from dpfda.ledger import AnyLedger
-from dpfda.mechanisms import Randomness
 from dpfda.mechanisms.objective import Curvature, Utility
 from dpfda.mechanisms.utility_checks import check_declared
 from dpfda.planning.request import Request
@@ -18,12 +16,13 @@ from dpfda.privacy import Budget, Unit
 from dpfda.records import Curves, as_curves
 from dpfda.records.forgetting import forgets_records
 from dpfda.releases import Release
-from dpfda.statistics.estimator import Centre, CurveEstimator
+from dpfda.statistics.estimator import CurveEstimator
 from dpfda.statistics.maximiser.plan import ObjectivePlan, in_range, plan_objective
 from dpfda.statistics.maximiser.summary import Maximum
 from dpfda.statistics.maximiser.utilities import RobustDistance
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Maximiser(CurveEstimator):
     """The curve at which a sum of utilities, one of each unit, is largest, or near it: drawn, not disturbed.
 
@@ -63,65 +62,21 @@ class Maximiser(CurveEstimator):
     """
 
     what = "A maximiser"
-    release_: Release
-    plan_: ObjectivePlan
+    release_: Release = field(init=False)
+    plan_: ObjectivePlan = field(init=False)
     # What all estimators of curves are asked for, and this one has no choice about.
-    delta = 0.0
+    delta: float = field(default=0.0, init=False)
     mechanism = "exponential"
     smoothing = "none"
 
-    def __init__(
-        self,
-        *,
-        utility: Utility,
-        epsilon: float,
-        utility_range: tuple[float, float] | None = None,
-        curvature: float | Curvature | None = None,
-        bound: float | None = None,
-        limits: tuple[float, float] | None = None,
-        domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0),
-        centre: Centre | None = None,
-        neighbours: str = "replace-one",
-        n: int | None = None,
-        planned_n: int | None = None,
-        kernel: Kernel | None = None,
-        size: int | None = None,
-        basis: Basis | None = None,
-        radius: float | None = None,
-        spread: float | None = None,
-        candidates: int = 2048,
-        dataset: str = "unnamed",
-        ledger: AnyLedger | str | None = None,
-        randomness: Randomness | None = None,
-        force: bool = False,
-        batch_rows: int | None = None,
-        workers: int | None = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.utility = utility
-        self.epsilon = epsilon
-        self.utility_range = utility_range
-        self.curvature = curvature
-        self.bound = bound
-        self.limits = limits
-        self.domain = domain
-        self.centre = centre
-        self.neighbours = neighbours
-        self.n = n
-        self.planned_n = planned_n
-        self.kernel = kernel
-        self.size = size
-        self.basis = basis
-        self.radius = radius
-        self.spread = spread
-        self.candidates = candidates
-        self.dataset = dataset
-        self.ledger = ledger
-        self.randomness = randomness
-        self.force = force
-        self.batch_rows = batch_rows
-        self.workers = workers
-        self.progress = progress
+    utility: Utility
+    utility_range: tuple[float, float] | None = None
+    curvature: float | Curvature | None = None
+    kernel: Kernel | None = None
+    basis: Basis | None = None
+    radius: float | None = None
+    spread: float | None = None
+    candidates: int = 2048
 
     def plan(self, n: int, *, grid_size: int | None = None) -> ObjectivePlan:
         """What a fit on n units would do and how large its error due to privacy would be; reads no data."""

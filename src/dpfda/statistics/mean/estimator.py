@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike
-from dpfda.bases import Basis, Domain, as_domain
+from dpfda.bases import Basis, as_domain
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
-from dpfda.ledger import AnyLedger
-from dpfda.mechanisms import Mechanism, Randomness
+from dpfda.mechanisms import Mechanism
 from dpfda.planning import Request
 from dpfda.privacy import Budget, Unit
 from dpfda.records import Curves, as_curves
 from dpfda.records.forgetting import forgets_records
 from dpfda.releases import Release
-from dpfda.statistics.estimator import Centre, CurveEstimator
+from dpfda.statistics.estimator import CurveEstimator
 from dpfda.statistics.mean.plan import Plan, make_plan
 from dpfda.statistics.mean.summary import Mean
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MeanFunction(CurveEstimator):
     """The mean curve of a population, private: encode, clip, sum exactly, add noise once, smooth afterwards.
 
@@ -63,62 +64,15 @@ class MeanFunction(CurveEstimator):
     True
     """
 
-    release_: Release
-
-    def __init__(
-        self,
-        *,
-        epsilon: float,
-        delta: float,
-        bound: float | None = None,
-        limits: tuple[float, float] | None = None,
-        domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0),
-        centre: Centre | None = None,
-        neighbours: str = "replace-one",
-        n: int | None = None,
-        planned_n: int | None = None,
-        mechanism: str | Mechanism = "auto",
-        basis: str | Basis | None = None,
-        size: int | None = None,
-        kernel: Kernel | None = None,
-        eta: float | None = None,
-        penalty: float | None = None,
-        calibration: str = "exact",
-        candidates: Sequence[Callable[[Array], ArrayLike]] | None = None,
-        smoothing: str = "auto",
-        dataset: str = "unnamed",
-        ledger: AnyLedger | str | None = None,
-        randomness: Randomness | None = None,
-        force: bool = False,
-        batch_rows: int | None = None,
-        workers: int | None = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bound = bound
-        self.limits = limits
-        self.domain = domain
-        self.centre = centre
-        self.neighbours = neighbours
-        self.n = n
-        self.planned_n = planned_n
-        self.mechanism = mechanism
-        self.basis = basis
-        self.size = size
-        self.kernel = kernel
-        self.eta = eta
-        self.penalty = penalty
-        self.calibration = calibration
-        self.candidates = candidates
-        self.smoothing = smoothing
-        self.dataset = dataset
-        self.ledger = ledger
-        self.randomness = randomness
-        self.force = force
-        self.batch_rows = batch_rows
-        self.workers = workers
-        self.progress = progress
+    mechanism: str | Mechanism = "auto"
+    basis: str | Basis | None = None
+    kernel: Kernel | None = None
+    eta: float | None = None
+    penalty: float | None = None
+    calibration: str = "exact"
+    candidates: Sequence[Callable[[Array], ArrayLike]] | None = None
+    smoothing: str = "auto"
+    release_: Release = field(init=False)
 
     def plan(self, n: int, *, grid_size: int | None = None) -> Plan:
         """What a fit on n units would do and how large its noise would be; reads no data and costs nothing."""

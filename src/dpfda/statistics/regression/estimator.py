@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,17 +11,16 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dpfda.arrays import Array, ArrayLike, brief, check_flag, is_whole
-from dpfda.bases import Basis, Domain, as_domain
+from dpfda.bases import Basis, as_domain
 from dpfda.errors import UsageError
-from dpfda.ledger import AnyLedger
-from dpfda.mechanisms import Mechanism, Randomness
+from dpfda.mechanisms import Mechanism
 from dpfda.planning.request import Request
 from dpfda.privacy import Budget, Unit
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.joined import curves_in_order, join
 from dpfda.records.levels import check_levels, columns_for, covariate_table
 from dpfda.releases.calculus import Function
-from dpfda.statistics.estimator import Centre, CurveEstimator
+from dpfda.statistics.estimator import CurveEstimator
 from dpfda.statistics.regression.covariates import Covariates, check_limits, check_names
 from dpfda.statistics.regression.plan import OBSERVATION, RegressionPlan, plan_regression
 from dpfda.statistics.regression.release import RegressionRelease, check_ridge
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 MOST_COVARIATES = 64  # two thousand moments of them; noise in more would hide every coefficient
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class FunctionOnScalarRegression(CurveEstimator):
     """Coefficient functions of curves regressed on covariates, private: `y(t) = b0(t) + b1(t) z1 + ... + bp(t) zp`.
 
@@ -82,63 +82,16 @@ class FunctionOnScalarRegression(CurveEstimator):
     """
 
     what: ClassVar[str] = "A regression of curves"
+    release_: RegressionRelease = field(init=False)
 
-    release_: RegressionRelease
-
-    def __init__(
-        self,
-        *,
-        epsilon: float,
-        delta: float,
-        bound: float | None = None,
-        limits: tuple[float, float] | None = None,
-        covariate_limits: Sequence[Sequence[float]] | Sequence[float] | None = None,
-        covariate_bound: float | None = None,
-        covariate_levels: Mapping[str, Sequence[str]] | None = None,
-        domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0),
-        centre: Centre | None = None,
-        intercept: bool = True,
-        neighbours: str = "replace-one",
-        n: int | None = None,
-        planned_n: int | None = None,
-        mechanism: str | Mechanism = "auto",
-        basis: str | Basis | None = None,
-        size: int | None = None,
-        smoothing: str = "auto",
-        ridge: float | str = "auto",
-        dataset: str = "unnamed",
-        ledger: AnyLedger | str | None = None,
-        randomness: Randomness | None = None,
-        force: bool = False,
-        batch_rows: int | None = None,
-        workers: int | None = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bound = bound
-        self.limits = limits
-        self.covariate_limits = covariate_limits
-        self.covariate_bound = covariate_bound
-        self.covariate_levels = covariate_levels
-        self.domain = domain
-        self.centre = centre
-        self.intercept = intercept
-        self.neighbours = neighbours
-        self.n = n
-        self.planned_n = planned_n
-        self.mechanism = mechanism
-        self.basis = basis
-        self.size = size
-        self.smoothing = smoothing
-        self.ridge = ridge
-        self.dataset = dataset
-        self.ledger = ledger
-        self.randomness = randomness
-        self.force = force
-        self.batch_rows = batch_rows
-        self.workers = workers
-        self.progress = progress
+    covariate_limits: Sequence[Sequence[float]] | Sequence[float] | None = None
+    covariate_bound: float | None = None
+    covariate_levels: Mapping[str, Sequence[str]] | None = None
+    intercept: bool = True
+    mechanism: str | Mechanism = "auto"
+    basis: str | Basis | None = None
+    smoothing: str = "auto"
+    ridge: float | str = "auto"
 
     def plan(
         self, n: int, *, covariates: int | Sequence[str] | None = None, grid_size: int | None = None
