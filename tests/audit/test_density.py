@@ -163,13 +163,13 @@ def test_a_sensitivity_of_half_the_diameter_is_caught(monkeypatch):
 
     def halved(self, *arguments, **keywords):
         ordered = honest(self, *arguments, **keywords)
-        terms = ordered.order.terms
-        terms = replace(
-            terms,
-            sensitivity=replace(terms.sensitivity, value=terms.sensitivity.value / 2),
-            scale=terms.scale / 2,
+        specification = ordered.order.specification
+        specification = replace(
+            specification,
+            sensitivity=replace(specification.sensitivity, value=specification.sensitivity.value / 2),
+            scale=specification.scale / 2,
         )
-        return replace(ordered, order=replace(ordered.order, terms=terms))
+        return replace(ordered, order=replace(ordered.order, specification=specification))
 
     monkeypatch.setattr(dpfda.DensityFunction, "_order", halved)
     assert proven_mu(attack(estimator(APPROXIMATE, mechanism="gaussian"), moved, draws, MIDDLE), draws) > MU
