@@ -110,7 +110,9 @@ def test_from_the_plan_to_the_page(more: dict[str, Any], joined: None, table: Pa
     est = dpfda.MeanFunction(**STATED, **more, dataset="curves", ledger=ledger)
     assert est.plan(n=3000).predict().total > 0
     release = est.fit(CURVES, grid=T, units=PEOPLE).release_
-    assert abs(release(1.0) - 0.8) < 0.15
+    # Eight times the noise is exceeded with a chance below 1e-9; the rest is what the penalty does at the ends.
+    missed = np.sqrt(np.mean((release(T) - CURVES.mean(axis=0)) ** 2))
+    assert missed < 0.2 + 8 * release.certificate.noise_rms
     assert release.certificate.basis == release.basis.family
     release.save("mean.json")
     loaded = dpfda.load("mean.json")
