@@ -1,11 +1,27 @@
-"""The list of all bases that pass through the contract, and for quadrature that owes nothing to them."""
+"""All bases that pass through the contract: a list, and whatever else is registered under a name; and quadrature."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.bases import Basis, beam, bernstein, bspline, combined, cosine, fourier, legendre, mercer, reinsch, tensor
+from dpfda.bases import (
+    FAMILIES,
+    FEATURE_MAPS,
+    LEAST_SIZES,
+    Basis,
+    beam,
+    bernstein,
+    bspline,
+    by_name,
+    combined,
+    cosine,
+    fourier,
+    legendre,
+    mercer,
+    reinsch,
+    tensor,
+)
 from dpfda.kernels import BrownianBridge, BrownianMotion, Exponential, Gaussian, Matern, Periodic, Sobolev
 from dpfda.kernels import Tensor as TensorKernel
 
@@ -51,6 +67,17 @@ MEMBERS: dict[str, Basis] = {
     "Gaussian kernel on a box": mercer(Gaussian(0.5), SQUARE, 9),
     "Matérn kernel on a box": mercer(Matern(2.5, 1.0), SQUARE, 8),
 }
+
+# Also from outside: `pytest -p my_bases tests/bases/test_contract.py`.
+LISTED = {basis.family for basis in MEMBERS.values()}
+MEMBERS |= {
+    f"registered {family}": by_name(family, UNIT, least + 5)
+    for family, least in LEAST_SIZES.items()
+    if family not in LISTED
+}
+# Steps jump, and feature maps are no bases of curves: tests/bases/test_steps.py and test_features.py hold them.
+ELSEWHERE = {"steps", *FEATURE_MAPS}
+UNTRIED = set(FAMILIES) - {basis.family for basis in MEMBERS.values()} - ELSEWHERE
 
 
 def dense(basis: Basis) -> tuple[Array, Array]:

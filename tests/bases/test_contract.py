@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from basis_members import MEMBERS, dense, inside
+from basis_members import MEMBERS, UNTRIED, dense, inside
 
 from dpfda.bases import Basis, base, beam, bernstein, cosine, from_dict, legendre, tensor
 from dpfda.errors import UsageError
@@ -14,6 +14,10 @@ from dpfda.errors import UsageError
 ORTHONORMAL = {name: basis for name, basis in MEMBERS.items() if basis.orthonormal}
 every = pytest.mark.parametrize("basis", MEMBERS.values(), ids=MEMBERS.keys())
 every_orthonormal = pytest.mark.parametrize("basis", ORTHONORMAL.values(), ids=ORTHONORMAL.keys())
+
+
+def test_every_registered_family_takes_part() -> None:
+    assert set() == UNTRIED, "give it a least_size when registering it, or a line in basis_members.py"
 
 
 @every

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from dpfda.bases import (
     landmarks,
     legendre,
     mercer,
+    register,
     reinsch,
     tensor,
 )
@@ -137,3 +139,35 @@ def test_a_basis_of_your_own_needs_one_function_only() -> None:
     assert OWN.coordinates(np.full(16, 3.0), grid) == pytest.approx([3.0])
     assert OWN.evaluate([2.0], [(0.5, 0.5)]) == pytest.approx([2.0])
     assert OWN.integrals((0, 0), (0.5, 2)) == pytest.approx([1.0])
+
+
+@dataclass(frozen=True)
+class Flat(Basis):
+    """One constant; its class has a name, but nobody has registered it."""
+
+    domain: Domain
+    size: int
+    family: ClassVar[str] = "flat"
+
+    def functions(self, points: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
+        return np.full((len(points), self.size), float(not any(order)))
+
+
+def test_a_basis_that_is_not_registered_is_not_written_to_a_file() -> None:
+    with pytest.raises(UsageError, match=r"^Flat cannot be written to a file: its family 'flat' is not registered"):
+        Flat(as_domain((0, 1)), 1).describe()
+
+
+@pytest.mark.parametrize("wrong", [3, "flat", int, Basis, OWN, type(OWN)], ids=repr)
+def test_what_is_no_class_of_bases_with_a_family_is_not_registered(wrong: object) -> None:
+    with pytest.raises(UsageError, match="a Basis with all its methods and a `family` name"):
+        register(wrong)  # type: ignore[call-overload]
+
+
+def test_a_family_is_registered_once_and_with_a_size() -> None:
+    other = dataclass(frozen=True)(type("Other", (Flat,), {"family": "cosine"}))
+    with pytest.raises(UsageError, match=r"^The family 'cosine' is taken by dpfda.bases.trigonometric"):
+        register(other)
+    for wrong in ({"least_size": 0}, {"least_size": "two"}, {"build": 3}):
+        with pytest.raises(UsageError, match="a least size of 1 or more and a function that builds it"):
+            register(**wrong)  # type: ignore[call-overload]

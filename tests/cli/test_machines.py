@@ -302,7 +302,7 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
         {"--kernel": "linear,1"},
         USAGE,
         "--kernel takes a name and a range, e.g. --kernel matern-3/2,0.1; got 'linear,1'. Names are exponential, "
-        "matern-3/2, matern-5/2, gaussian.",
+        "gaussian, matern-3/2, matern-5/2.",
     ),
     "a penalty of nothing": (
         {"--penalty": 0},

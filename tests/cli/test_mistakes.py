@@ -113,19 +113,19 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
         {"--mechanism": "gp", "--kernel": "linear,1"},
         USAGE,
         "--kernel takes a name and a range, e.g. --kernel matern-3/2,0.1; got 'linear,1'. Names are exponential, "
-        "matern-3/2, matern-5/2, gaussian.",
+        "gaussian, matern-3/2, matern-5/2.",
     ),
     "a kernel without a range": (
         {"--mechanism": "gp", "--kernel": "gaussian"},
         USAGE,
         "--kernel takes a name and a range, e.g. --kernel matern-3/2,0.1; got 'gaussian'. Names are exponential, "
-        "matern-3/2, matern-5/2, gaussian.",
+        "gaussian, matern-3/2, matern-5/2.",
     ),
     "a kernel whose range is a word": (
         {"--mechanism": "gp", "--kernel": "gaussian,wide"},
         USAGE,
         "--kernel takes a name and a range, e.g. --kernel matern-3/2,0.1; got 'gaussian,wide'. Names are exponential, "
-        "matern-3/2, matern-5/2, gaussian.",
+        "gaussian, matern-3/2, matern-5/2.",
     ),
     "a published calibration of ours": (
         {"--mechanism": "k-norm", "--calibration": "published"},
@@ -143,8 +143,8 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
     "unknown basis": (
         {"--basis": "wavelet"},
         USAGE,
-        "Invalid value for '--basis': 'wavelet' is not one of 'beam', 'bernstein', 'bspline', 'cosine', 'fourier', "
-        "'legendre', 'reinsch'." + HELP,
+        "A basis is one of beam, bernstein, bspline, cosine, fourier, legendre, reinsch, got 'wavelet'. Others are "
+        "built by hand.",
     ),
     "unknown smoothing": (
         {"--smoothing": "lowess"},

@@ -14,11 +14,13 @@ import pytest
 from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import UsageError
 from dpfda.kernels import (
+    FAMILIES,
     Anisotropic,
     BrownianBridge,
     BrownianMotion,
     Exponential,
     Gaussian,
+    Isotropic,
     Kernel,
     Matern,
     Periodic,
@@ -29,7 +31,9 @@ from dpfda.kernels import (
     Sum,
     Tensor,
     describe,
+    example_of,
     from_dict,
+    register,
 )
 
 POSITIVE: list[tuple[Callable[[Any], Kernel], str]] = [
@@ -227,13 +231,46 @@ def test_values_in_a_description_are_checked_like_any_others() -> None:
         from_dict({"family": "scaled", "factor": 2.0, "kernel": {"family": "gaussian", "rho": "one"}})
 
 
-def test_a_kernel_of_ones_own_cannot_be_written() -> None:
+def test_a_kernel_of_ones_own_cannot_be_written_unless_it_is_registered() -> None:
     @dataclass(frozen=True)
     class Mine(Kernel):
         def __call__(self, s: ArrayLike, t: ArrayLike) -> Array:
             return np.ones((np.size(s), np.size(t)))
 
-    with pytest.raises(
-        UsageError, match=r"^Only kernels of dpfda.kernels can be written to a file, got a value of type Mine\.$"
-    ):
-        describe(2.0 * Mine())
+    with pytest.raises(UsageError, match=r"^Only kernels of dpfda.kernels and registered ones can be written"):
+        describe(Mine())
+    try:
+        register(Mine)
+        assert from_dict(describe(Mine())) == Mine()
+        assert example_of("mine") == Mine()
+    finally:
+        FAMILIES.pop("mine", None)
+
+
+@dataclass(frozen=True)
+class Gaussian2(Kernel):
+    def __call__(self, s: ArrayLike, t: ArrayLike) -> Array:
+        return np.ones((np.size(s), np.size(t)))
+
+
+@pytest.mark.parametrize("wrong", [3, "gaussian", int, Kernel, Isotropic, Gaussian(1.0)], ids=repr)
+def test_what_is_no_class_of_kernels_is_not_registered(wrong: object) -> None:
+    with pytest.raises(UsageError, match="a frozen dataclass and a Kernel with all its methods"):
+        register(wrong)  # type: ignore[call-overload]
+
+
+def test_a_name_is_registered_once() -> None:
+    other = type("Gaussian", (Gaussian2,), {})
+    with pytest.raises(UsageError, match=r"^The kernel name 'gaussian' is taken by dpfda.kernels.gaussian"):
+        register(other)
+    with pytest.raises(UsageError, match=r"^The name 'gaussian' of a kernel with a range is taken"):
+        register(by_range={"gaussian": lambda rho: Gaussian2()})(Gaussian2)
+    assert "gaussian2" not in FAMILIES
+    for wrong in ({"a,b": Gaussian}, {"a": 3}, {3: Gaussian}):
+        with pytest.raises(UsageError, match="names without commas and functions of a range"):
+            register(by_range=wrong)  # type: ignore[call-overload]
+
+
+def test_a_class_that_is_made_anew_may_be_registered_again() -> None:
+    assert register(Gaussian) is Gaussian
+    assert FAMILIES["gaussian"] is Gaussian

@@ -15,6 +15,7 @@ from dpfda.arrays import Array, ArrayLike, as_plain_ints, brief, is_whole, publi
 from dpfda.bases.domain import MOST_ASKED, MOST_SIDES, Domain, check_asked
 from dpfda.bases.projection import Method, project, projection
 from dpfda.bases.quadrature import composite, product, waves
+from dpfda.bases.registry import is_registered
 from dpfda.errors import UsageError
 
 # Of one basis: a release and its band then take some seconds. Families that take longer or less have their own `most`.
@@ -33,8 +34,10 @@ class Basis(ABC):
 
     Norms and inner products are means over the domain, so the norm of a curve is its root mean square, whatever the
     length of the domain. Duties of a subclass: a frozen dataclass with fields `domain` and `size` and the method
-    `functions`. It may say more: `frequencies`, by which smoothing orders the coordinates, `orthonormal`, and
-    `family`, the name under which `dpfda.bases.from_dict` finds it.
+    `functions`; a `family` name and `@register`, by which files and the command line find it. Its functions are
+    orthonormal in that inner product; if they are not it says so by `orthonormal`, and then their Gram matrix is at
+    most the identity, so that a function is never larger than its coordinates. It may say more: `frequencies`, by which
+    smoothing orders the coordinates, from 0 upwards, and `breaks`, where integration has to be cut.
     """
 
     __slots__ = ()
@@ -225,7 +228,13 @@ class Basis(ABC):
         if not self.family:
             raise UsageError(
                 f"{type(self).__name__} cannot be written to a file: it has no family name. Give the class a `family` "
-                "and add it to dpfda.bases.FAMILIES."
+                "and write @dpfda.bases.register above it."
+            )
+        if not is_registered(self):
+            # A file that nothing could read back is worse than an error now.
+            raise UsageError(
+                f"{type(self).__name__} cannot be written to a file: its family {brief(self.family)} is not "
+                "registered. Write @dpfda.bases.register above the class."
             )
         return {"family": self.family, "domain": [list(side) for side in self.domain.sides], "size": self.size}
 

@@ -13,9 +13,11 @@ from dpfda.arrays import Array
 from dpfda.bases.base import IntervalBasis
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.bases.polynomial import legendre_table
+from dpfda.bases.registry import register
 from dpfda.bases.trigonometric import cosine_derivative
 
 
+@register(least_size=1)
 @dataclass(frozen=True, slots=True)
 class Beam(IntervalBasis):
     """The Demmler-Reinsch basis of order 2: constant, line, then `f'''' = w f` with `f'' = f''' = 0` at both ends.

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, ArrayLike, brief, public_numbers
 from dpfda.bases.base import Basis
 from dpfda.bases.domain import Domain
 from dpfda.bases.projection import Method
+from dpfda.bases.registry import from_dict, register
 from dpfda.errors import UsageError
 
 
+@register(build=lambda **fields: combined_from_dict(**fields))
 @dataclass(frozen=True)
 class Combined(Basis):
     """Orthonormal combinations of the functions of an orthonormal basis, e.g. principal components that are public."""
@@ -54,3 +57,16 @@ class Combined(Basis):
 
     def describe(self) -> dict[str, Any]:
         return {"family": self.family, "whole": self.whole.describe(), "columns": [list(c) for c in self.columns]}
+
+
+def combined(whole: Basis, columns: ArrayLike) -> Combined:
+    """Orthonormal combinations of basis functions, one in each row of `columns`, as a basis of their own."""
+    table = public_numbers(columns, "Combinations of functions")
+    if not isinstance(whole, Basis) or table.ndim != 2:
+        raise UsageError(f"Combinations need a basis and one row for each, got {brief(whole)} and shape {table.shape}.")
+    return Combined(whole, tuple(tuple(row) for row in table.tolist()))
+
+
+def combined_from_dict(whole: Mapping[str, Any], columns: list[list[float]]) -> Combined:
+    """Combinations from plain data."""
+    return combined(from_dict(whole), columns)

@@ -16,6 +16,7 @@ from dpfda.arrays import Array, ArrayLike, as_plain_ints, brief, values_of
 from dpfda.bases.base import MOST_FEATURES, Basis, check_size
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.bases.mercer import Mercer, mercer
+from dpfda.bases.registry import register
 from dpfda.bases.tensor import Tensor
 from dpfda.errors import UsageError
 from dpfda.kernels import Anisotropic, Exponential, Gaussian, Kernel, Matern, Scaled
@@ -27,6 +28,7 @@ MOST_LANDMARKS = 1024  # each is compared with all before it
 NODES = 4096  # quasi-random points for means over a box in more than two dimensions
 
 
+@register(build=lambda **fields: landmarks_from_dict(**fields), feature_map=True)
 @dataclass(frozen=True, slots=True)
 class Landmarks(Basis):
     """The functions `z(x) = L^-1 K(points, x)` with `K(points, points) = L L'`, L lower triangular.
@@ -188,6 +190,7 @@ MOST_SIDES = 3  # products of eigenfunctions are few enough up to here
 CORNERS = 10  # sides up to which all corners of a box are looked at
 
 
+@register(build=lambda **fields: mercer_features_from_dict(**fields), feature_map=True)
 @dataclass(frozen=True, slots=True)
 class MercerFeatures(Basis):
     """The functions `lambda_j^(power/2) phi_j` of a kernel's eigenvalues and eigenfunctions, largest first.
@@ -243,6 +246,7 @@ class MercerFeatures(Basis):
         return {**Basis.describe(self), "kernel": kernels.describe(self.kernel), "power": self.power}
 
 
+@register(build=lambda **fields: fourier_features_from_dict(**fields), feature_map=True)
 @dataclass(frozen=True, slots=True)
 class FourierFeatures(Basis):
     """Cosines and sines of public frequencies, `sqrt(K(0)/m) (cos w'x, sin w'x)`: exactly `|z(x)|^2 = K(0)`."""

@@ -16,6 +16,7 @@ from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.bases.galerkin import Decomposition, box_spectrum, interval_spectrum
 from dpfda.bases.matern_spectrum import closed_form, sides
 from dpfda.bases.quadrature import NODES, waves
+from dpfda.bases.registry import register
 from dpfda.bases.tensor import Tensor
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.kernels import Kernel
@@ -23,6 +24,7 @@ from dpfda.kernels import Kernel
 MOST_EIGENFUNCTIONS = 1024  # on one interval
 
 
+@register(build=lambda **fields: mercer_from_dict(**fields))
 @dataclass(frozen=True, slots=True)
 class Mercer(Basis):
     """Eigenfunctions of `f -> mean over t of K(., t) f(t)`, largest eigenvalue first, positive at the upper end.

@@ -10,9 +10,11 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
 from dpfda.bases.base import MOST_CELLS, IntervalBasis
 from dpfda.bases.domain import Domain, DomainLike, as_domain
+from dpfda.bases.registry import register
 from dpfda.errors import UsageError
 
 
+@register(build=lambda **fields: steps(**fields))
 @dataclass(frozen=True, slots=True)
 class Steps(IntervalBasis):
     """One function for each step: `1 / sqrt(its share of the domain)` between two edges, zero elsewhere.

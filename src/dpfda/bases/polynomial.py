@@ -13,6 +13,7 @@ from dpfda.bases.base import Basis, IntervalBasis
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.bases.projection import Method
 from dpfda.bases.quadrature import waves
+from dpfda.bases.registry import register
 
 
 def legendre_table(unit: Array, size: int, order: int = 0) -> Array:
@@ -35,6 +36,7 @@ def legendre_table(unit: Array, size: int, order: int = 0) -> Array:
     return table
 
 
+@register(least_size=1)
 @dataclass(frozen=True, slots=True)
 class Legendre(IntervalBasis):
     """Orthonormal polynomials of degree 0, 1, 2, ..."""
@@ -47,6 +49,7 @@ class Legendre(IntervalBasis):
         return legendre_table(unit, self.size, order).T
 
 
+@register(least_size=1)
 @dataclass(frozen=True, slots=True)
 class Bernstein(IntervalBasis):
     """The functions `sqrt(size) C(K, k) u^k (1 - u)^(K - k)` with K = size - 1.

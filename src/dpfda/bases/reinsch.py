@@ -13,12 +13,14 @@ from dpfda.arrays import Array
 from dpfda.bases.base import IntervalBasis
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.bases.polynomial import legendre_table
+from dpfda.bases.registry import register
 
 ORDER = 4
 ENDS = (1.0 + 0j, np.exp(0.25j * math.pi))  # rates of what dies away from the ends, the third one conjugate
 SETTLED = 48  # from this mode on speeds are exact multiples of half a turn, to rounding
 
 
+@register(least_size=1)
 @dataclass(frozen=True, slots=True)
 class Reinsch(IntervalBasis):
     """Polynomials up to degree 3, then `f^(8) = w f` with derivatives 4 to 7 zero at both ends.

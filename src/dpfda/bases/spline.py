@@ -13,11 +13,13 @@ from dpfda.arrays import Array, as_plain_ints, brief, is_whole
 from dpfda.bases.base import IntervalBasis, check_size
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.bases.quadrature import composite
+from dpfda.bases.registry import register
 from dpfda.errors import UsageError
 
 LARGEST_DEGREE = 15  # products of two pieces are then integrated exactly
 
 
+@register(least_size=4)
 @dataclass(frozen=True, slots=True)
 class BSpline(IntervalBasis):
     """All splines of one degree with equally spaced knots, orthonormal, in the order of Demmler and Reinsch.

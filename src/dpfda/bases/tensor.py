@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -12,14 +13,16 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, Integers, brief
 from dpfda.bases.base import MOST_CELLS, Basis
-from dpfda.bases.domain import Domain
+from dpfda.bases.domain import MOST_SIDES, Domain
 from dpfda.bases.projection import Method
 from dpfda.bases.quadrature import axes_of, product
+from dpfda.bases.registry import from_dict, register
 from dpfda.errors import UsageError
 
 MOST_PRODUCTS = 2**22  # among which the smoothest are looked for
 
 
+@register(build=lambda **fields: tensor_from_dict(**fields))
 @dataclass(frozen=True, slots=True)
 class Tensor(Basis):
     """The `size` smoothest products of functions, one from each factor.
@@ -175,3 +178,16 @@ def tensor(*bases: Basis, size: int | None = None) -> Tensor:
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
     return Tensor(bases, math.prod(getattr(basis, "size", 1) for basis in bases) if size is None else size)
+
+
+def tensor_from_dict(factors: list[Mapping[str, Any]], size: int) -> Tensor:
+    """A product basis from plain data; what has too many products is refused before any factor is made."""
+    if len(factors) > MOST_SIDES or math.prod(_stated_size(factor) for factor in factors) > MOST_PRODUCTS:
+        raise UsageError(f"A product basis has at most {MOST_SIDES} factors with at most {MOST_PRODUCTS} products.")
+    return tensor(*(from_dict(factor) for factor in factors), size=size)
+
+
+def _stated_size(description: Mapping[str, Any]) -> int:
+    """How many functions a description says that it has, at least one."""
+    size = description.get("size") if isinstance(description, Mapping) else None
+    return size if isinstance(size, int) and size > 0 else 1

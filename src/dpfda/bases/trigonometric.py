@@ -11,6 +11,7 @@ import numpy as np
 from dpfda.arrays import Array
 from dpfda.bases.base import MOST_CELLS, IntervalBasis
 from dpfda.bases.domain import Domain, DomainLike, as_domain
+from dpfda.bases.registry import register
 
 
 def cosine_derivative(angle: Array, order: int) -> Array:
@@ -19,6 +20,7 @@ def cosine_derivative(angle: Array, order: int) -> Array:
     return -wave if order % 4 in (1, 2) else wave
 
 
+@register(least_size=1)
 @dataclass(frozen=True, slots=True)
 class Cosine(IntervalBasis):
     """The functions `1, sqrt(2) cos(pi j u)`: half-waves with flat ends."""
@@ -33,6 +35,7 @@ class Cosine(IntervalBasis):
         return cosine_derivative(unit[:, None] * speed, order) * _amplitude(self.size) * speed**order
 
 
+@register(least_size=1)
 @dataclass(frozen=True, slots=True)
 class Fourier(IntervalBasis):
     """The functions `1, sqrt(2) cos(2 pi u), sqrt(2) sin(2 pi u), ...`: whole waves, for periodic curves."""

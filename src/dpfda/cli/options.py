@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from dpfda.bases import LEAST_SIZES
 from dpfda.cli.charging import LEDGER
-from dpfda.cli.values import KERNELS
+from dpfda.kernels import BY_RANGE
 
 # Written out, since looking them up would load the numeric libraries for --help; a test compares them.
 MECHANISMS = (
@@ -28,8 +29,7 @@ OF_MOMENTS = ("auto", "gaussian", "wishart", "k-norm", "laplace", "iclp-qr")
 OF_COMPONENTS = (*OF_MOMENTS, "covariance", "exponential", "gibbs")
 OF_REGRESSION = ("auto", "gaussian", "k-norm", "laplace", "iclp-qr")
 CALIBRATIONS = ("exact", "published", "simple")
-BASES = ("beam", "bernstein", "bspline", "cosine", "fourier", "legendre", "reinsch")
-ORTHONORMAL = ("beam", "bspline", "cosine", "fourier", "legendre", "reinsch")
+NOT_ORTHONORMAL = ("bernstein",)
 SMOOTHINGS = ("auto", "none", "sobolev-1", "sobolev-2", "sobolev-4", "sobolev-8", "james-stein")
 
 
@@ -110,7 +110,8 @@ def mechanism_option(names: tuple[str, ...]) -> Any:
 
 
 def kernel_option(use: str) -> Any:
-    return click.option("--kernel", metavar="NAME,RANGE", help=f"{use}: {', '.join(KERNELS)}, e.g. matern-3/2,0.1.")
+    names = ", ".join(sorted(BY_RANGE))
+    return click.option("--kernel", metavar="NAME,RANGE", help=f"{use}: {names}, e.g. matern-3/2,0.1.")
 
 
 def eta_option(users: str) -> Any:
@@ -121,9 +122,11 @@ def eta_option(users: str) -> Any:
     )
 
 
-def basis_option(names: tuple[str, ...]) -> Any:
+def basis_option(*, but: tuple[str, ...] = ()) -> Any:
+    # No click.Choice: bases that are registered later, from outside the package, are taken too.
+    names = ", ".join(name for name in sorted(LEAST_SIZES) if name not in but)
     return click.option(
-        "--basis", type=click.Choice(names), help="Functions that carry the curve.  [default: the planner's choice]"
+        "--basis", metavar="NAME", help=f"Functions that carry the curve: {names}.  [default: the planner's choice]"
     )
 
 
@@ -135,7 +138,7 @@ MEAN = [
     kernel_option("Noise kernel of gp, iclp-qr, iclp-ar, frl and exponential"),
     eta_option("gp, iclp-qr and iclp-ar"),
     PENALTY,
-    basis_option(BASES),
+    basis_option(),
     PARTS,
 ]
 COVARIANCE = [
@@ -145,7 +148,7 @@ COVARIANCE = [
     kernel_option("Noise kernel of iclp-qr"),
     eta_option("iclp-qr"),
     PENALTY,
-    basis_option(ORTHONORMAL),
+    basis_option(but=NOT_ORTHONORMAL),
     PARTS,
 ]
 COMPONENTS = [
@@ -169,10 +172,10 @@ COMPONENTS = [
     ),
     eta_option("iclp-qr"),
     PENALTY,
-    basis_option(ORTHONORMAL),
+    basis_option(but=NOT_ORTHONORMAL),
     PARTS,
 ]
-REGRESSION = [*STATED, mechanism_option(OF_REGRESSION), basis_option(ORTHONORMAL), PARTS]
+REGRESSION = [*STATED, mechanism_option(OF_REGRESSION), basis_option(but=NOT_ORTHONORMAL), PARTS]
 
 
 DATASET = click.option(

@@ -17,8 +17,6 @@ from dpfda.page.evaluation import numbers
 if TYPE_CHECKING:
     from dpfda.kernels import Kernel
 
-KERNELS = ("exponential", "matern-3/2", "matern-5/2", "gaussian")
-
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -114,21 +112,15 @@ def kernel_of(text: str | None) -> Kernel | None:
     """The kernel that a name and a range stand for."""
     if text is None:
         return None
-    from dpfda.kernels import Exponential, Gaussian, Matern
+    from dpfda.kernels import BY_RANGE
 
     name, _, length = text.partition(",")
-    made: dict[str, Callable[[float], Kernel]] = {
-        "exponential": Exponential,
-        "matern-3/2": lambda rho: Matern(1.5, rho),
-        "matern-5/2": lambda rho: Matern(2.5, rho),
-        "gaussian": Gaussian,
-    }
     try:
-        return made[name](float(length))
+        return BY_RANGE[name](float(length))
     except (KeyError, ValueError):
         raise UsageError(
             f"--kernel takes a name and a range, e.g. --kernel matern-3/2,0.1; got {brief(text)}. Names are "
-            f"{', '.join(KERNELS)}."
+            f"{', '.join(sorted(BY_RANGE))}."
         ) from None
 
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, as_points, brief, is_whole, public_numbers, values_of
 from dpfda.errors import UsageError
-from dpfda.kernels.base import Kernel, as_kernel
+from dpfda.kernels.base import Kernel, as_kernel, register
 
 
+@register
 @dataclass(frozen=True, slots=True)
 class Anisotropic(Kernel):
     """A kernel at points transformed by a length matrix L: the distance becomes `|L^-1 (s - t)|`.

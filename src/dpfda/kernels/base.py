@@ -1,13 +1,14 @@
-"""What a kernel is: the base classes, sums and products, and kernels as plain data."""
+"""What a kernel is: the base classes, the registry, sums and products, and kernels as plain data."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from inspect import isabstract
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
 
@@ -18,10 +19,10 @@ from dpfda.errors import UsageError
 class Kernel(ABC):
     """A positive-definite function of two points.
 
-    Duties of a subclass: a frozen dataclass (kernels are keys of the cache of decompositions) with `__call__`.
-    It may say more: `smoothness`, the exponent b of its eigenvalues' decay `j^-b` on an interval (inf if faster than
-    every power, nan if not known), and `markov`, whether value and derivatives at two neighbours tell all about what
-    lies between.
+    Duties of a subclass: a frozen dataclass (kernels are keys of the cache of decompositions) with `__call__`, and
+    `@register`, by which files and the command line find it. It may say more: `smoothness`, the exponent b of its
+    eigenvalues' decay `j^-b` on an interval (inf if faster than every power, nan if not known), and `markov`, whether
+    value and derivatives at two neighbours tell all about what lies between.
     """
 
     __slots__ = ()
@@ -61,6 +62,78 @@ class Kernel(ABC):
         return NotImplemented
 
 
+K = TypeVar("K", bound=Kernel)
+
+# All kernels that files know, by the name of their class in small letters; and the names that people type with a range.
+FAMILIES: dict[str, type[Kernel]] = {}
+BY_RANGE: dict[str, Callable[[float], Kernel]] = {}
+_EXAMPLES: dict[str, Callable[[], Kernel]] = {}
+
+
+@overload
+def register(kernel: type[K]) -> type[K]: ...
+
+
+@overload
+def register(
+    kernel: None = None,
+    *,
+    by_range: Mapping[str, Callable[[float], Kernel]] | None = None,
+    example: Callable[[], Kernel] | None = None,
+) -> Callable[[type[K]], type[K]]: ...
+
+
+def register(
+    kernel: type[K] | None = None,
+    *,
+    by_range: Mapping[str, Callable[[float], Kernel]] | None = None,
+    example: Callable[[], Kernel] | None = None,
+) -> type[K] | Callable[[type[K]], type[K]]:
+    """Make a class of kernels known to files, the command line, error messages and the contract tests.
+
+    Write it above `@dataclass`. `by_range` has the names under which `--kernel NAME,RANGE` makes one. `example` makes
+    the kernel, for the unit interval, on which the contract tests run; without it that is one of `by_range`, at range
+    0.5, or the class without arguments.
+    """
+    if kernel is not None:
+        return _entered(kernel, {}, None)
+    named = dict(by_range or {})
+    for name, build in named.items():
+        if not (isinstance(name, str) and name and "," not in name and callable(build)):
+            raise UsageError(f"by_range has names without commas and functions of a range, got {brief(by_range)}.")
+    return lambda made: _entered(made, named, example)
+
+
+def _entered(
+    kernel: type[K], by_range: Mapping[str, Callable[[float], Kernel]], example: Callable[[], Kernel] | None
+) -> type[K]:
+    joins = isinstance(kernel, type) and issubclass(kernel, Kernel) and not isabstract(kernel)
+    if not joins or not is_dataclass(kernel) or not kernel.__dataclass_params__.frozen:
+        raise UsageError(
+            f"A kernel that is registered is a frozen dataclass and a Kernel with all its methods, got {brief(kernel)}."
+        )
+    family = kernel.__name__.lower()
+    known = FAMILIES.get(family)
+    if known is not None and (known.__module__, known.__qualname__) != (kernel.__module__, kernel.__qualname__):
+        raise UsageError(f"The kernel name {brief(family)} is taken by {known.__module__}. Rename the class.")
+    clash = sorted(set(by_range) & set(BY_RANGE)) if known is None else []
+    if clash:
+        raise UsageError(f"The name {brief(clash[0])} of a kernel with a range is taken. Choose another one.")
+    FAMILIES[family] = kernel
+    BY_RANGE.update(by_range)
+    if example is not None:
+        _EXAMPLES[family] = example
+    elif by_range:
+        first = next(iter(by_range.values()))
+        _EXAMPLES[family] = lambda: first(0.5)
+    return kernel
+
+
+def example_of(family: str) -> Kernel:
+    """A kernel of this family for the unit interval, on which the contract tests run."""
+    return _EXAMPLES.get(family, FAMILIES[family])()
+
+
 def as_kernel(value: object) -> Kernel:
     """The kernel itself, or an error that says what was given instead."""
     if not isinstance(value, Kernel):
@@ -73,6 +146,7 @@ def slowest(*exponents: float) -> float:
     return float(np.min(exponents))
 
 
+@register
 @dataclass(frozen=True, slots=True)
 class Sum(Kernel):
     """The sum of two kernels: the covariance of a sum of independent processes."""
@@ -97,6 +171,7 @@ class Sum(Kernel):
         return slowest(self.left.decay(dimension), self.right.decay(dimension))
 
 
+@register
 @dataclass(frozen=True, slots=True)
 class Product(Kernel):
     """The product of two kernels: the covariance of a product of independent processes."""
@@ -122,6 +197,7 @@ class Product(Kernel):
         return slowest(self.left.decay(dimension), self.right.decay(dimension))
 
 
+@register
 @dataclass(frozen=True, slots=True)
 class Scaled(Kernel):
     """A kernel times a positive number: the variance of its process, times that number."""
@@ -247,47 +323,56 @@ class OnLine(Kernel):
         return np.clip(rows, low, high)
 
 
-Families = Mapping[str, type[Kernel]]
+def describe(kernel: Kernel) -> dict[str, Any]:
+    """Plain data, fit for JSON, from which `from_dict` builds an equal kernel: the family's name and the fields.
 
-
-def write(kernel: Kernel, families: Families) -> dict[str, Any]:
-    """The family's name and the fields, nested kernels alike."""
+    >>> from dpfda.kernels import Gaussian
+    >>> describe(2.0 * Gaussian(rho=0.5))
+    {'family': 'scaled', 'kernel': {'family': 'gaussian', 'rho': 0.5}, 'factor': 2.0}
+    """
     family = type(kernel).__name__.lower()
-    if families.get(family) is not type(kernel):
+    if FAMILIES.get(family) is not type(kernel):
         # A file that nothing could read back is worse than an error now.
-        raise UsageError(f"Only kernels of dpfda.kernels can be written to a file, got {brief(kernel)}.")
+        raise UsageError(
+            f"Only kernels of dpfda.kernels and registered ones can be written to a file, got {brief(kernel)}. "
+            "Write @dpfda.kernels.register above the class."
+        )
     # mypy does not know that each family is a dataclass.
     return {"family": family} | {
-        field.name: _write_value(getattr(kernel, field.name), families)
+        field.name: _write_value(getattr(kernel, field.name))
         for field in fields(kernel)  # type: ignore[arg-type]
     }
 
 
-def read(data: Mapping[str, Any], families: Families) -> Kernel:
-    """The kernel that `write` described."""
+def from_dict(data: Mapping[str, Any]) -> Kernel:
+    """The kernel that `describe` wrote.
+
+    >>> from_dict({"family": "matern", "order": 1.5, "rho": 0.2})
+    Matern(order=1.5, rho=0.2)
+    """
     family = data.get("family") if isinstance(data, Mapping) else None
-    if not isinstance(family, str) or family not in families:
+    if not isinstance(family, str) or family not in FAMILIES:
         raise UsageError(
-            f"A kernel's description must name its family, one of {', '.join(sorted(families))}, got {brief(family)}."
+            f"A kernel's description must name its family, one of {', '.join(sorted(FAMILIES))}, got {brief(family)}."
         )
-    known = fields(families[family])  # type: ignore[arg-type]
-    given = {name: _read_value(value, families) for name, value in data.items() if name != "family"}
+    known = fields(FAMILIES[family])  # type: ignore[arg-type]
+    given = {name: _read_value(value) for name, value in data.items() if name != "family"}
     needed = {field.name for field in known if field.default is MISSING}
     if not needed <= set(given) <= {field.name for field in known}:
         raise UsageError(
             f"The kernel {brief(family)} has the fields {[field.name for field in known]}, got {sorted(given)}. "
             "Write descriptions with dpfda.kernels.describe()."
         )
-    return families[family](**given)
+    return FAMILIES[family](**given)
 
 
-def _write_value(value: Any, families: Families) -> Any:
+def _write_value(value: Any) -> Any:
     if isinstance(value, Kernel):
-        return write(value, families)
-    return [_write_value(item, families) for item in value] if isinstance(value, tuple) else value
+        return describe(value)
+    return [_write_value(item) for item in value] if isinstance(value, tuple) else value
 
 
-def _read_value(value: Any, families: Families) -> Any:
+def _read_value(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return read(value, families)
-    return tuple(_read_value(item, families) for item in value) if isinstance(value, list | tuple) else value
+        return from_dict(value)
+    return tuple(_read_value(item) for item in value) if isinstance(value, list | tuple) else value

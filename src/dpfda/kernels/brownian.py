@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.kernels.base import OnLine, positive
+from dpfda.kernels.base import OnLine, positive, register
 
 
+@register
 @dataclass(frozen=True, slots=True)
 class BrownianMotion(OnLine):
     """The covariance of Brownian motion from 0 on, `min(s, t)`."""
@@ -31,6 +32,7 @@ class BrownianMotion(OnLine):
         return True
 
 
+@register
 @dataclass(frozen=True, slots=True)
 class BrownianBridge(OnLine):
     """Brownian motion that returns to 0 at the end of `[0, length]`, `min(s, t) - s t / length`."""

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.kernels.base import Isotropic, positive
+from dpfda.kernels.base import Isotropic, positive, register
 
 
+@register(by_range={"gaussian": lambda rho: Gaussian(rho)})
 @dataclass(frozen=True, slots=True)
 class Gaussian(Isotropic):
     """The Gaussian kernel in the papers' parameter, `exp(-d^2 / rho)`.
@@ -38,6 +39,7 @@ class Gaussian(Isotropic):
         return math.inf
 
 
+@register(example=lambda: RationalQuadratic(length=0.4, shape=1.5))
 @dataclass(frozen=True, slots=True)
 class RationalQuadratic(Isotropic):
     """A mixture of Gaussian kernels over length scales, `(1 + d^2 / (2 shape length^2))^-shape`."""

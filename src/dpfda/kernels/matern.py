@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.kernels.base import Isotropic, positive
+from dpfda.kernels.base import Isotropic, positive, register
 
 _LARGE = 100.0  # from this order on the uniform expansion is exact to 1e-12
 _FAR = 750.0  # exp(-750) is 0: beyond it every kernel below the large orders is 0 (or under 1e-200)
 _NEAR = 1e-300  # a little below it K_1 overflows
 
 
+@register(by_range={"matern-3/2": lambda rho: Matern(1.5, rho), "matern-5/2": lambda rho: Matern(2.5, rho)})
 @dataclass(frozen=True, slots=True)
 class Matern(Isotropic):
     """The Matérn kernel, `2^(1-order)/Gamma(order) x^order K_order(x)` at `x = sqrt(2 order) d / rho`.
@@ -45,6 +46,7 @@ class Matern(Isotropic):
         return self.order % 1 == 0.5
 
 
+@register(by_range={"exponential": lambda rho: Exponential(rho)})
 @dataclass(frozen=True, slots=True)
 class Exponential(Isotropic):
     """The covariance of the Ornstein-Uhlenbeck process, `exp(-d / rho)`: the Matérn kernel of order 1/2."""

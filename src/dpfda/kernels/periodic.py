@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.kernels.base import OnLine, positive
+from dpfda.kernels.base import OnLine, positive, register
 
 
+@register(example=lambda: Periodic(length=0.8, period=0.5))
 @dataclass(frozen=True, slots=True)
 class Periodic(OnLine):
     """The Gaussian kernel of the chord between two points of a circle, `exp(-2 sin^2(pi d / period) / length^2)`.

@@ -10,9 +10,10 @@ from functools import lru_cache
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.kernels.base import OnLine, count, number, positive
+from dpfda.kernels.base import OnLine, count, number, positive, register
 
 
+@register(example=lambda: Sobolev(2))
 @dataclass(frozen=True, slots=True)
 class Sobolev(OnLine):
     """The reproducing kernel of order m under `|f|^2 = sum_{k<m} (int f^(k))^2 + int (f^(m))^2`, on the unit interval.

@@ -8,9 +8,10 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, as_points, brief, is_whole
 from dpfda.errors import UsageError
-from dpfda.kernels.base import Kernel, as_kernel, slowest
+from dpfda.kernels.base import Kernel, as_kernel, register, slowest
 
 
+@register
 @dataclass(frozen=True, slots=True)
 class Tensor(Kernel):
     """The product over axes, one kernel for each: `K(s, t) = prod_i K_i(s_i, t_i)`."""

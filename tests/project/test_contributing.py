@@ -1,0 +1,82 @@
+"""The walk-throughs of CONTRIBUTING.md are run as they stand: a kernel, a basis and a statistic from outside."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"^```python ?(?P<file>\S*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the named files, and with `session.py`, all other blocks in their order."""
+    place = tmp_path_factory.mktemp("contributor")
+    session = []
+    for block in BLOCK.finditer((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")):
+        if block["file"]:
+            target = place / block["file"]
+            target.parent.mkdir(exist_ok=True)
+            target.write_text(block["code"], encoding="utf-8")
+        else:
+            session.append(block["code"])
+    assert len(session) >= 4
+    (place / "session.py").write_text("\n".join(session), encoding="utf-8")
+    return place
+
+
+def python(folder: Path, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """In a process of its own: what is registered there is not registered here."""
+    path = f"{folder}:{ROOT / 'src'}"
+    environment = {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "HOME": str(folder), "PATH": ""}
+    return subprocess.run(
+        [sys.executable, *words], cwd=cwd or folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_session_runs(folder: Path) -> None:
+    done = python(folder, "-W", "ignore::dpfda.errors.AssumptionWarning", "session.py")
+    assert done.returncode == 0, done.stderr
+
+
+def command_line(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """`dpfda` with the new kind, on its file."""
+    if not (folder / "binned.json").exists():
+        python(folder, "session.py")
+    code = (
+        "import sys\nfrom dpfda.releases import kinds\nkinds.register('binned', 'binned')\n"
+        f"sys.argv = ['dpfda', {command[0]!r}, 'binned.json', *{command[1:]!r}]\n"
+        "from dpfda.cli.main import main\nmain()\n"
+    )
+    return python(folder, "-c", code)
+
+
+@pytest.mark.parametrize("command", [("show",), ("evaluate", "--at", "0.1,0.9"), ("report",)], ids=str)
+def test_the_command_line_knows_the_new_kind(folder: Path, command: tuple[str, ...]) -> None:
+    done = command_line(folder, *command)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_guarantee_of_the_new_kind_is_recomputed(folder: Path) -> None:
+    done = command_line(folder, "verify")
+    assert "the guarantee holds as recomputed" in done.stdout, done.stdout + done.stderr
+    assert not re.search(r"^\s+fails\b", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "tests", "member"),
+    [
+        ("my_kernels", "tests/kernels/test_contract.py", "Wendland"),
+        ("my_bases", "tests/bases/test_contract.py", "quarter-waves"),
+    ],
+)
+def test_the_contract_runs_on_what_was_registered(folder: Path, plugin: str, tests: str, member: str) -> None:
+    words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", plugin, tests, "-k", member)
+    done = python(folder, *words, cwd=ROOT)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+    assert re.search(r"^(?!0 )\d+ passed", done.stdout, re.MULTILINE)

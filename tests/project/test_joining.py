@@ -1,0 +1,151 @@
+"""A kernel and a basis that are registered from outside the package go the whole way of one of its own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import dpfda
+from dpfda import bases, kernels
+from dpfda.arrays import Array
+from dpfda.bases import registry
+from dpfda.cli.main import main
+from dpfda.errors import UsageError
+from dpfda.kernels import base as kernel_base
+from dpfda.page import page
+
+T = np.linspace(0, 1, 30)
+CURVES = 0.8 * np.sin(np.pi * T / 2) + np.linspace(-0.2, 0.2, 3000)[:, None] * T
+STATED: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "bound": 1.0}
+PEOPLE = {"person": np.arange(3000)}
+
+
+@dataclass(frozen=True, slots=True)
+class Bump(kernels.Isotropic):
+    """Wendland's kernel of compact support."""
+
+    rho: float
+
+    def at_distance(self, distance: Array) -> Array:
+        near = np.minimum(distance / self.rho, 1.0)
+        return (1 - near) ** 4 * (1 + 4 * near)
+
+    @property
+    def smoothness(self) -> float:
+        return 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Quarters(bases.IntervalBasis):
+    """Sines that begin at zero and end flat."""
+
+    domain: bases.Domain
+    size: int
+    family: ClassVar[str] = "quarters"
+
+    def unit_functions(self, unit: Array, order: int) -> Array:
+        speed = np.pi * (np.arange(self.size) + 0.5)
+        return np.sqrt(2) * speed**order * np.sin(unit[:, None] * speed + order * np.pi / 2)
+
+
+@pytest.fixture
+def joined() -> Iterator[None]:
+    """Both are registered, and forgotten afterwards."""
+    tables = (
+        *(kernels.FAMILIES, kernels.BY_RANGE, kernel_base._EXAMPLES),
+        *(registry.FAMILIES, registry._CLASSES, registry.LEAST_SIZES),
+    )
+    before = [dict(table) for table in tables]
+    kernels.register(by_range={"bump": Bump})(Bump)
+    bases.register(least_size=1)(Quarters)
+    yield
+    for table, kept in zip(tables, before, strict=True):
+        table.clear()
+        table.update(kept)
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "curves.csv"
+    header = "ID," + ",".join(f"t{j}" for j in range(len(T)))
+    path.write_text(
+        "\n".join([header, *(f"p{i}," + ",".join(f"{v:.4f}" for v in row) for i, row in enumerate(CURVES))])
+    )
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """What the command prints; it must end well."""
+    before = sys.argv
+    sys.argv = ["dpfda", *words]
+    try:
+        with pytest.raises(SystemExit) as left:
+            main()
+    finally:
+        sys.argv = before
+    captured = capsys.readouterr()
+    assert not left.value.code, captured.err
+    return captured.out
+
+
+MADE = {
+    "the basis by its name": {"basis": "quarters", "size": 6},
+    "the basis as an object": {"basis": Quarters(bases.as_domain((0, 1)), 5)},
+    "noise with the kernel": {"mechanism": "gp", "kernel": Bump(0.5)},
+}
+
+
+@pytest.mark.parametrize("more", MADE.values(), ids=MADE.keys())
+def test_from_the_plan_to_the_page(more: dict[str, Any], joined: None, table: Path, capsys: Any) -> None:
+    ledger = dpfda.Ledger("sqlite:///budget.db")
+    ledger.create("curves", epsilon=4.0, delta=1e-5, unit="person")
+    est = dpfda.MeanFunction(**STATED, **more, dataset="curves", ledger=ledger)
+    assert est.plan(n=3000).predict().total > 0
+    release = est.fit(CURVES, grid=T, units=PEOPLE).release_
+    # Eight times the noise is exceeded with a chance below 1e-9; the rest is what the penalty does at the ends.
+    missed = np.sqrt(np.mean((release(T) - CURVES.mean(axis=0)) ** 2))
+    assert missed < 0.2 + 8 * release.certificate.noise_rms
+    assert release.certificate.basis == release.basis.family
+    release.save("mean.json")
+    loaded = dpfda.load("mean.json")
+    assert loaded.basis == release.basis
+    assert (loaded(T) == release(T)).all()
+    assert release.certificate.text() in run(capsys, "show", "mean.json")
+    found = json.loads(run(capsys, "verify", "mean.json", "--ledger", "sqlite:///budget.db", "--json"))
+    assert found
+    rows = json.loads(run(capsys, "evaluate", "mean.json", "--at", "0.5,1", "--json"))
+    assert "value" in json.dumps(rows)
+    run(capsys, "report", "mean.json", "-o", "mean.html")
+    assert Path("mean.html").read_text() == page(loaded, file="mean.json")
+
+
+def test_the_command_line_takes_both_by_name(joined: None, table: Path, capsys: Any) -> None:
+    public = ("--unit", "ID", "--values", "t*", "--epsilon", "1", "--delta", "1e-6", "--bound", "1")
+    run(capsys, "release", "mean", table.name, *public, "--basis", "quarters", "--size", "6", "--out", "one.json")
+    assert dpfda.load("one.json").basis == Quarters(bases.as_domain((0, 1)), 6)
+    run(
+        capsys, "release", "mean", table.name, *public, "--mechanism", "gp", "--kernel", "bump,0.5", "--out", "two.json"
+    )
+    assert dpfda.load("two.json").basis.kernel == Bump(0.5)
+
+
+def test_messages_name_what_is_registered(joined: None) -> None:
+    with pytest.raises(UsageError, match=r"one of beam, .*quarters.*, got 'wavelet'"):
+        bases.by_name("wavelet", (0, 1), 3)
+    with pytest.raises(UsageError, match=r"one of .*bump.*, got 'linear'"):
+        kernels.from_dict({"family": "linear"})
+
+
+def test_nothing_of_it_is_known_where_it_was_not_registered(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="register"):
+        dpfda.MeanFunction(**STATED, basis=Quarters(bases.as_domain((0, 1)), 5)).fit(CURVES, grid=T, units=PEOPLE)
+    with pytest.raises(UsageError, match="register"):
+        dpfda.MeanFunction(**STATED, mechanism="gp", kernel=Bump(0.5)).fit(CURVES, grid=T, units=PEOPLE)
