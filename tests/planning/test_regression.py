@@ -50,7 +50,7 @@ def simulated(found: RegressionPlan, draws=400):
     spread = setting.spread(found.design.lead)
     rng = SeededRandomness(1)
     of_moments, of_products = split(found.noise, packed_size(setting.side))
-    assert found.noise.law == "gaussian"
+    assert found.noise.name == "gaussian"
     total = 0.0
     for _ in range(draws):
         beta = np.zeros((setting.side, size))
