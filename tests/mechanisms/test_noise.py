@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy.stats import gamma, kstest, laplace, norm
+from scipy.stats import binom, gamma, ks_2samp, kstest, laplace, norm
 
 from dpfda.bases.symmetric import multiplicities, pack, unpack
 from dpfda.errors import UsageError
@@ -32,6 +32,14 @@ MEMBERS = BLOCKS + MATRICES
 every = pytest.mark.parametrize("noise", MEMBERS, ids=str)
 in_blocks = pytest.mark.parametrize("noise", BLOCKS, ids=str)
 on_matrices = pytest.mark.parametrize("noise", MATRICES, ids=str)
+
+
+OWN = {"gaussian", "radial", "wishart", "choice", "frame"}
+
+
+def test_every_law_of_the_package_that_adds_noise_is_a_member_here() -> None:
+    assert set(LAWS) >= OWN
+    assert {noise.name for noise in MEMBERS} == {name for name in OWN if LAWS[name].added}
 
 
 def drawn(noise: NoiseLaw, draws: int, seed: int) -> np.ndarray:
@@ -71,6 +79,60 @@ def test_noise_from_uniforms_has_the_moments_of_the_law(noise: NoiseLaw) -> None
     assert np.all(np.abs(z.mean(axis=0)) < reach * deviations)
     squares = (z / deviations) ** 2
     assert np.all(np.abs(squares.mean(axis=0) - 1) < reach * squares.std(axis=0))
+
+
+@every
+def test_standard_draws_have_variance_one_and_the_shape_of_the_law(noise: NoiseLaw) -> None:
+    """Variances at level 1e-6 each by the normal approximation, deciles of absolute values at 1e-6; seeds are fixed."""
+    draws = 20_000
+    z = noise.standard_draws(np.random.default_rng(11), draws)
+    assert z.shape == (draws, noise.size)
+    squares = z**2
+    reach = norm.isf(5e-7) / math.sqrt(draws)
+    assert np.all(np.abs(squares.mean(axis=0) - 1) < reach * squares.std(axis=0))
+    other = drawn(noise, draws, 12) / np.sqrt(noise.variances)
+    for j in range(noise.size):
+        assert ks_2samp(z[:, j], other[:, j]).pvalue > 1e-6
+
+
+@every
+@pytest.mark.parametrize("failure", [0.3, 0.05, 0.005])
+def test_no_coordinate_goes_beyond_its_tail_more_often_than_stated(noise: NoiseLaw, failure: float) -> None:
+    """Binomial at level 1e-6 for each coordinate; the seed is fixed. Alone a coordinate goes there just as often."""
+    draws = 40_000
+    beyond = np.count_nonzero(np.abs(drawn(noise, draws, 13)) > noise.tail(failure), axis=0)
+    assert noise.tail(failure).shape == (noise.size,)
+    assert np.all(beyond <= binom.isf(1e-6, draws, failure))
+    if noise.independent:
+        assert np.all(beyond >= binom.ppf(1e-6, draws, failure))
+
+
+@every
+def test_a_normal_tail_would_be_too_short_for_all_but_normal_noise(noise: NoiseLaw) -> None:
+    normal = norm.isf(5e-6) * np.sqrt(noise.variances)
+    tail = noise.tail(1e-5)
+    assert np.all(tail == pytest.approx(normal) if noise.stable else tail > normal)
+
+
+@every
+def test_a_law_knows_its_own_words_again_and_no_other_does(noise: NoiseLaw) -> None:
+    assert [name for name in OWN if LAWS[name].curves_of(noise.text)] == [noise.name]
+
+
+@every
+def test_laws_follow_each_other_as_they_were_split(noise: NoiseLaw) -> None:
+    if noise.name == "wishart" or len(noise.sizes) == 1:
+        return
+    first, rest = noise.split(noise.sizes[0])
+    assert first.followed_by(rest) == noise
+
+
+@every
+def test_ratios_and_standard_scales_keep_the_shape(noise: NoiseLaw) -> None:
+    assert max(noise.in_ratios().scales) == 1.0
+    assert noise.scaled(1e-30).in_ratios() == noise.in_ratios()
+    assert set(noise.standard().scales) == {1.0}
+    assert noise.standard().sizes == noise.sizes
 
 
 @in_blocks
@@ -163,6 +225,11 @@ def test_a_choice_or_a_frame_adds_nothing(law: str, text: str) -> None:
     assert choice.text == text
     assert NoiseLaw.from_dict(json.loads(json.dumps(choice.describe()))) == choice
     assert choice.scaled(2.0) == Noise(law, (5,), (6.0,))
+    assert not choice.added
+    assert choice.tail(0.01).tolist() == [0.0] * 5
+    assert choice.standard_draws(np.random.default_rng(1), 2).tolist() == [[0.0] * 5] * 2
+    assert choice.worst_loss(1.0) is None
+    assert choice.curves_of(text) == ("range",)
 
 
 def test_the_number_of_uniforms_is_known_beforehand() -> None:

@@ -71,6 +71,7 @@ class GaussianLaw(NoiseLaw):
     added: ClassVar[bool] = True
     independent: ClassVar[bool] = True
     stable: ClassVar[bool] = True
+    at_one_point: ClassVar[float] = 2.2  # 1.96, and a margin that all our laws share
 
     @property
     def variances(self) -> Array:

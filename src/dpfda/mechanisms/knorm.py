@@ -81,6 +81,7 @@ class RadialLaw(NoiseLaw):
     name: ClassVar[str] = "radial"
     care: ClassVar[Care] = Care(1.75, 4.0)
     added: ClassVar[bool] = True
+    at_one_point: ClassVar[float] = 2.2  # 2.12 for one Laplace coordinate alone, the heaviest tail
 
     @property
     def independent(self) -> bool:

@@ -71,6 +71,7 @@ class WishartLaw(NoiseLaw):
     care: ClassVar[Care] = Care(1.75, 4.0)
     added: ClassVar[bool] = True
     independent: ClassVar[bool] = False
+    at_one_point: ClassVar[float] = 2.2  # 2.12 for a matrix of one entry, the heaviest tail
 
     def __post_init__(self) -> None:
         NoiseLaw.__post_init__(self)

@@ -108,6 +108,7 @@ class Moments(Summary):
         if public.n is None and self.lead:
             corner = float(self.lead**2)
             units = max(float(sums[0]) / corner, 1.0)
+            # Of the noise in this number only the variance is used; a normal law states that.
             count = Count(units, GaussianLaw((1,), (math.sqrt(noise.variances[0]) / corner,)))
         factor = (public.lattice.bound / ROUGH) ** 2 / units
         noisy, noise = sums.astype(np.float64) * factor, noise.scaled(factor)

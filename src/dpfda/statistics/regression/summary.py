@@ -172,6 +172,7 @@ class Regression(Summary):
             return None
         times = public.planned * (STEPS / self.lead) ** 2
         deviation = math.sqrt(float(law.variances[0])) * times
+        # Of the noise in this number only the variance is used; a normal law states that.
         return Count(max(float(noisy[0]) * times, 1.0), GaussianLaw((1,), (deviation,)))
 
     def moves(self, public: Public, card_n: float) -> str:
