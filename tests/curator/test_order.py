@@ -352,7 +352,7 @@ def test_weights_multiply_sums_and_noise_alike():
 
 def test_weights_for_blocks_that_share_their_noise_are_refused_before_the_charge():
     events = []
-    with pytest.raises(UsageError, match="^Coordinates that share a block of 3 cannot be weighted one by one: "):
+    with pytest.raises(UsageError, match=r"^Coordinates that share a block of 3 cannot be weighted one by one: "):
         curator(events).release(Mean((0.5, 0.5, 0.4)), **RELEASE | {"mechanism": KNorm((3,), (1.0,))})
     assert events == []
 

@@ -67,7 +67,7 @@ class CovarianceRelease:
         if not self.lead:
             return Smoothing("none", np.zeros(self.basis.size), 0.0)
         noisy, spread = rows[0, 1:] / self.lead, variances[0, 1:] / self.lead**2
-        # Under any law with the care that radial noise needs: what the mean keeps of its noise is squared and subtracted.
+        # Under any law as careful as under radial noise: what the mean keeps of its noise is squared and subtracted.
         return smooth(self.smoothing_name, noisy, spread, self.basis.frequencies, care=RadialLaw.care)
 
     @property
