@@ -382,7 +382,7 @@ MISTAKES = {
     "grid": ({}, Z, Y, {"grid": np.linspace(0, 2, 25)}, "Points must lie in the domain"),
     "no people": ({}, Z[:0], Y[:0], {}, "There are no curves"),
     "many covariates": ({"covariate_limits": [(0, 1)] * 65}, np.zeros((40, 65)), Y, {}, "between 1 and 64 covariates"),
-    "own mechanism": ({"mechanism": KNorm((4, 14), (1.0, 1.0)), "size": 4}, Z, Y, {}, "a block of 4 holds both"),
+    "own mechanism": ({"mechanism": KNorm((4, 14), (1.0, 1.0)), "size": 4}, Z, Y, {}, "a block of 14 holds both"),
     "blocks": ({"mechanism": KNorm((4,), (1.0,)), "size": 4}, Z, Y, {}, "hold 4 coordinates, not 18"),
 }
 
