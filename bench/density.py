@@ -90,7 +90,7 @@ def errors(setting: Setting, plan: DensityPlan, *, repetitions: int, seed: int, 
     for _ in range(repetitions):
         counts = np.bincount(plan.cells.index(setting.sample(plan.n, randomness)), minlength=plan.cells.size)
         exact = counts @ features / plan.n * plan.design.decode
-        noisy = exact + plan.noise.quantiles(randomness.uniform((1, plan.noise.dimension)))[0]
+        noisy = exact + plan.noise.from_uniforms(randomness.uniform((1, plan.noise.dimension)))[0]
         if raw:
             values = at_grid @ noisy / volume
         else:

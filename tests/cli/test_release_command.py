@@ -24,7 +24,7 @@ def check_near(release: dpfda.Release, mean: np.ndarray, grid: np.ndarray) -> No
     The noise is real: a false alarm has chance below 1e-12 (Gaussian 20 * 1.3e-15, Laplace 20 * exp(-42)).
     """
     exact = release.basis.coordinates(mean, grid) - release.centre
-    reach = 8 if release.noise.law == "gaussian" else 30
+    reach = 8 if release.noise.name == "gaussian" else 30
     assert (np.abs(release.noisy - exact) < reach * np.sqrt(release.noise.variances) + 1e-5).all()
 
 
@@ -93,7 +93,7 @@ def test_delta_zero_gives_pure_noise(mechanism: str, run: Run, csv: Path, mean: 
     assert "  guarantee      pure epsilon = 2; for composition 2-zCDP" in done.out.splitlines()
     release = dpfda.load(tmp_path / "scans-mean.json")
     assert release.certificate.mechanism == ("k-norm" if mechanism == "auto" else mechanism)
-    assert release.noise.law == "radial"
+    assert release.noise.name == "radial"
     check_near(release, mean, np.linspace(0, 1, 20))
 
 

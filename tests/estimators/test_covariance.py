@@ -229,7 +229,7 @@ def test_the_plan_has_the_noise_of_the_release():
     for name in NAMES:
         delta = 1e-6 if name == "gaussian" else 0.0
         est = estimator(mechanism=name, delta=delta).fit(CURVES, grid=T)
-        assert est.plan_.noise.law == est.release_.noise.law
+        assert est.plan_.noise.name == est.release_.noise.name
         assert np.allclose(est.plan_.noise.variances, est.release_.noise.variances, rtol=1e-9)
         assert est.plan_.noise_rms == pytest.approx(est.release_.certificate.noise_rms)
 

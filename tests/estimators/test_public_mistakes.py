@@ -252,7 +252,7 @@ MISTAKES = {
         {"mechanism": KNorm((6,), (1.0,)), "basis": dpfda.bases.cosine((0, 1), 5), **ADD},
         {},
         UsageError,
-        "shares a radial block of 6: it cannot be split off",
+        "a block of 6 holds both",
     ),
     "planned n missing": (
         {"neighbours": "add-or-remove-one"},

@@ -382,7 +382,7 @@ MISTAKES = {
     "grid": ({}, Z, Y, {"grid": np.linspace(0, 2, 25)}, "Points must lie in the domain"),
     "no people": ({}, Z[:0], Y[:0], {}, "There are no curves"),
     "many covariates": ({"covariate_limits": [(0, 1)] * 65}, np.zeros((40, 65)), Y, {}, "between 1 and 64 covariates"),
-    "own mechanism": ({"mechanism": KNorm((4, 14), (1.0, 1.0)), "size": 4}, Z, Y, {}, "need noise of their own"),
+    "own mechanism": ({"mechanism": KNorm((4, 14), (1.0, 1.0)), "size": 4}, Z, Y, {}, "a block of 14 holds both"),
     "blocks": ({"mechanism": KNorm((4,), (1.0,)), "size": 4}, Z, Y, {}, "hold 4 coordinates, not 18"),
 }
 
@@ -616,9 +616,9 @@ def test_the_papers_process_is_not_smoothed_again_and_the_card_names_its_penalty
 def test_a_mechanism_of_the_users_own_is_welcome():
     z, values = data(40)
     release = fit(z, values, mechanism=Gaussian(), size=4).release_
-    assert release.noise.law == "gaussian"
+    assert release.noise.name == "gaussian"
     blocks = KNorm((6, 4, 4, 4), (1.0, 1.0, 1.0, 1.0))
-    assert fit(z, values, mechanism=blocks, size=4, delta=0.0).release_.noise.law == "radial"
+    assert fit(z, values, mechanism=blocks, size=4, delta=0.0).release_.noise.name == "radial"
 
 
 def test_a_plan_reads_nothing_and_says_what_to_expect():

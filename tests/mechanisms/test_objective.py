@@ -539,7 +539,7 @@ def test_the_price_is_the_spread_over_the_scale() -> None:
         assert scale == pytest.approx(factor * (UTILITY_STEPS + SPARE_STEPS) / 0.5, rel=1e-9)
         assert mechanism.profile(sensitivity, scale).epsilon <= 0.5
         assert mechanism.profile(sensitivity, scale).rho == pytest.approx(0.5**2 / 8, rel=1e-6)
-    assert mechanism.noise(3.0, 7).law == "choice"
+    assert mechanism.noise(3.0, 7).name == "choice"
     assert SPARE_STEPS == 2**26  # one step of rounding for each of 2^25 others, twice over
 
 

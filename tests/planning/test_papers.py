@@ -80,7 +80,7 @@ def test_gp_noise_is_the_process_at_the_exact_supremum_of_theorem_4_1(relation, 
     roots, weights = spectrum(made, eta or 1.0, penalty or 1 / made.n)
     sigma = reach(made) * np.max(weights / roots) / mu(APPROXIMATE)
     np.testing.assert_allclose(made.noise.variances, (sigma * roots) ** 2, rtol=1e-7)
-    assert made.noise.law == "gaussian"
+    assert made.noise.name == "gaussian"
     np.testing.assert_allclose(made.design.weights, weights, rtol=1e-12)
     # The supremum over more eigenvalues is the same one: nothing that was cut off moves further.
     more = mercer(KERNELS[kernel], LINE, 150).eigenvalues
@@ -273,7 +273,7 @@ def test_every_design_is_what_a_release_does_under_both_relations(mechanism, rel
     release = est.fit(np.zeros((300, 30))).release_
     assert release.basis == made.basis
     assert release.certificate.mechanism == made.design.name == mechanism
-    assert release.noise.law == made.noise.law
+    assert release.noise.name == made.noise.name
     assert release.noise.sizes == made.noise.sizes
     # Under add-or-remove-one the release divides by its own noisy count.
     tolerance = 1e-9 if relation == REPLACE else 0.3
@@ -295,7 +295,7 @@ def test_every_design_can_be_planned_and_drawn_for_any_number_of_units_and_any_u
     assert made.predict() is None or 0 < made.predict().total < math.inf
     # Every scale can be drawn with the private sampler.
     steps = np.array(made.noise.scales) / np.array(made.design.weights or 1.0) * n * RADIUS / made.bound
-    assert made.noise.law == "choice" or steps.max() <= 2.0**53
+    assert made.noise.name == "choice" or steps.max() <= 2.0**53
     assert "at most" in made.text() or made.predict() is None
 
 

@@ -200,7 +200,7 @@ def test_a_plan_draws_errors_against_epsilon_and_n_and_a_noise_band(changes):
         if not changes.get("size"):
             here = y[list(np.isclose(x, now)).index(True)]
             assert here == pytest.approx(made.bound * math.sqrt(rows["k-norm"].prediction.total))
-    if made.noise.law == "choice" or made.basis.domain.dimension > 1:
+    if made.noise.name == "choice" or made.basis.domain.dimension > 1:
         assert [text.get_text() for text in picture.texts] == ["no band to draw"]
     else:
         assert {text.get_text() for text in picture.get_legend().get_texts()} == {"95 % noise band", "simulated curve"}

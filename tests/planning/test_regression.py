@@ -19,7 +19,6 @@ from dpfda.planning.request import Request
 from dpfda.privacy import Budget
 from dpfda.statistics.regression.covariates import check_names
 from dpfda.statistics.regression.noise import LEADS, WEIGHTS, RegressionSetting, best_blocks, best_for_gaussian
-from dpfda.statistics.regression.perturbation import split
 from dpfda.statistics.regression.plan import RegressionPlan, plan_regression
 from dpfda.statistics.regression.sensitivity import STEPS, longest_change, scaled, stated
 
@@ -49,8 +48,8 @@ def simulated(found: RegressionPlan, draws=400):
     setting, size = found.setting, found.basis.size
     spread = setting.spread(found.design.lead)
     rng = SeededRandomness(1)
-    of_moments, of_products = split(found.noise, packed_size(setting.side))
-    assert found.noise.law == "gaussian"
+    of_moments, of_products = found.noise.split(packed_size(setting.side))
+    assert found.noise.name == "gaussian"
     total = 0.0
     for _ in range(draws):
         beta = np.zeros((setting.side, size))
@@ -105,7 +104,7 @@ def test_a_joint_sensitivity_beats_splitting_the_budget():
     found = plan(5000, PURE, mechanism="laplace", size=8)
     lead, weight = found.design.lead, found.design.weight
     square = (lead / STEPS) ** 2 + 1
-    moments, products = split(found.noise, 6)
+    moments, products = found.noise.split(6)
     n, side = 5000, 3
     apart_moments = math.sqrt(2) * square * math.sqrt(3 + 3 / 2) / 0.5 / n  # L1 of six entries by Cauchy-Schwarz
     apart_products = 2 * math.sqrt(square) * math.sqrt(side * 8) / 0.5 / n

@@ -13,7 +13,7 @@ from dpfda.arrays import Array
 from dpfda.bases import Basis
 from dpfda.bases.symmetric import pack, packed_size, side_of
 from dpfda.mechanisms import SeededRandomness
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import Noise, NoiseLaw
 from dpfda.releases import Certificate, Count, Release, smooth
 from dpfda.statistics.components.release import ComponentsRelease
 from dpfda.statistics.covariance.release import CovarianceRelease
@@ -59,9 +59,9 @@ def make_card(**changes: Any) -> Certificate:
     return Certificate(**fields | changes)
 
 
-def draw(noise: Noise, size: int, randomness: SeededRandomness) -> Array:
+def draw(noise: NoiseLaw, size: int, randomness: SeededRandomness) -> Array:
     """Noise from its density, not through the code under test: a direction and a radius for each block, (m, size)."""
-    if noise.law == "wishart":
+    if noise.name == "wishart":
         # Density exp(-tr W / b) of each matrix: (b/2) G'G with one row more than columns.
         side = side_of(noise.size)
         roots = randomness.normal((2, size, side + 1, side))
@@ -70,7 +70,7 @@ def draw(noise: Noise, size: int, randomness: SeededRandomness) -> Array:
     columns = []
     for block, scale in zip(noise.sizes, noise.scales, strict=True):
         normals = randomness.normal((size, block))
-        if noise.law == "radial":
+        if noise.name == "radial":
             # Density exp(-r) in M dimensions: the radius is a sum of M exponentials.
             radius = -np.log1p(-randomness.uniform((size, block))).sum(axis=1)
             normals *= (radius / np.linalg.norm(normals, axis=1))[:, None]
@@ -81,7 +81,7 @@ def draw(noise: Noise, size: int, randomness: SeededRandomness) -> Array:
 def make(
     basis: Basis,
     exact: Any,
-    noise: Noise,
+    noise: NoiseLaw,
     *,
     seed: int = 0,
     smoothing: str = "none",
@@ -112,7 +112,7 @@ def moments_of(covariance: Array, mean: Array, lead: float) -> Array:
     return pack(np.block([[np.full((1, 1), lead**2), lead * mean[None, :]], [lead * mean[:, None], second]]))
 
 
-def matrix_noise(law: str, size: int, scale: float) -> Noise:
+def matrix_noise(law: str, size: int, scale: float) -> NoiseLaw:
     """A law of noise on the entries of a symmetric matrix, of about this size in each."""
     if law == "gaussian":
         return Noise("gaussian", (size,), (scale,))
@@ -205,7 +205,7 @@ def card() -> Callable[..., Certificate]:
 
 
 @pytest.fixture
-def draw_noise() -> Callable[[Noise, int, SeededRandomness], Array]:
+def draw_noise() -> Callable[[NoiseLaw, int, SeededRandomness], Array]:
     return draw
 
 

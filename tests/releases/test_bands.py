@@ -14,12 +14,12 @@ from dpfda.bases import Basis, base, beam, bernstein, by_name, cosine, equal_ste
 from dpfda.bases.tensor import Tensor
 from dpfda.errors import UsageError
 from dpfda.mechanisms import KNorm, Laplace, SeededRandomness
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import Noise, NoiseLaw
 from dpfda.releases import Count, Release, bands
 from dpfda.releases.bands import quantile, studentised_suprema, suprema_of
 
 MakeRelease = Callable[..., Release]
-Draw = Callable[[Noise, int, SeededRandomness], Array]
+Draw = Callable[[NoiseLaw, int, SeededRandomness], Array]
 ALARM = 1e-6  # the chance of a false alarm of each binomial test; seeds are fixed, so none comes up by luck
 
 
@@ -28,10 +28,10 @@ def cut(size: int, block: int) -> tuple[int, ...]:
     return (block,) * (size // block) + ((size % block,) if size % block else ())
 
 
-def noise_law(law: str, size: int, block: int) -> Noise:
+def noise_law(law: str, size: int, block: int) -> NoiseLaw:
     """Unequal scales, so that the band has to follow them."""
     sizes = cut(size, block)
-    return Noise(law, sizes, tuple(np.linspace(1.0, 2.0, len(sizes))))  # type: ignore[arg-type]
+    return Noise(law, sizes, tuple(np.linspace(1.0, 2.0, len(sizes))))
 
 
 def keeps_its_level(covered: Array, level: float, *, waste: float) -> None:
@@ -41,7 +41,7 @@ def keeps_its_level(covered: Array, level: float, *, waste: float) -> None:
     assert binomtest(hits, size, min(level + waste, 1.0), alternative="greater").pvalue > ALARM, hits / size
 
 
-def paths(noise: Noise, functions: Array, deviation: Array, size: int, seed: int, draw: Draw) -> Array:
+def paths(noise: NoiseLaw, functions: Array, deviation: Array, size: int, seed: int, draw: Draw) -> Array:
     """Suprema of `|noise(t)| / deviation(t)` over the rows of functions, by brute force, (size,)."""
     randomness, scaled = SeededRandomness(seed), (functions / deviation[:, None]).T
     parts = [np.abs(draw(noise, 2000, randomness) @ scaled).max(axis=1) for _ in range(size // 2000)]
@@ -53,7 +53,7 @@ def half_width(release: Release, level: float, points: Array) -> Array:
     return (band.upper - band.lower) / 2
 
 
-def check_band(basis: Basis, noise: Noise, make: MakeRelease, draw: Draw, *, size: int, grid: int) -> None:
+def check_band(basis: Basis, noise: NoiseLaw, make: MakeRelease, draw: Draw, *, size: int, grid: int) -> None:
     """Coverage at three levels, and the width against the quantile of brute force at one."""
     points = basis.domain.grid(grid)
     functions = basis.matrix(points)
@@ -130,7 +130,14 @@ def test_the_band_does_not_change_with_smoothing(make_release: MakeRelease) -> N
 
 
 def counted(
-    noise: Noise, of_count: Noise, exact: Array, units: int, seed: int, draw: Draw, make: MakeRelease, basis: Basis
+    noise: NoiseLaw,
+    of_count: NoiseLaw,
+    exact: Array,
+    units: int,
+    seed: int,
+    draw: Draw,
+    make: MakeRelease,
+    basis: Basis,
 ) -> Release:
     """What a release under add-or-remove-one is: a noisy sum over a noisy count."""
     randomness = SeededRandomness(seed)
@@ -157,7 +164,7 @@ def test_the_band_covers_the_exact_mean_when_the_count_is_noisy_too(
     What the count does is bounded, not computed: where it matters the band may cover always.
     """
     basis, noise = legendre((0, 1), 5), noise_law(law, 5, 4).scaled(30.0)
-    of_count = Noise(law, (1,), (spread,))  # type: ignore[arg-type]
+    of_count = Noise(law, (1,), (spread,))
     exact, points = np.array([3.0, -2.0, 1.0, 0.5, 0.0]), np.linspace(0, 1, 150)
     truth = basis.evaluate(exact, points)
     covered, infinite = [], 0
@@ -183,7 +190,7 @@ def test_a_count_that_could_be_zero_gives_an_infinite_band(make_release: MakeRel
 @pytest.mark.parametrize(("law", "tail"), [("gaussian", 2.5758293035489004), ("radial", 4.605170185988092)])
 def test_the_reach_of_a_count_is_the_quantile_of_its_noise(law: str, tail: float) -> None:
     """One percent of a normal law lies beyond 2.576 deviations, of a Laplace law beyond log(100) scales."""
-    assert Count(10.0, Noise(law, (1,), (3.0,))).reach(0.01) == pytest.approx(3 * tail)  # type: ignore[arg-type]
+    assert Count(10.0, Noise(law, (1,), (3.0,))).reach(0.01) == pytest.approx(3 * tail)
 
 
 def test_a_noisy_count_adds_to_the_estimated_error(make_release: MakeRelease) -> None:

@@ -17,12 +17,12 @@ from dpfda.bases import Basis, cosine, legendre, reinsch, tensor
 from dpfda.bases.symmetric import pack, unpack
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.mechanisms import SeededRandomness
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import Noise, NoiseLaw
 from dpfda.releases import FAMILIES, Count
 from dpfda.statistics.covariance.release import CovarianceRelease
 
 Make = Callable[..., CovarianceRelease]
-Draw = Callable[[Noise, int, SeededRandomness], Array]
+Draw = Callable[[NoiseLaw, int, SeededRandomness], Array]
 BASIS = cosine((0.0, 24.0), 6)
 BOX = tensor(cosine((0, 1), 2), legendre((10, 40), 2))
 BASES: dict[str, Basis] = {

@@ -55,10 +55,10 @@ def make(
     n: float = 500.0,
 ) -> DensityRelease:
     scale = deviation / np.sqrt(2) if law == "radial" else deviation
-    noise = Noise(law, (1,) * basis.size, (scale,) * basis.size)  # type: ignore[arg-type]
+    noise = Noise(law, (1,) * basis.size, (scale,) * basis.size)
     noisy = uniform(basis) if exact is None else exact
     if seed is not None:
-        noisy = noisy + noise.quantiles(SeededRandomness(seed).uniform((1, noise.dimension)))[0]
+        noisy = noisy + noise.from_uniforms(SeededRandomness(seed).uniform((1, noise.dimension)))[0]
     return DensityRelease(
         basis=basis,
         noisy=noisy,

@@ -10,7 +10,7 @@ from dpfda.bases import Basis, cosine, tensor
 from dpfda.bases.piecewise_constant import equal_steps, steps
 from dpfda.errors import UsageError
 from dpfda.mechanisms import SeededRandomness
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import Noise, NoiseLaw
 from dpfda.releases import FAMILIES
 from dpfda.statistics.density.smoothing import (
     averaged,
@@ -25,7 +25,7 @@ from dpfda.statistics.density.smoothing import (
 )
 
 
-def laplace(size: int, deviation: float) -> Noise:
+def laplace(size: int, deviation: float) -> NoiseLaw:
     return Noise("radial", (1,) * size, (deviation / np.sqrt(2),) * size)
 
 
@@ -58,7 +58,7 @@ def test_noise_of_steps_is_white_in_the_frame_but_for_the_sinc() -> None:
     """Chi-square over 4000 draws of 15 coordinates at level 1e-6 each, seeded."""
     basis = equal_steps((0, 1), 16)
     noise = laplace(16, 0.3)
-    draws = noise.quantiles(SeededRandomness(2).uniform((4000, noise.dimension)))
+    draws = noise.from_uniforms(SeededRandomness(2).uniform((4000, noise.dimension)))
     stated = frame_of(np.zeros(16), noise.variances, basis, 10.0).noise_variances
     found = np.array([frame_of(draw, noise.variances, basis, 10.0).noisy for draw in draws])
     np.testing.assert_allclose(stated[1:], 0.09 / np.sinc(np.arange(1, 16) / 32) ** 2, rtol=1e-12)
@@ -106,7 +106,7 @@ def test_the_average_is_near_the_best_candidate() -> None:
 def test_pure_noise_is_smoothed_to_nearly_nothing_and_strong_signals_stay() -> None:
     basis = equal_steps((0, 1), 64)
     noise = laplace(64, 0.05)
-    noisy = np.full(64, 1 / 8) + noise.quantiles(SeededRandomness(4).uniform((1, noise.dimension)))[0]
+    noisy = np.full(64, 1 / 8) + noise.from_uniforms(SeededRandomness(4).uniform((1, noise.dimension)))[0]
     flat = density_smoothing("auto", noisy, noise, basis, 1e6)
     assert flat.weights[0] == 1.0
     assert flat.weights[4:].max() < 0.2
@@ -118,7 +118,7 @@ def test_pure_noise_is_smoothed_to_nearly_nothing_and_strong_signals_stay() -> N
 def test_smoothing_is_a_function_of_the_release_alone() -> None:
     basis = tensor(equal_steps((0, 1), 6), equal_steps((0, 1), 6))
     noise = laplace(36, 0.1)
-    noisy = noise.quantiles(SeededRandomness(5).uniform((1, noise.dimension)))[0] + 1 / 6
+    noisy = noise.from_uniforms(SeededRandomness(5).uniform((1, noise.dimension)))[0] + 1 / 6
     one, other = (density_smoothing("auto", noisy.copy(), noise, basis, 100.0) for _ in range(2))
     np.testing.assert_array_equal(one.weights, other.weights)
     assert one.risk == other.risk

@@ -69,8 +69,8 @@ def test_every_family_of_bases_is_tried() -> None:
 def test_a_loaded_release_has_identical_bits(family: str, law: str, make_release: MakeRelease, tmp_path: Path) -> None:
     basis, noise = BASES[family], NOISES[law]
     if basis.size != 9:
-        noise = Noise(noise.law, (basis.size - 5, 5), noise.scales)
-    count = Count(1234.5678, Noise(noise.law, (1,), (0.1,))) if law == "radial" else None
+        noise = Noise(noise.name, (basis.size - 5, 5), noise.scales)
+    count = Count(1234.5678, Noise(noise.name, (1,), (0.1,))) if law == "radial" else None
     exact, centre = np.random.default_rng(1).normal(size=(2, basis.size))
     one = make_release(basis, exact, noise, smoothing="auto", centre=centre, count=count, rho=0.1, scale=1 / 3)
     other = dpfda.load(one.save(tmp_path / "mean.json"))

@@ -17,7 +17,7 @@ from dpfda.mechanisms import SeededRandomness
 from dpfda.mechanisms.noise import Noise
 from dpfda.releases.bands import multiplier
 from dpfda.statistics.regression.covariates import Covariates, check_limits
-from dpfda.statistics.regression.perturbation import Equations, best_ridges, quantile, split, spread, suprema
+from dpfda.statistics.regression.perturbation import Equations, best_ridges, quantile, spread, suprema
 from dpfda.statistics.regression.release import RegressionRelease, check_ridge, finite_from
 
 mpl.use("Agg")
@@ -267,7 +267,7 @@ def test_the_solution_differs_by_exactly_what_the_equation_says():
 def test_the_spread_of_noise_in_a_matrix_holds_both_its_lengths_at_once(draw_noise, kind, level):
     """20,000 seeded draws: the share inside lies between the level and 4 % above, within four standard errors."""
     entries = law(AGE, kind, 0.3)
-    noise = Noise(entries.law, entries.sizes[:1], entries.scales[:1])
+    noise = Noise(entries.name, entries.sizes[:1], entries.scales[:1])
     scales = np.array([1.0, 0.5, 0.25])
     length, norm = spread(noise, scales, level)
     sample = draw_noise(noise, 20_000, SeededRandomness(6))
@@ -298,12 +298,12 @@ def test_a_quantile_is_on_the_safe_side_and_beyond_the_sample_far_out():
 
 
 def test_laws_are_cut_between_moments_and_products():
-    one, other = split(Noise("gaussian", (10,), (2.0,)), 3)
+    one, other = Noise("gaussian", (10,), (2.0,)).split(3)
     assert (one.sizes, other.sizes, one.scales, other.scales) == ((3,), (7,), (2.0,), (2.0,))
-    one, other = split(Noise("radial", (1, 2, 4), (1.0, 2.0, 3.0)), 3)
+    one, other = Noise("radial", (1, 2, 4), (1.0, 2.0, 3.0)).split(3)
     assert (one.sizes, other.sizes, one.scales, other.scales) == ((1, 2), (4,), (1.0, 2.0), (3.0,))
     with pytest.raises(UsageError, match=r"a block of 4 holds both\. Cut it there\."):
-        split(Noise("radial", (1, 2, 4), (1.0, 2.0, 3.0)), 4)
+        Noise("radial", (1, 2, 4), (1.0, 2.0, 3.0)).split(4)
 
 
 # Ridge and smoothing.
@@ -314,7 +314,7 @@ def test_the_ridge_vanishes_as_noise_does_and_keeps_the_equations_stable_where_i
     assert ridges == sorted(ridges)
     assert ridges[0] < 1e-6
     noise = law(AGE, "gaussian", 0.3)
-    of_moments, _ = split(noise, 6)
+    of_moments, _ = noise.split(6)
     _, reach = spread(of_moments, np.ones(3), 0.99)
     for vector in draw_noise(noise, 50, SeededRandomness(1)):
         release = make(card, scale=0.3, noise_vector=vector, ridge=None)

@@ -10,10 +10,10 @@ import pytest
 from dpfda.arrays import Array
 from dpfda.bases import bernstein, cosine, fourier, legendre, tensor
 from dpfda.errors import UsageError
-from dpfda.mechanisms import SeededRandomness
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms import GaussianLaw, RadialLaw, SeededRandomness
+from dpfda.mechanisms.noise import LAWS, Care, Noise, NoiseLaw
 from dpfda.releases import FAMILIES, Release, smooth, smoothed
-from dpfda.releases.smoothing import CARE, Care, james_stein, unbiased_risk
+from dpfda.releases.smoothing import james_stein, unbiased_risk
 
 SIZE = 48
 J = np.arange(1, SIZE + 1)
@@ -31,11 +31,11 @@ MEANS: dict[str, Array] = {
     "large": np.full(SIZE, 10.0),
 }
 NAMES = ["auto", *FAMILIES]
-Draw = Callable[[Noise, int, SeededRandomness], Array]
+Draw = Callable[[NoiseLaw, int, SeededRandomness], Array]
 
 
 def simulate(
-    name: str, mean: Array, noise: Array, variances: Array, care: Care = CARE["gaussian"]
+    name: str, mean: Array, noise: Array, variances: Array, care: Care = GaussianLaw.care
 ) -> tuple[Array, Array]:
     """Estimated risks and actual squared errors, one of each for every row of noise."""
     risks, losses = np.empty(len(noise)), np.empty(len(noise))
@@ -118,7 +118,7 @@ def test_under_radial_noise_the_estimate_is_low_but_not_by_much(draw_noise: Draw
     assert noise.variances == pytest.approx(EQUAL)
     for mean in ("analytic", "kinked", "rough"):
         drawn = draw_noise(noise, 1500, SeededRandomness(4))
-        risks, losses = simulate("auto", MEANS[mean], drawn, EQUAL, CARE["radial"])
+        risks, losses = simulate("auto", MEANS[mean], drawn, EQUAL, RadialLaw.care)
         ratio = np.sqrt(risks.mean() / losses.mean())
         assert 0.75 < ratio < 1.02, ratio
 
@@ -271,11 +271,11 @@ def test_a_release_is_smoothed_with_the_care_that_its_noise_asks_for(
     law: str, make_release: Callable[..., Release]
 ) -> None:
     basis = cosine((0, 1), 9)
-    release = make_release(basis, 1 / np.arange(1, 10), Noise(law, (1, 8), (0.1, 0.1)))  # type: ignore[arg-type]
-    expected = smooth("auto", release.noisy, release.noise.variances, basis.frequencies, care=CARE[law])
+    release = make_release(basis, 1 / np.arange(1, 10), Noise(law, (1, 8), (0.1, 0.1)))
+    expected = smooth("auto", release.noisy, release.noise.variances, basis.frequencies, care=LAWS[law].care)
     np.testing.assert_array_equal(release.smooth().smoothing.weights, expected.weights)
     np.testing.assert_array_equal(smoothed("auto", release.noisy, release.noise, basis).weights, expected.weights)
-    assert CARE["radial"].caution > CARE["gaussian"].caution > 1
+    assert RadialLaw.care.caution > GaussianLaw.care.caution > 1
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from dpfda.mechanisms.noise import Noise
 from dpfda.privacy import ADD_REMOVE, REPLACE, Budget, Counting, Unit
 from dpfda.records.labelled import as_points
 from dpfda.records.reading import Reading
-from dpfda.statistics.density.features import integer_table, scaled_noise
+from dpfda.statistics.density.features import integer_table
 from dpfda.statistics.density.plan import DensityRequest, plan_density
 from dpfda.statistics.density.summary import Density
 
@@ -196,6 +196,6 @@ def test_features_that_cannot_be_a_table_are_refused():
 
 def test_a_radial_block_is_decoded_with_one_weight():
     law = Noise("radial", (2, 1), (1.0, 3.0))
-    assert scaled_noise(law, np.array([-2.0, 2.0, 5.0])).scales == (2.0, 15.0)
-    with pytest.raises(UsageError, match="must be decoded with the same weight"):
-        scaled_noise(law, np.array([2.0, 3.0, 5.0]))
+    assert law.weighted(np.array([2.0, 2.0, 5.0])).scales == (2.0, 15.0)
+    with pytest.raises(UsageError, match="share a block of 2 cannot be weighted one by one"):
+        law.weighted(np.array([2.0, 3.0, 5.0]))

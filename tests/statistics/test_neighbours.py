@@ -279,10 +279,10 @@ def test_what_is_released_moves_by_the_budget_in_units_of_its_own_noise(name):
         ]
         assert decoded[0].noise == plan.noise or np.allclose(decoded[0].noise.scales, plan.noise.scales, rtol=1e-12)
         white = np.abs(decoded[0].noisy - decoded[1].noisy) / np.repeat(decoded[0].noise.scales, noise.sizes)
-        return float(np.linalg.norm(white) if noise.law == "gaussian" else white.sum())
+        return float(np.linalg.norm(white) if noise.name == "gaussian" else white.sum())
 
     allowed = plan.budget.epsilon
-    if noise.law == "gaussian":
+    if noise.name == "gaussian":
         allowed = 1 / calibrate(Gaussian(), Sensitivity(1.0, L2(), "one"), plan.budget)
     prices = [price(one, other) for one, other in worst_pairs(case, np.random.default_rng(0))]
     assert 0.99 * allowed <= max(prices) <= allowed * (1 + 1e-9)

@@ -460,7 +460,5 @@ def test_noise_that_moments_and_products_share_is_refused():
     case = Case.planned(2, "k-norm", REPLACE)
     size = case.size
     noise = Noise("radial", (7, size - 7), (1.0, 1.0))
-    with pytest.raises(
-        UsageError, match="The first 6 coordinates, of the covariates' moments, need noise of their own"
-    ):
+    with pytest.raises(UsageError, match="The first 6 coordinates need noise independent of that of the others"):
         case.summary.decode(np.zeros(size, dtype=np.int64), noise, case.public, case.basis)

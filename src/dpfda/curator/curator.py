@@ -19,6 +19,7 @@ from dpfda.curator.summary import Public, Selection, Summary
 from dpfda.errors import DataError, UsageError
 from dpfda.ledger import AnyLedger, Charge, Receipt
 from dpfda.mechanisms import Mechanism, Randomness, SystemRandomness
+from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.choice import choose, rate_of
 from dpfda.privacy import Budget, Counting, Profile, RangeProfile, StatedProfile
 from dpfda.records import Curves
@@ -80,7 +81,7 @@ class Curator:
         size = summary.size(self.public, basis)
         sensitivity, scale = least_noise(summary.bounds(self.public, basis), mechanism, budget, size)
         scale = max(scale, least_scale)
-        noise = mechanism.noise(scale, size)
+        noise = law_of(mechanism, scale, size)
         profile = mechanism.profile(sensitivity, scale, size=size)
         # Of a curve that cannot be written down only the guarantee is known.
         known = profile if hasattr(profile, "describe") else StatedProfile(budget.epsilon, budget.delta)

@@ -13,7 +13,7 @@ from dpfda.bases import Basis
 from dpfda.bases.lattice import Lattice
 from dpfda.bases.norms import Sensitivity
 from dpfda.mechanisms.choice import Scores
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.privacy import Counting, Unit
 from dpfda.records import Curves, exact_sum
 from dpfda.records.fold import Clipping, Encode
@@ -101,7 +101,7 @@ class Summary(ABC):
         """Every sensitivity of the integer sum that it can prove, in lattice steps; it never sees a record."""
 
     @abstractmethod
-    def decode(self, sums: Integers, noise: Noise, public: Public, basis: Basis) -> Decoded:
+    def decode(self, sums: Integers, noise: NoiseLaw, public: Public, basis: Basis) -> Decoded:
         """From noisy integer sums, led by the count if that is private, to the summary."""
 
     def clipping(self, public: Public) -> Clipping:

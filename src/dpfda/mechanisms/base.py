@@ -12,7 +12,7 @@ import numpy as np
 from dpfda.arrays import Integers, as_real, brief, is_whole
 from dpfda.bases.norms import Sensitivity, up
 from dpfda.errors import UsageError
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import NoiseLaw, check_law
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.privacy.calibration import Noisy
 
@@ -30,7 +30,7 @@ class Mechanism(Noisy, Protocol):
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
         """The coordinates with noise added."""
 
-    def noise(self, scale: float, size: int) -> Noise:
+    def noise(self, scale: float, size: int) -> NoiseLaw:
         """The public law of what `draw` adds, for smoothing, bands and the card."""
 
 
@@ -38,6 +38,13 @@ def check_mechanism(mechanism: object) -> None:
     """A mechanism has a privacy curve, a draw and a law."""
     if isinstance(mechanism, type) or not all(callable(getattr(mechanism, name, None)) for name in DUTIES):
         raise UsageError(f"A mechanism is an object such as dpfda.mechanisms.Laplace(), got {brief(mechanism)}.")
+
+
+def law_of(mechanism: Mechanism, scale: float, size: int) -> NoiseLaw:
+    """The law of what a mechanism adds; refused, before any charge, where it is none that a file could be read by."""
+    noise = mechanism.noise(scale, size)
+    check_law(noise)
+    return noise
 
 
 def check_profile(sensitivity: object, scale: object, size: object = 0) -> None:

@@ -14,7 +14,7 @@ from dpfda.bases.norms import L2, Norm, Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.decision import decide, exponential, exponential_exactly, wide
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import NothingAdded, register_law
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.privacy import RangeProfile
 
@@ -152,9 +152,21 @@ class Dictionary:
         squares = (moves * moves).sum(axis=1) + rests * rests
         return Scores(tuple(int(square) for square in squares), (0,) * len(squares))
 
-    def noise(self, scale: float, size: int) -> Noise:
+    def noise(self, scale: float, size: int) -> ChoiceLaw:
         """A choice adds nothing, and the law says so."""
-        return Noise("choice", (size,), (scale,))
+        return ChoiceLaw((size,), (scale,))
+
+
+@register_law
+@dataclass(frozen=True, slots=True)
+class ChoiceLaw(NothingAdded):
+    """The coordinates are those of a candidate, chosen at a price of 1 / scale for each unit of distance."""
+
+    name: ClassVar[str] = "choice"
+
+    @property
+    def text(self) -> str:
+        return "none added: a choice among public candidates"
 
 
 def _array(given: object) -> Any:

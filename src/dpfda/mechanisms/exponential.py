@@ -13,7 +13,7 @@ from dpfda.bases.norms import L2, Norm, Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms.ball import draw_in_ball
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.gaussian import GaussianLaw
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.privacy import RangeProfile
 
@@ -65,11 +65,11 @@ class Exponential:
         rate, precisions = self._law(scale)
         return self.n * rate / precisions
 
-    def noise(self, scale: float, size: int) -> Noise:
+    def noise(self, scale: float, size: int) -> GaussianLaw:
         """The law of what is drawn around `weights * S`, but for the cut to the ball."""
         self._check_size(size)
         deviations = self.n / np.sqrt(2 * self._law(scale)[1])
-        return Noise("gaussian", (1,) * size, tuple(deviations.tolist()))
+        return GaussianLaw((1,) * size, tuple(deviations.tolist()))
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
         """One vector; the expected time depends on the sum, weakly: see `draw_in_ball`."""

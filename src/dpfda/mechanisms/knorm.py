@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
@@ -14,7 +15,7 @@ from dpfda.bases.norms import BlockNorm, Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.decision import Booleans, decide, exponential, exponential_exactly, wide
-from dpfda.mechanisms.noise import Noise, check_blocks, check_scale
+from dpfda.mechanisms.noise import Care, NoiseLaw, check_blocks, check_scale, register_law
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.privacy import PureProfile
 
@@ -65,11 +66,81 @@ class KNorm:
         noisy: Integers = vector + np.concatenate(noise)
         return noisy
 
-    def noise(self, scale: float, size: int) -> Noise:
+    def noise(self, scale: float, size: int) -> RadialLaw:
         check_blocks(size)
         check_scale(scale)
         self.norm.over_l2(size)  # refuses another number of coordinates
-        return Noise("radial", self.sizes, tuple(scale / share for share in self.shares))
+        return RadialLaw(self.sizes, tuple(scale / share for share in self.shares))
+
+
+@register_law
+@dataclass(frozen=True, slots=True)
+class RadialLaw(NoiseLaw):
+    """Block b has density proportional to `exp(-|z|_2 / scales[b])`; blocks of one coordinate are Laplace noise."""
+
+    name: ClassVar[str] = "radial"
+    care: ClassVar[Care] = Care(1.75, 4.0)
+    added: ClassVar[bool] = True
+    at_one_point: ClassVar[float] = 2.2  # 2.12 for one Laplace coordinate alone, the heaviest tail
+
+    @property
+    def independent(self) -> bool:
+        return max(self.sizes) == 1
+
+    @property
+    def variances(self) -> Array:
+        """The variance of every coordinate, (size,); a block of M coordinates has `E|z|^2 = M (M+1) scale^2`."""
+        sizes = np.array(self.sizes)
+        return np.repeat(np.array(self.scales) ** 2 * (sizes + 1), sizes).astype(np.float64)
+
+    @property
+    def dimension(self) -> int:
+        return self.size + len(self.sizes)
+
+    @property
+    def _shapes(self) -> Array:
+        # exp(-|z|) is a scale mixture of normals: z = sqrt(w) g with w ~ 2 Gamma((M+1)/2) in M dimensions.
+        return (np.array(self.sizes) + 1) / 2
+
+    def from_uniforms(self, uniforms: Array) -> Array:
+        from scipy.special import gammaincinv, ndtri
+
+        normals: Array = ndtri(uniforms[:, : self.size])
+        mixing = np.sqrt(2 * gammaincinv(self._shapes, uniforms[:, self.size :]))
+        normals *= np.repeat(mixing * np.array(self.scales), self.sizes, axis=1)
+        return normals
+
+    def standard_draws(self, generator: np.random.Generator, count: int) -> Array:
+        drawn = generator.standard_normal((count, self.size))
+        shapes = self._shapes
+        mixing = np.sqrt(2 * generator.standard_gamma(shapes, (count, len(shapes))) / (2 * shapes))
+        drawn *= np.repeat(mixing, self.sizes, axis=1)
+        return drawn
+
+    def tail(self, failure: float) -> Array:
+        from scipy.special import gammainccinv
+
+        # The radius of M coordinates is Gamma(M), and none of them exceeds it; one alone is its own radius.
+        radii = [-math.log(failure) if size == 1 else float(gammainccinv(size, failure)) for size in self.sizes]
+        return np.repeat(np.array(radii) * np.array(self.scales), self.sizes)
+
+    def worst_loss(self, moved: float) -> float:
+        # A move v costs |v_b| / scale in block b: by Cauchy at most this in all.
+        return moved * math.sqrt(float((1 / np.array(self.scales) ** 2).sum()))
+
+    @classmethod
+    def curves_of(cls, text: str) -> tuple[str, ...]:
+        if text.startswith("independent Laplace noise"):
+            return ("laplace", "pure")
+        return ("pure",) if text.startswith("radial") else ()
+
+    @property
+    def text(self) -> str:
+        """The law in words, e.g. "radial in 3 blocks of 8, 1 block of 5"."""
+        if self.independent:
+            return "independent Laplace noise in every coordinate"
+        runs = [(size, len(list(run))) for size, run in itertools.groupby(self.sizes)]
+        return "radial in " + ", ".join(f"{count} block{'s' * (count > 1)} of {size}" for size, count in runs)
 
 
 def draw_block(rate: float, dimension: int, draws: int, randomness: Randomness) -> Integers:

@@ -9,7 +9,8 @@ from typing import ClassVar
 from dpfda.arrays import Integers
 from dpfda.bases.norms import L1, Norm, Sensitivity, WeightedL1, up
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_shape, check_source, draw_shaped, inverse
-from dpfda.mechanisms.noise import Noise, check_blocks, check_scale
+from dpfda.mechanisms.knorm import RadialLaw
+from dpfda.mechanisms.noise import check_blocks, check_scale
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.privacy.profiles import LaplaceProfile
 
@@ -48,8 +49,8 @@ class Laplace:
             return vector + randomness.laplace(scale, len(vector))
         return vector + draw_shaped(randomness.laplace, scale, self.shape, len(vector))
 
-    def noise(self, scale: float, size: int) -> Noise:
+    def noise(self, scale: float, size: int) -> RadialLaw:
         check_blocks(size)
         check_scale(scale)
         shape = (1.0,) * size if self.shape is None else self.shape
-        return Noise("radial", (1,) * size, tuple(scale * factor for factor in shape))
+        return RadialLaw((1,) * size, tuple(scale * factor for factor in shape))

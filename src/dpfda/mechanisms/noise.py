@@ -1,20 +1,19 @@
-"""The law of the noise in a release: what smoothing and bands are computed from."""
+"""What the law of the noise in a release must be able to say, and the one table of laws."""
 
 from __future__ import annotations
 
-import itertools
+import inspect
 import math
-from dataclasses import dataclass
-from typing import Any, Literal
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from dpfda.arrays import Array, as_plain_ints, as_real, brief, is_one_of, is_whole
-from dpfda.bases.symmetric import multiplicities, places, side_of
+from dpfda.arrays import Array, as_plain_ints, as_real, brief, is_whole
 from dpfda.errors import UsageError
 
-LAWS = ("gaussian", "radial", "wishart", "choice", "frame")
-LARGEST_BATCH = 2**20  # entries of matrices at a time
 MOST_COORDINATES = 2**26
 
 
@@ -31,24 +30,34 @@ def check_scale(*scales: float) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Noise:
-    """Independent noise in consecutive blocks of coordinates.
+class Care:
+    """How candidates of a smoothing are weighed: how much the noise they keep counts, and the temperature.
 
-    `gaussian`: each coordinate of block b is normal with deviation `scales[b]`. `radial`: block b has density
-    proportional to `exp(-|z|_2 / scales[b])`; blocks of one coordinate are Laplace noise. `wishart`: one block, the
-    entries of a symmetric matrix as `symmetric.pack` orders them; the noise is a difference of two independent matrices
-    with density proportional to `exp(-tr W / scales[0])`. `choice`: nothing was added, the coordinates are those of a
-    candidate, chosen at a price of 1 / scale for each unit of distance. `frame`: nor here, they are those of an
-    orthonormal frame, drawn by the exponential mechanism.
+    An estimated risk is noisy itself, the more so under radial noise, whose blocks are large or small together; and
+    keeping too much noise costs more than smoothing too much. The temperature is in mean variances.
     """
 
-    law: Literal["gaussian", "radial", "wishart", "choice", "frame"]
+    caution: float
+    temperature: float
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseLaw(ABC):
+    """Noise in consecutive blocks of coordinates; blocks are independent, and each is proportional to its scale.
+
+    A law of one's own states `name`, `care`, `added`, `independent`, `variances`, `dimension`, `from_uniforms`, `tail`,
+    `worst_loss`, `curves_of` and `text`, and is put into the table of laws by `register_law`. All else follows.
+    """
+
     sizes: tuple[int, ...]
     scales: tuple[float, ...]
 
+    name: ClassVar[str]  # in files
+    stable: ClassVar[bool] = False  # whether weighted sums of its coordinates have the same law but for the scale
+    # Deviations that hold a weighted sum of coordinates with probability 0.95; this many do under any law (Chebyshev).
+    at_one_point: ClassVar[float] = 4.48
+
     def __post_init__(self) -> None:
-        if not is_one_of(self.law, LAWS):
-            raise UsageError(f"A noise law is one of {', '.join(map(repr, LAWS))}, got {brief(self.law)}.")
         if not all(isinstance(part, tuple | list) for part in (self.sizes, self.scales)):
             raise UsageError(f"Noise has tuples of sizes and scales, got {brief(self.sizes)} and {brief(self.scales)}.")
         if len(self.sizes) != len(self.scales) or not self.sizes:
@@ -56,121 +65,207 @@ class Noise:
         check_blocks(*self.sizes)
         check_scale(*self.scales)
         as_plain_ints(self, "sizes")
-        if self.law == "wishart":
-            if len(self.sizes) > 1:
-                raise UsageError(f"Wishart noise is that of one symmetric matrix, not of {len(self.sizes)} blocks.")
-            side_of(self.size)
+
+    # The duties of a law -------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def care(self) -> Care:
+        """How far an estimated risk under this noise is to be trusted."""
+
+    @property
+    @abstractmethod
+    def added(self) -> bool:
+        """Whether noise was added at all, and not the release drawn as a whole."""
+
+    @property
+    @abstractmethod
+    def independent(self) -> bool:
+        """Whether the coordinates of a block are independent of each other."""
+
+    @property
+    @abstractmethod
+    def variances(self) -> Array:
+        """The variance of every coordinate, (size,)."""
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """How many uniforms `from_uniforms` makes one noise vector from."""
+
+    @abstractmethod
+    def from_uniforms(self, uniforms: Array) -> Array:
+        """Noise from points of the unit cube, (m, dimension) -> (m, size).
+
+        A map, not a generator: fed with a low-discrepancy sequence it gives the same deterministic sample everywhere.
+        """
+
+    @abstractmethod
+    def tail(self, failure: float) -> Array:
+        """How far each coordinate goes but with at most this probability, (size,)."""
+
+    @abstractmethod
+    def worst_loss(self, moved: float) -> float | None:
+        """The parameter of the privacy curve where coordinates move by so much in L2 norm, in the worst direction.
+
+        None where the length of a move does not tell: then a verification does not compare it.
+        """
+
+    @classmethod
+    @abstractmethod
+    def curves_of(cls, text: str) -> tuple[str, ...]:
+        """The privacy curves of a card that says this of its noise; none where the words are not those of this law."""
+
+    @property
+    @abstractmethod
+    def text(self) -> str:
+        """The law in words for the card; `curves_of` knows them again."""
+
+    # What follows from them ----------------------------------------------------------------------------------------
+
+    def standard_draws(self, generator: np.random.Generator, count: int) -> Array:
+        """A sample of the law with all variances one, (count, size), for simulation alone."""
+        standard = self.standard()
+        return standard.from_uniforms(generator.random((count, self.dimension))) / np.sqrt(standard.variances)
 
     @property
     def size(self) -> int:
         return sum(self.sizes)
 
-    @property
-    def dimension(self) -> int:
-        """How many uniforms `quantiles` makes one noise vector from."""
-        if self.law == "wishart":
-            return 2 * self.size
-        return {"gaussian": self.size, "radial": self.size + len(self.sizes)}.get(self.law, 0)
+    def standard(self) -> Self:
+        """The same law with all scales one."""
+        return replace(self, scales=(1.0,) * len(self.scales))
+
+    def in_ratios(self) -> Self:
+        """The law with the largest scale one: equal laws in other units share what is tabulated."""
+        largest = max(self.scales)
+        return replace(self, scales=tuple(float(f"{scale / largest:.9g}") for scale in self.scales))
+
+    def scaled(self, factor: float) -> Self:
+        """The law of the noise times a positive factor."""
+        return replace(self, scales=tuple(factor * scale for scale in self.scales))
+
+    def weighted(self, weights: Array) -> Self:
+        """The law of the noise times a positive weight in each coordinate; those that depend on each other share it."""
+        if self.independent:
+            return self._single(np.repeat(self.scales, self.sizes) * weights)
+        ends = np.cumsum(self.sizes).tolist()
+        blocks = [weights[end - size : end] for size, end in zip(self.sizes, ends, strict=True)]
+        if any(np.ptp(block) > 1e-12 * block.max() for block in blocks):
+            raise UsageError(
+                f"Coordinates that share a block of {max(self.sizes)} cannot be weighted one by one: the noise of all "
+                "of them needs the same weight."
+            )
+        return replace(
+            self, scales=tuple(scale * float(block[0]) for scale, block in zip(self.scales, blocks, strict=True))
+        )
+
+    def ordered(self, order: npt.NDArray[np.signedinteger[Any]]) -> Self:
+        """The law of independent coordinates in another order."""
+        return self._single(np.repeat(self.scales, self.sizes)[order])
+
+    def _single(self, scales: Array) -> Self:
+        """Independent coordinates in blocks of one."""
+        return replace(self, sizes=(1,) * len(scales), scales=tuple(scales.tolist()))
+
+    def split(self, first: int) -> tuple[Self, Self]:
+        """The laws of the first coordinates and of all others, which must be independent of them."""
+        edges = np.cumsum(self.sizes).tolist()
+        place = next(index for index, edge in enumerate(edges) if edge >= first)
+        head, tail = first - (edges[place] - self.sizes[place]), edges[place] - first
+        if tail and not self.independent:
+            leading = "coordinate needs" if first == 1 else f"{first} coordinates need"
+            raise UsageError(
+                f"The first {leading} noise independent of that of the others: a block of {self.sizes[place]} holds "
+                "both. Cut it there."
+            )
+        rest, scale = ((tail,), (self.scales[place],)) if tail else ((), ())
+        return (
+            replace(self, sizes=(*self.sizes[:place], head), scales=self.scales[: place + 1]),
+            replace(self, sizes=(*rest, *self.sizes[place + 1 :]), scales=(*scale, *self.scales[place + 1 :])),
+        )
+
+    def followed_by(self, other: Self) -> Self:
+        """The law of independent noise of the same kind, one vector after the other."""
+        return replace(self, sizes=(*self.sizes, *other.sizes), scales=(*self.scales, *other.scales))
+
+    def describe(self) -> dict[str, Any]:
+        """The law as plain data for files; `NoiseLaw.from_dict` reads it."""
+        return {"law": self.name, "sizes": list(self.sizes), "scales": list(self.scales)}
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> NoiseLaw:
+        """The law that `describe` wrote."""
+        return Noise(data["law"], tuple(data["sizes"]), tuple(data["scales"]))
+
+
+@dataclass(frozen=True, slots=True)
+class NothingAdded(NoiseLaw):
+    """What laws without noise share: the release was drawn as a whole. It is no law itself: it has no name or words."""
+
+    care: ClassVar[Care] = Care(1.0, 2.0)
+    added: ClassVar[bool] = False
+    independent: ClassVar[bool] = True
+    dimension: ClassVar[int] = 0
 
     @property
     def variances(self) -> Array:
-        """The variance of every coordinate, (size,); a radial block of M coordinates has `E|z|^2 = M (M+1) scale^2`.
+        return np.zeros(self.size)
 
-        The entries of Wishart noise are uncorrelated; m by m, their squares add up to `m (m+1)^2 scale^2 / 2`.
-        """
-        sizes, scales = np.array(self.sizes), np.array(self.scales)
-        if self.law == "wishart":
-            # Each of two matrices G'G of m+1 rows has variances 2(m+1) and, off the diagonal, m+1; times (scale/2)^2.
-            side = side_of(self.size)
-            return np.asarray(scales[0] ** 2 * (side + 1) / multiplicities(side))
-        factor: Any = {"radial": sizes + 1, "gaussian": 1}.get(self.law, 0)
-        of_block = scales**2 * factor
-        return np.repeat(of_block, sizes).astype(np.float64)
+    def from_uniforms(self, uniforms: Array) -> Array:
+        return np.zeros((len(uniforms), self.size))
 
-    @property
-    def text(self) -> str:
-        """The law in words, e.g. "radial in 3 blocks of 8, 1 block of 5"."""
-        if self.law == "gaussian":
-            return "independent normal noise in every coordinate"
-        if self.law == "choice":
-            return "none added: a choice among public candidates"
-        if self.law == "frame":
-            return "none added: a frame drawn by the exponential mechanism"
-        if self.law == "wishart":
-            side = side_of(self.size)
-            return f"two-sided Wishart noise on a symmetric matrix, {side} by {side}"
-        if set(self.sizes) == {1}:
-            return "independent Laplace noise in every coordinate"
-        runs = [(size, len(list(run))) for size, run in itertools.groupby(self.sizes)]
-        return "radial in " + ", ".join(f"{count} block{'s' * (count > 1)} of {size}" for size, count in runs)
+    def standard_draws(self, generator: np.random.Generator, count: int) -> Array:
+        return np.zeros((count, self.size))
 
-    def scaled(self, factor: float) -> Noise:
-        """The law of the noise times a positive factor."""
-        return Noise(self.law, self.sizes, tuple(factor * scale for scale in self.scales))
+    def tail(self, failure: float) -> Array:
+        return np.zeros(self.size)
 
-    def weighted(self, weights: Array) -> Noise:
-        """The law of the noise times a positive weight in each coordinate, which must be independent."""
-        if self.law == "wishart":
-            raise UsageError("Wishart noise on a symmetric matrix cannot be weighted entry by entry.")
-        if self.law != "gaussian" and max(self.sizes) > 1:
-            raise UsageError(f"Coordinates that share a block of {max(self.sizes)} cannot be weighted one by one.")
-        scales = np.repeat(self.scales, self.sizes) * weights
-        return Noise(self.law, (1,) * self.size, tuple(scales.tolist()))
+    def worst_loss(self, moved: float) -> None:
+        return None
 
-    def split_first(self) -> tuple[Noise, Noise]:
-        """The laws of the first coordinate and of all others; they must be independent."""
-        if self.law == "wishart":
-            raise UsageError("The first entry of a symmetric matrix with Wishart noise cannot be split off.")
-        if self.sizes[0] == 1:
-            return Noise(self.law, (1,), self.scales[:1]), Noise(self.law, self.sizes[1:], self.scales[1:])
-        if self.law == "radial":
-            raise UsageError(f"The first coordinate shares a radial block of {self.sizes[0]}: it cannot be split off.")
-        rest = (self.sizes[0] - 1, *self.sizes[1:])
-        return Noise(self.law, (1,), self.scales[:1]), Noise(self.law, rest, self.scales)
+    @classmethod
+    def curves_of(cls, text: str) -> tuple[str, ...]:
+        return ("range",) if text.startswith("none added") else ()
 
-    def quantiles(self, uniforms: Array) -> Array:
-        """Noise from points of the unit cube, (m, dimension) -> (m, size).
 
-        A map, not a generator: fed with a low-discrepancy sequence it gives the same deterministic sample everywhere.
-        """
-        from scipy.special import gammaincinv, ndtri
+LAWS: dict[str, type[NoiseLaw]] = {}  # by name: the one table that files are read by
+L = TypeVar("L", bound=type[NoiseLaw])
 
-        if self.law == "wishart":
-            parts = max(1, len(uniforms) * self.size // LARGEST_BATCH)
-            return np.concatenate([self._wishart(part) for part in np.array_split(uniforms, parts)])
-        if self.law not in ("gaussian", "radial"):
-            return np.zeros((len(uniforms), self.size))
-        normals: Array = ndtri(uniforms[:, : self.size])
-        if self.law == "gaussian":
-            normals *= np.repeat(self.scales, self.sizes)
-            return normals
-        # exp(-|z|) is a scale mixture of normals: z = sqrt(w) g with w ~ 2 Gamma((M+1)/2) in M dimensions.
-        shapes = (np.array(self.sizes) + 1) / 2
-        mixing = np.sqrt(2 * gammaincinv(shapes, uniforms[:, self.size :]))
-        normals *= np.repeat(mixing * np.array(self.scales), self.sizes, axis=1)
-        return normals
 
-    def _wishart(self, uniforms: Array) -> Array:
-        from scipy.special import gammaincinv, ndtri
+def register_law(law: L) -> L:
+    """Put a law into the table that files are read by; a decorator for classes, the package's own and others.
 
-        side = side_of(self.size)
-        # Bartlett: G'G has the law of A A', A lower triangular with independent normals below and, on the diagonal,
-        # roots of chi-squares of m+1, m, ..., 2 degrees of freedom.
-        first, second = places(side)
-        noise = np.zeros((len(uniforms), self.size))
-        for sign, points in zip((1.0, -1.0), np.split(uniforms, 2, axis=1), strict=True):
-            factors = np.zeros((len(points), side, side))
-            factors[:, second[side:], first[side:]] = ndtri(points[:, side:])
-            factors[:, first[:side], first[:side]] = np.sqrt(
-                2 * gammaincinv((side + 1 - np.arange(side)) / 2, points[:, :side])
-            )
-            squares = factors @ factors.transpose(0, 2, 1)
-            noise += sign * self.scales[0] / 2 * squares[:, first, second]
-        return noise
+    A class that lacks a duty is refused here, when its module is imported, and not after a charge.
+    """
+    if not (isinstance(law, type) and issubclass(law, NoiseLaw)):
+        raise UsageError(f"A noise law is a class derived from dpfda.mechanisms.NoiseLaw, got {brief(law)}.")
+    lacking = sorted(law.__abstractmethods__) if inspect.isabstract(law) else []
+    if not isinstance(getattr(law, "name", None), str):
+        lacking.append("name")
+    if lacking:
+        raise UsageError(f"The noise law {law.__name__} lacks {', '.join(lacking)}.")
+    if law.name in LAWS:
+        raise UsageError(f"There is a noise law {brief(law.name)} already: {LAWS[law.name].__name__}.")
+    LAWS[law.name] = law
+    return law
 
-    def describe(self) -> dict[str, Any]:
-        return {"law": self.law, "sizes": list(self.sizes), "scales": list(self.scales)}
 
-    @staticmethod
-    def from_dict(data: dict[str, Any]) -> Noise:
-        return Noise(data["law"], tuple(data["sizes"]), tuple(data["scales"]))
+def Noise(law: str, sizes: tuple[int, ...], scales: tuple[float, ...]) -> NoiseLaw:  # noqa: N802, read as a class
+    """The law of this name for blocks of these sizes and scales."""
+    if not isinstance(law, str) or law not in LAWS:
+        raise UsageError(f"A noise law is one of {', '.join(map(repr, LAWS))}, got {brief(law)}.")
+    return LAWS[law](sizes, scales)
+
+
+def check_law(noise: object) -> None:
+    """What a mechanism says of its noise is a law that files can be read by."""
+    if not isinstance(noise, NoiseLaw):
+        raise UsageError(
+            f"The noise of a mechanism is a law such as dpfda.mechanisms.GaussianLaw((3,), (1.0,)), got {brief(noise)}."
+        )
+    if LAWS.get(getattr(noise, "name", "")) is not type(noise):
+        raise UsageError(
+            f"The noise law {type(noise).__name__} is in no table that files are read by: put "
+            "@dpfda.mechanisms.register_law above its class."
+        )

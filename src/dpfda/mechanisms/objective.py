@@ -16,10 +16,9 @@ from dpfda.bases.norms import Norm, Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms.ball import Coordinate, best_tilt
 from dpfda.mechanisms.base import check_coordinates
-from dpfda.mechanisms.choice import MOST_CANDIDATES, Scores, choose
+from dpfda.mechanisms.choice import MOST_CANDIDATES, ChoiceLaw, Scores, choose
 from dpfda.mechanisms.concave import Target, accept, draw_below
 from dpfda.mechanisms.decision import Booleans
-from dpfda.mechanisms.noise import Noise
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.privacy import RangeProfile
 
@@ -120,9 +119,9 @@ class Objective:
         # Log likelihood ratios are the change of the objective over the scale, and a constant.
         return RangeProfile(up(sensitivity.to(self.norm, size).value / scale))
 
-    def noise(self, scale: float, size: int) -> Noise:
+    def noise(self, scale: float, size: int) -> ChoiceLaw:
         """Nothing is added: the point is drawn as a whole."""
-        return Noise("choice", (self.size,), (scale,))
+        return ChoiceLaw((self.size,), (scale,))
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:
         """One point, (size,)."""

@@ -10,7 +10,7 @@ from dpfda.arrays import Integers, as_plain_ints, brief, is_whole
 from dpfda.bases.norms import Norm, Sensitivity
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import Mechanism, check_coordinates, check_mechanism, check_profile, check_source
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.privacy.profiles import Profile
 
@@ -64,5 +64,5 @@ class SoftThreshold:
         shrunk = np.sign(vector) * np.maximum(np.abs(vector) - np.array(self.thresholds, dtype=np.int64), 0)
         return self.inner.draw(shrunk.astype(np.int64), scale, randomness=randomness)
 
-    def noise(self, scale: float, size: int) -> Noise:
+    def noise(self, scale: float, size: int) -> NoiseLaw:
         return self.inner.noise(scale, size)

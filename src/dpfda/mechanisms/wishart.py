@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from operator import mul
-from typing import ClassVar
+from typing import ClassVar, Never
 
 import numpy as np
 
-from dpfda.arrays import Integers, brief
+from dpfda.arrays import Array, Integers, brief
 from dpfda.bases.norms import Norm, Nuclear, Sensitivity, up
-from dpfda.bases.symmetric import pack, places, side_of
+from dpfda.bases.symmetric import multiplicities, pack, places, side_of
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.decision import Booleans
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import Care, NoiseLaw, register_law
 from dpfda.mechanisms.normals import WORD, Reals, draw_normals
 from dpfda.mechanisms.randomness import LARGEST_SCALE, SMALLEST_SCALE, Randomness
 from dpfda.privacy import PureProfile
+
+LARGEST_BATCH = 2**20  # entries of matrices at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,117 @@ class Wishart:
         noisy: Integers = vector + draw_noise(side_of(len(vector)), scale, randomness)
         return noisy
 
-    def noise(self, scale: float, size: int) -> Noise:
-        return Noise("wishart", (size,), (scale,))
+    def noise(self, scale: float, size: int) -> WishartLaw:
+        return WishartLaw((size,), (scale,))
+
+
+@register_law
+@dataclass(frozen=True, slots=True)
+class WishartLaw(NoiseLaw):
+    """One block, the entries of a symmetric matrix as `symmetric.pack` orders them: a difference of two matrices.
+
+    They are independent, with density proportional to `exp(-tr W / scale)`. The entries of the difference are
+    uncorrelated, but not independent.
+    """
+
+    name: ClassVar[str] = "wishart"
+    care: ClassVar[Care] = Care(1.75, 4.0)
+    added: ClassVar[bool] = True
+    independent: ClassVar[bool] = False
+    at_one_point: ClassVar[float] = 2.2  # 2.12 for a matrix of one entry, the heaviest tail
+
+    def __post_init__(self) -> None:
+        NoiseLaw.__post_init__(self)
+        if len(self.sizes) > 1:
+            raise UsageError(f"Wishart noise is that of one symmetric matrix, not of {len(self.sizes)} blocks.")
+        side_of(self.size)
+
+    @property
+    def _side(self) -> int:
+        return side_of(self.size)
+
+    @property
+    def variances(self) -> Array:
+        """The variance of every entry, (size,); m by m, their squares add up to `m (m+1)^2 scale^2 / 2`."""
+        # Each of two matrices G'G of m+1 rows has variances 2(m+1) and, off the diagonal, m+1; times (scale/2)^2.
+        # The array keeps numpy's power, which rounds otherwise than Python's.
+        squares = np.array(self.scales) ** 2
+        return np.asarray(squares[0] * (self._side + 1) / multiplicities(self._side))
+
+    @property
+    def dimension(self) -> int:
+        return 2 * self.size
+
+    def from_uniforms(self, uniforms: Array) -> Array:
+        parts = max(1, len(uniforms) * self.size // LARGEST_BATCH)
+        return np.concatenate([self._differences(part) for part in np.array_split(uniforms, parts)])
+
+    def _differences(self, uniforms: Array) -> Array:
+        from scipy.special import gammaincinv, ndtri
+
+        side = self._side
+        # Bartlett: G'G has the law of A A', A lower triangular with independent normals below and, on the diagonal,
+        # roots of chi-squares of m+1, m, ..., 2 degrees of freedom.
+        first, second = places(side)
+        noise = np.zeros((len(uniforms), self.size))
+        for sign, points in zip((1.0, -1.0), np.split(uniforms, 2, axis=1), strict=True):
+            factors = np.zeros((len(points), side, side))
+            factors[:, second[side:], first[side:]] = ndtri(points[:, side:])
+            factors[:, first[:side], first[:side]] = np.sqrt(
+                2 * gammaincinv((side + 1 - np.arange(side)) / 2, points[:, :side])
+            )
+            squares = factors @ factors.transpose(0, 2, 1)
+            noise += sign * self.scales[0] / 2 * squares[:, first, second]
+        return noise
+
+    def standard_draws(self, generator: np.random.Generator, count: int) -> Array:
+        """Differences of two matrices `G'G / 2`, G with one row more than columns, each entry over its deviation."""
+        side = self._side
+        first, second = places(side)
+        drawn = np.zeros((count, self.size))
+        for start in range(0, count, 256):
+            part = drawn[start : start + 256]
+            for sign in (0.5, -0.5):
+                rows = generator.standard_normal((len(part), side + 1, side))
+                part += sign * np.matmul(rows.transpose(0, 2, 1), rows)[:, first, second]
+        drawn /= np.sqrt(self.standard().variances)
+        return drawn
+
+    def tail(self, failure: float) -> Array:
+        from scipy.optimize import brentq
+
+        def reach(degrees: int) -> float:
+            """Chernoff's bound for a difference of two chi-squares, whose moments are `(1 - 4 t^2)^(-degrees/2)`."""
+
+            def beyond(x: float) -> float:
+                t = (np.hypot(degrees, x) - degrees) / (2 * x)  # where the bound is least
+                return float(-t * x - degrees / 2 * np.log1p(-4 * t * t) - np.log(failure / 2))
+
+            most = 8 * (degrees - np.log(failure / 2))
+            return float(brentq(beyond, 1e-9, most))
+
+        # On the diagonal (scale/2) times such a difference of m+1 degrees of freedom; off it, since a product of two
+        # normal numbers is half a difference of two squares, (scale/4) times one of 2(m+1).
+        side = self._side
+        on, off = reach(side + 1) / 2, reach(2 * (side + 1)) / 4
+        return self.scales[0] * np.where(np.arange(self.size) < side, on, off)
+
+    def worst_loss(self, moved: float) -> None:
+        return None  # it is the nuclear norm of a move that counts
+
+    def weighted(self, weights: Array) -> Never:
+        raise UsageError("Wishart noise on a symmetric matrix cannot be weighted entry by entry.")
+
+    def split(self, first: int) -> Never:
+        raise UsageError("The first entry of a symmetric matrix with Wishart noise cannot be split off.")
+
+    @classmethod
+    def curves_of(cls, text: str) -> tuple[str, ...]:
+        return ("pure",) if text.startswith("two-sided Wishart") else ()
+
+    @property
+    def text(self) -> str:
+        return f"two-sided Wishart noise on a symmetric matrix, {self._side} by {self._side}"
 
 
 def draw_noise(side: int, scale: float, randomness: Randomness) -> Integers:

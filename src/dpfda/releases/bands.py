@@ -16,7 +16,7 @@ from dpfda.bases import Basis
 from dpfda.bases.base import AT_ONCE, check_nodes
 from dpfda.bases.tensor import Tensor
 from dpfda.errors import UsageError
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import NoiseLaw
 
 HIGHEST_LEVEL = 0.998  # beyond it the sample has too few paths
 FEWEST_PATHS = 2**10
@@ -50,7 +50,7 @@ class Band:
     level: float
 
 
-def at_points(basis: Basis, points: Array, noise: Noise, *coordinates: Array) -> tuple[Array, Array, list[Array]]:
+def at_points(basis: Basis, points: Array, noise: NoiseLaw, *coordinates: Array) -> tuple[Array, Array, list[Array]]:
     """The deviation of the noise, the sum of the sizes of all functions, and values of some, each (m,)."""
     parts = []
     for table in basis.tables(points):
@@ -61,7 +61,7 @@ def at_points(basis: Basis, points: Array, noise: Noise, *coordinates: Array) ->
 
 
 @lru_cache(maxsize=16)
-def studentised_suprema(basis: Basis, noise: Noise) -> Array:
+def studentised_suprema(basis: Basis, noise: NoiseLaw) -> Array:
     """Sorted suprema over the domain of `|noise(t)| / deviation(t)` for a deterministic sample of the noise law.
 
     A low-discrepancy sequence instead of random numbers: the band of a release is a function of the release.
@@ -69,11 +69,10 @@ def studentised_suprema(basis: Basis, noise: Noise) -> Array:
     from scipy.stats import qmc
 
     size = _affordable(basis, sample_size(noise.size))
-    blocks = len(noise.sizes) if noise.law == "radial" else 0
-    cube = qmc.Sobol(noise.size + blocks, scramble=False).random(size)
+    cube = qmc.Sobol(noise.dimension, scramble=False).random(size)
     # The sequence lies on multiples of 1/size: each point moves to the middle of its cell.
     cube += 0.5 / size
-    return suprema_of(basis, noise.quantiles(cube).astype(np.float32), noise.variances)
+    return suprema_of(basis, noise.from_uniforms(cube).astype(np.float32), noise.variances)
 
 
 def suprema_of(basis: Basis, paths: Floats, variances: Array) -> Array:
@@ -182,11 +181,10 @@ def _check_work(work: int, most: int) -> None:
         )
 
 
-def multiplier(basis: Basis, noise: Noise, level: float) -> float:
+def multiplier(basis: Basis, noise: NoiseLaw, level: float) -> float:
     """The number of deviations that covers the whole noise path with at least this probability."""
     # Only ratios of scales matter: tiny and huge units lose no digits, and equal laws in other units share a table.
-    ratios = tuple(float(f"{scale / max(noise.scales):.9g}") for scale in noise.scales)
-    return quantile(studentised_suprema(basis, Noise(noise.law, noise.sizes, ratios)), level)
+    return quantile(studentised_suprema(basis, noise.in_ratios()), level)
 
 
 def quantile(ordered: Array, level: float) -> float:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from dpfda.arrays import Array
-from dpfda.mechanisms.noise import Noise
-from dpfda.releases.serialise import finite_number, noise_law
+from dpfda.mechanisms.noise import NoiseLaw
+from dpfda.releases.serialise import added_noise, finite_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +15,11 @@ class Count:
     """A noisy number of units, and the law of its noise."""
 
     value: float
-    noise: Noise
+    noise: NoiseLaw
 
     def reach(self, failure: float) -> float:
         """How far its noise goes but with this probability."""
-        from scipy.special import ndtri
-
-        tail = -np.log(failure) if self.noise.law == "radial" else -ndtri(failure / 2)
-        return float(tail * self.noise.scales[0])
+        return float(self.noise.tail(failure)[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +27,7 @@ class Decoded:
     """Noisy coordinates around the centre in the units of the curve, the law of their noise, and the count."""
 
     noisy: Array  # (size,)
-    noise: Noise
+    noise: NoiseLaw
     count: Count | None
 
 
@@ -48,4 +43,4 @@ def read_count(data: Any) -> Count | None:
     value = finite_number(data["value"])
     if value <= 0:
         raise ValueError
-    return Count(value, noise_law(data["noise"], 1))
+    return Count(value, added_noise(data["noise"], 1))

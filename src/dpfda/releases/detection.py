@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from dpfda.arrays import Array, Integers
 from dpfda.bases import Basis
-from dpfda.bases.symmetric import places, side_of, unpack
-from dpfda.mechanisms.noise import Noise
+from dpfda.bases.symmetric import unpack
+from dpfda.mechanisms.noise import NoiseLaw
 
 LEVEL = 0.01  # the chance of a false alarm is at most this
 DRAWS = 4096  # of the noise alone, by which a statistic is judged
@@ -24,47 +24,25 @@ SAMPLED = "(at most 1 % false alarms, the sampling of people counted)"
 NO_NOISE = "not tested: no noise was added, the release was drawn as a whole"
 
 
-def draws_of(noise: Noise, count: int = DRAWS) -> Array:
+def draws_of(noise: NoiseLaw, count: int = DRAWS) -> Array:
     """A fixed sample of the law of the noise, (count, size); every entry has the variance that the law gives it.
 
     For simulation alone: no release is ever drawn from a generator with a known seed.
     """
-    return np.asarray(standard_draws(noise.law, noise.sizes, count) * np.sqrt(noise.variances), dtype=np.float64)
+    return np.asarray(standard_draws(noise, count) * np.sqrt(noise.variances), dtype=np.float64)
+
+
+def standard_draws(noise: NoiseLaw, count: int = DRAWS) -> npt.NDArray[np.float32]:
+    """The same with all variances one: ratios of scales do not matter, so equal shapes share a sample."""
+    return _standard_draws(noise.standard(), count)
 
 
 @lru_cache(maxsize=4)
-def standard_draws(law: str, sizes: tuple[int, ...], count: int = DRAWS) -> npt.NDArray[np.float32]:
-    """The same with all variances one: ratios of scales do not matter, so equal shapes share a sample.
-
-    Six digits are plenty, and half the memory.
-    """
-    generator = np.random.default_rng(SEED)
-    if law == "wishart":
-        drawn = _wishart(generator, sum(sizes), count)
-        drawn /= np.sqrt(Noise("wishart", sizes, (1.0,)).variances)
-    else:
-        drawn = generator.standard_normal((count, sum(sizes)))
-        if law == "radial":
-            # exp(-|z|) is a scale mixture of normals: z = sqrt(w) g with w ~ 2 Gamma((M+1)/2) in M dimensions.
-            shapes = (np.array(sizes) + 1) / 2
-            mixing = np.sqrt(2 * generator.standard_gamma(shapes, (count, len(sizes))) / (2 * shapes))
-            drawn *= np.repeat(mixing, sizes, axis=1)
-    kept = drawn.astype(np.float32)
+def _standard_draws(noise: NoiseLaw, count: int) -> npt.NDArray[np.float32]:
+    # Six digits are plenty, and half the memory.
+    kept = noise.standard_draws(np.random.default_rng(SEED), count).astype(np.float32)
     kept.flags.writeable = False
     return kept
-
-
-def _wishart(generator: np.random.Generator, size: int, count: int) -> Array:
-    """Differences of two matrices `G'G / 2`, G with one row more than columns, as packed entries."""
-    side = side_of(size)
-    first, second = places(side)
-    drawn = np.zeros((count, size))
-    for start in range(0, count, 256):
-        part = drawn[start : start + 256]
-        for sign in (0.5, -0.5):
-            rows = generator.standard_normal((len(part), side + 1, side))
-            part += sign * np.matmul(rows.transpose(0, 2, 1), rows)[:, first, second]
-    return drawn
 
 
 def count_for(size: int) -> int:
@@ -111,7 +89,7 @@ def smooth_first(frequencies: Array) -> Integers:
     return np.argsort(frequencies, kind="stable").astype(np.int64)
 
 
-def differs(values: Array, noise: Noise, frequencies: Array, along: Array | None = None) -> bool:
+def differs(values: Array, noise: NoiseLaw, frequencies: Array, along: Array | None = None) -> bool:
     """Whether noisy coordinates are more than noise, or than noise around some multiple of the direction `along`.
 
     The largest of standardised energies over 1, 2, 4, ... leading coordinates, smooth ones first, against its law
@@ -127,14 +105,14 @@ def differs(values: Array, noise: Noise, frequencies: Array, along: Array | None
         direction = tuple((scaled / np.linalg.norm(scaled)).round(12).tolist())
         if len(values) == 1:
             return False
-    table = _null(noise.law, noise.sizes, order, direction)
+    table = _null(noise.standard(), order, direction)
     found = _energies_across(values / deviations, order, direction)
     return beyond(*largest(found, table))
 
 
 @lru_cache(maxsize=32)
-def _null(law: str, sizes: tuple[int, ...], order: tuple[int, ...], direction: tuple[float, ...]) -> Array:
-    drawn = np.asarray(standard_draws(law, sizes, count_for(sum(sizes))), dtype=np.float64)
+def _null(noise: NoiseLaw, order: tuple[int, ...], direction: tuple[float, ...]) -> Array:
+    drawn = np.asarray(standard_draws(noise, count_for(noise.size)), dtype=np.float64)
     return _energies_across(drawn, order, direction)
 
 
@@ -167,7 +145,7 @@ def density_verdict(found: bool) -> str:
     return f"shape detected {SAMPLED}" if found else f"nothing: not distinguishable from a uniform density {SAMPLED}"
 
 
-def strays(values: Array, noise: Noise, frequencies: Array, uniform: Array, spread: Array) -> bool:
+def strays(values: Array, noise: NoiseLaw, frequencies: Array, uniform: Array, spread: Array) -> bool:
     """Whether noisy coordinates are more than noise and the chance of who was drawn, around evenly spread points.
 
     `uniform` are the coordinates of those, `spread` is the covariance of what the draw of people adds, (size, size).
@@ -208,7 +186,7 @@ def of_matrices(matrices: Array, deviations: Array) -> Array:
 
 
 def coefficients_differ(
-    moments: Array, products: Array, noise: Noise, frequencies: Array, *, intercept: bool
+    moments: Array, products: Array, noise: NoiseLaw, frequencies: Array, *, intercept: bool
 ) -> tuple[bool, tuple[bool, ...] | None]:
     """Whether any coefficient is more than noise, and which of them; None where there are too many to tell.
 
@@ -254,7 +232,7 @@ def coefficients_differ(
     return some, tuple(beyond(found, worst) for found, _ in each)
 
 
-def unevenly(values: Array, shares: Array, noise: Noise, units: float, shape: tuple[int, ...]) -> bool:
+def unevenly(values: Array, shares: Array, noise: NoiseLaw, units: float, shape: tuple[int, ...]) -> bool:
     """Whether a noisy histogram is more than noise and the chance of who was drawn, around a uniform density.
 
     `values` are the probabilities of steps over the roots of their shares of the domain, in the order of an array of
@@ -272,7 +250,7 @@ def unevenly(values: Array, shares: Array, noise: Noise, units: float, shape: tu
 
 
 @lru_cache(maxsize=8)
-def _uneven_null(noise: Noise, shares: tuple[float, ...], units: float, shape: tuple[int, ...]) -> Array:
+def _uneven_null(noise: NoiseLaw, shares: tuple[float, ...], units: float, shape: tuple[int, ...]) -> Array:
     roots = np.sqrt(shares)
     spread = np.sqrt(noise.variances + (1 - roots**2) / units)
     order = smooth_first(np.linalg.norm(np.indices(shape).reshape(len(shape), -1), axis=0))[1:]
@@ -282,7 +260,7 @@ def _uneven_null(noise: Noise, shares: tuple[float, ...], units: float, shape: t
     return energies(_waves(across / spread, shape)[..., order], prefixes(len(order)))
 
 
-def _people_in(shares: Array, noise: Noise, units: float, count: int) -> Array:
+def _people_in(shares: Array, noise: NoiseLaw, units: float, count: int) -> Array:
     """What the draw of people adds to a histogram around a uniform density, (count, size), but for its sum.
 
     A step where few are expected has none of them most of the time and one too many else: their numbers are drawn, not

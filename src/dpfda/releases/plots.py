@@ -50,7 +50,7 @@ def title(card: Certificate, ax: Any) -> None:
 
 
 def _name(release: Release, what: str) -> str:
-    if release.noise.law == "choice":
+    if not release.noise.added:
         return f"{what}, drawn as a whole, no noise added"
     # What shrank the mean first is an error too, and nobody knows how large.
     counted = "noise" if release.certificate.shrunk_by else "error"
@@ -60,7 +60,7 @@ def _name(release: Release, what: str) -> str:
 
 def _interval(release: Release, ax: Any, level: float) -> None:
     points = release.points(401)
-    if release.noise.law != "choice":
+    if release.noise.added:
         band = release.band(level, points)
         ax.fill_between(
             band.points,

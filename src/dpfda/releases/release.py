@@ -13,19 +13,20 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis
 from dpfda.errors import MissingExtra, UsageError
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.choice import ChoiceLaw
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.releases.bands import Band, at_points, check_level, multiplier
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import Certificate, changed
 from dpfda.releases.decoded import Count, read_count, write_count
 from dpfda.releases.detection import NO_NOISE, SURE, compared, constant_in, differs
-from dpfda.releases.serialise import ADDED, finite, finite_number, noise_law
-from dpfda.releases.smoothing import CARE, Smoothing, smooth
+from dpfda.releases.serialise import finite, finite_number, noise_law
+from dpfda.releases.smoothing import Smoothing, smooth
 
 
-def smoothed(name: str, noisy: Array, noise: Noise, basis: Basis) -> Smoothing:
+def smoothed(name: str, noisy: Array, noise: NoiseLaw, basis: Basis) -> Smoothing:
     """A smoothing of noisy coordinates, as careful as the law of their noise asks for."""
-    return smooth(name, noisy, noise.variances, basis.frequencies, care=CARE[noise.law])
+    return smooth(name, noisy, noise.variances, basis.frequencies, care=noise.care)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,7 @@ class Release:
     basis: Basis
     noisy: Array  # (size,) coordinates around the centre, as paid for
     centre: Array  # (size,) coordinates of the public centre
-    noise: Noise  # the law of what was added to the coordinates
+    noise: NoiseLaw  # the law of what was added to the coordinates
     count: Count | None  # None where the number of units is public
     smoothing: Smoothing
     certificate: Certificate
@@ -99,7 +100,7 @@ class Release:
 
         Two tests at level 1 %: against all curves that differ from the centre by a constant, and against the centre.
         """
-        if self.noise.law == "choice":
+        if not self.noise.added:
             return NO_NOISE
         constant = constant_in(self.basis)
         # A penalty before the noise bends a constant, unless the constant is a function of the basis by itself.
@@ -115,7 +116,7 @@ class Release:
     @property
     def against_noise(self) -> str:
         """How large the noise was against what was released, in words."""
-        if self.noise.law == "choice":
+        if not self.noise.added:
             return ""
         released = Function(self.basis, self.smoothing.weights * self.noisy, self.function.order).norm()
         return compared(self.certificate.noise_rms, released, "curve around the centre")
@@ -155,7 +156,7 @@ class Release:
         return Band(flat, centre + lower, centre + upper, level)
 
     def _check_noise(self, what: str) -> None:
-        if self.noise.law == "choice":
+        if not self.noise.added:
             raise UsageError(f"A function chosen among candidates has no {what}: no noise was added to it.")
 
     def points(self, size: int | None = None) -> Array:
@@ -171,7 +172,7 @@ class Release:
         rows = self.points() if points is None else self.basis.domain.points(points)
         names = ["t"] if rows.shape[1] == 1 else [f"t{axis + 1}" for axis in range(rows.shape[1])]
         columns = dict(zip(names, rows.T, strict=True)) | {"value": self(rows)}
-        if self.noise.law != "choice":
+        if self.noise.added:
             band = self.band(level, rows)
             columns |= {"lower": band.lower, "upper": band.upper}
         return pd.DataFrame(columns)
@@ -227,7 +228,7 @@ class Release:
             basis=basis,
             noisy=finite(data["noisy"], basis.size),
             centre=finite(data["centre"], basis.size),
-            noise=noise_law(data["noise"], basis.size, laws=(*ADDED, "choice")),
+            noise=_law(data["noise"], basis.size),
             count=read_count(data["count"]),
             smoothing=Smoothing(
                 smoothing["name"], finite(smoothing["weights"], basis.size), finite_number(smoothing["risk"])
@@ -238,3 +239,11 @@ class Release:
     def __repr__(self) -> str:
         card = self.certificate
         return f"Release({card.what} of {card.dataset!r}, {card.guarantee}, {self.basis.size} coordinates)"
+
+
+def _law(data: Any, size: int) -> NoiseLaw:
+    """The law of added noise, or of a choice among candidates; a frame is no function."""
+    noise = noise_law(data, size)
+    if not (noise.added or isinstance(noise, ChoiceLaw)):
+        raise ValueError
+    return noise

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.releases.fields import LARGEST, is_moderate, is_number
-
-ADDED = ("gaussian", "radial", "wishart")  # laws of noise that was added to what was released
 
 
 def finite(data: Any, *shape: int) -> Array:
@@ -37,14 +35,20 @@ def finite_number(data: Any) -> float:
     return float(data)
 
 
-def noise_law(data: Any, size: int, *, laws: tuple[str, ...] = ADDED) -> Noise:
-    """A law of noise with so many coordinates, each with a variance that can be divided by."""
+def noise_law(data: Any, size: int) -> NoiseLaw:
+    """A law of noise with so many coordinates, each with a variance that can be divided by if noise was added."""
     if not all(map(is_moderate, data["scales"])):
         raise ValueError
-    noise = Noise.from_dict(data)
+    noise = NoiseLaw.from_dict(data)
     variances = noise.variances
-    if noise.law not in laws or variances.shape != (size,) or not np.isfinite(variances).all():
+    if variances.shape != (size,) or not np.isfinite(variances).all() or (noise.added and not (variances > 0).all()):
         raise ValueError
-    if noise.law in ADDED and not (variances > 0).all():
+    return noise
+
+
+def added_noise(data: Any, size: int) -> NoiseLaw:
+    """The same for what noise was added to."""
+    noise = noise_law(data, size)
+    if not noise.added:
         raise ValueError
     return noise

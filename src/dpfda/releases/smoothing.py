@@ -10,21 +10,7 @@ import numpy as np
 
 from dpfda.arrays import Array, Integers, brief
 from dpfda.errors import UsageError
-
-
-@dataclass(frozen=True, slots=True)
-class Care:
-    """How candidates are weighed: how much the noise they keep counts, and the temperature in mean variances.
-
-    An estimated risk is noisy itself, the more so under radial noise, whose blocks are large or small together; and
-    keeping too much noise costs more than smoothing too much.
-    """
-
-    caution: float
-    temperature: float
-
-
-CARE = {"gaussian": Care(1.25, 2.0), "radial": Care(1.75, 4.0), "choice": Care(1.0, 2.0)}
+from dpfda.mechanisms import Care, GaussianLaw
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +88,7 @@ FAMILIES: dict[str, Family] = {
 
 
 def smooth(
-    name: str, noisy: Array, variances: Array, frequencies: Array, *, care: Care = CARE["gaussian"]
+    name: str, noisy: Array, variances: Array, frequencies: Array, *, care: Care = GaussianLaw.care
 ) -> Smoothing:
     """An average over the candidates of a family, or with "auto" of all families.
 

@@ -81,7 +81,7 @@ def through_covariance(sample: Coordinates, k: int, epsilon: float, size: int, r
     frames = []
     for _ in range(size):
         noisy = unpack(Wishart().draw(moments, scale, randomness=randomness) / STEPS)
-        weights = smooth_entries("auto", noisy, unpack(law.variances), frequencies, law.law).weights
+        weights = smooth_entries("auto", noisy, unpack(law.variances), frequencies, care=law.care).weights
         values, vectors = np.linalg.eigh(unpack(weights * pack(noisy)))
         nearest = (vectors * np.maximum(values, 0.0)) @ vectors.T
         frames.append(principal(nearest, frequencies, deviation, k))

@@ -11,7 +11,7 @@ import numpy as np
 from dpfda.arrays import Array
 from dpfda.bases.cells import Cells
 from dpfda.bases.norms import L2, Sensitivity
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.mechanisms.randomness import SeededRandomness
 from dpfda.privacy import Budget, calibrate
 from dpfda.statistics.density.papers import PAPERS, DensityDesign, DensityFacts
@@ -25,7 +25,7 @@ class PlannedDensity:
     design: DensityDesign
     cells: Cells
     reach: float  # how far one unit moves a sum of features, in the norm of the mechanism: what is paid for
-    noise: Noise  # of coordinates of density times volume
+    noise: NoiseLaw  # of coordinates of density times volume
 
     @property
     def volume(self) -> float:
@@ -58,7 +58,7 @@ class NoisyDensity:
         """One release, raw."""
         noise = self.plan.noise
         # Every mechanism of the papers has independent noise in each coordinate; both draws have variance one.
-        law = randomness.normal if noise.law == "gaussian" else randomness.laplace_variables
+        law = randomness.normal if noise.stable else randomness.laplace_variables
         drawn = self.exact + np.sqrt(noise.variances) * law((noise.size,))
         return self.plan.design.basis.evaluate(drawn, points) / self.plan.volume
 

@@ -201,7 +201,7 @@ def residuals(plans: list[Plan]) -> Residuals:
     shape = (len(plans), largest.basis.size)
     weights, cuts = np.zeros(shape), np.full(shape, np.inf)
     for row, plan in enumerate(plans):
-        if _kind(plan.basis) != _kind(largest.basis) or not plan.basis.orthonormal or plan.noise.law == "choice":
+        if _kind(plan.basis) != _kind(largest.basis) or not plan.basis.orthonormal or not plan.noise.added:
             one, other = (f"{x.design.name!r} ({x.basis.describe()['family']})" for x in (plan, largest))
             raise UsageError(
                 "All candidates must add noise on an orthonormal basis of one family and kernel, so that they differ "

@@ -15,7 +15,7 @@ from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.frames.exact import LATTICE, Exponent, draw_lattice_frame
 from dpfda.mechanisms.frames.gibbs import gibbs_frames
 from dpfda.mechanisms.frames.stiefel import check_count
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import NothingAdded, register_law
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.privacy.profiles import RangeProfile
 
@@ -86,9 +86,9 @@ class Frames:
         columns = side - self.k if turned else self.k
         return draw_lattice_frame(exponent, columns, self.k, randomness).reshape(-1)
 
-    def noise(self, scale: float, size: int) -> Noise:
+    def noise(self, scale: float, size: int) -> FrameLaw:
         """A choice adds nothing, and the law says so."""
-        return Noise("frame", (side_of(size) * self.k,), (scale,))
+        return FrameLaw((side_of(size) * self.k,), (scale,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +129,20 @@ class Gibbs:
         cells: Integers = np.rint(frame * LATTICE).astype(np.int64).reshape(-1)
         return cells
 
-    def noise(self, scale: float, size: int) -> Noise:
-        return Noise("frame", (side_of(size) * self.k,), (scale,))
+    def noise(self, scale: float, size: int) -> FrameLaw:
+        return FrameLaw((side_of(size) * self.k,), (scale,))
+
+
+@register_law
+@dataclass(frozen=True, slots=True)
+class FrameLaw(NothingAdded):
+    """The coordinates are those of an orthonormal frame, drawn by the exponential mechanism."""
+
+    name: ClassVar[str] = "frame"
+
+    @property
+    def text(self) -> str:
+        return "none added: a frame drawn by the exponential mechanism"
 
 
 def _check(k: int, precision: tuple[float, ...] | None) -> None:

@@ -184,9 +184,9 @@ def band(release: Any) -> str:
     volume = getattr(release, "volume", 1.0)
     if getattr(release, "count", None) is not None:
         return f"{everywhere} with probability {LEVEL}, the noise in the number of units included"
-    # 1.96 for normal noise, and 2.12 for Laplace noise, whose tails are the heaviest: 2.2 holds for all.
+    alone = release.noise.at_one_point * deviation / volume
     return (
-        f"{everywhere} with probability {LEVEL}; at one point alone within {2.2 * deviation / volume:.4g}, for a "
+        f"{everywhere} with probability {LEVEL}; at one point alone within {alone:.4g}, for a "
         f"standard deviation of at most {deviation / volume:.4g} there"
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import LAWS, NoiseLaw
 from dpfda.privacy import REPLACE
 from dpfda.releases.cards.document import WORDING, document
 from dpfda.releases.cards.facts import Card
@@ -28,15 +28,12 @@ ONLINE = "Gaussian process drawn at the points asked for"
 
 def laws_of(card: Card) -> tuple[str, ...]:
     """The privacy curves that this noise can have; none for noise that is not ours."""
-    if isinstance(card, ChoiceCard) or card.mechanism in WHOLE or card.noise.startswith("none added"):
+    if isinstance(card, ChoiceCard) or card.mechanism in WHOLE:
         return ("range",)
-    if "normal noise" in card.noise or ONLINE in card.noise:
+    if ONLINE in card.noise:
         return ("gaussian",)
-    if card.noise.startswith("independent Laplace noise"):
-        return ("laplace", "pure")
-    if card.noise.startswith(("radial", "two-sided Wishart")):
-        return ("pure",)
-    return ("range",) if card.noise_rms == 0 else ()
+    known = next(filter(None, (law.curves_of(card.noise) for law in LAWS.values())), ())
+    return known or (("range",) if card.noise_rms == 0 else ())
 
 
 def check_consistency(card: Card, checks: Checks) -> None:
@@ -156,13 +153,13 @@ def check_release(release: Any, kind: str, card: Certificate, checks: Checks) ->
     if count is not None:
         checks.rule(card.n_is_noisy and card.n == count.value, GUARANTEE, "noisy number of units", card.n, count.value)
     noise = getattr(release, "noise", None)
-    if isinstance(noise, Noise):
+    if isinstance(noise, NoiseLaw):
         _check_text(noise, kind, card, checks)
         _check_scale(noise, kind, card, checks)
 
 
-def _check_text(noise: Noise, kind: str, card: Certificate, checks: Checks) -> None:
-    if noise.law == "choice":
+def _check_text(noise: NoiseLaw, kind: str, card: Certificate, checks: Checks) -> None:
+    if not noise.added:
         return
     checks.rule(card.noise == noise.text, GUARANTEE, "law of the noise in words", card.noise, noise.text)
     if kind != "regression":  # there the card speaks of the products alone
@@ -176,12 +173,15 @@ def _check_text(noise: Noise, kind: str, card: Certificate, checks: Checks) -> N
         )
 
 
-def _check_scale(noise: Noise, kind: str, card: Certificate, checks: Checks) -> None:
+def _check_scale(noise: NoiseLaw, kind: str, card: Certificate, checks: Checks) -> None:
     """The scale that the guarantee is computed from, against the noise that is in the file."""
-    if not card.losses or card.noise_scale <= 0 or noise.law in ("choice", "frame") or _drawn_as_a_whole(card):
+    if not card.losses or card.noise_scale <= 0 or not noise.added or _drawn_as_a_whole(card):
         return
-    if card.what == "mean function" and card.neighbours == REPLACE:
-        _check_moved(noise, card, checks)
+    whole = card.what == "mean function" and card.neighbours == REPLACE
+    # For a mean everything is at hand: one unit moves it by 2 bound / n, and the noise of the file hides that.
+    loss = noise.worst_loss(2 * card.bound / card.n) if whole else None
+    if loss is not None:
+        _check_loss(loss, card, checks)
         return
     found = scale_in_file(noise, kind, card)
     if found is None:
@@ -201,11 +201,7 @@ def _drawn_as_a_whole(card: Certificate) -> bool:
     return str(card.losses[0].get("law")) == "range"
 
 
-def _check_moved(noise: Noise, card: Certificate, checks: Checks) -> None:
-    """For a mean everything is at hand: one unit moves it by 2 bound / n, and the noise of the file hides that."""
-    moved, scales = 2 * card.bound / card.n, np.array(noise.scales)
-    # Normal noise is worst where it is smallest; a block of exp(-|z| / s) costs |v| / s, by Cauchy at most this in all.
-    found = moved / scales.min() if noise.law == "gaussian" else moved * math.sqrt(float((1 / scales**2).sum()))
+def _check_loss(found: float, card: Certificate, checks: Checks) -> None:
     stated = parameter_of(card.losses[0])
     checks.rule(
         math.isclose(stated, found, rel_tol=1e-7),
@@ -216,7 +212,7 @@ def _check_moved(noise: Noise, card: Certificate, checks: Checks) -> None:
     )
 
 
-def scale_in_file(noise: Noise, kind: str, card: Certificate) -> float | None:
+def scale_in_file(noise: NoiseLaw, kind: str, card: Certificate) -> float | None:
     """The noise scale that a file was drawn with, in lattice steps; None where its shape is not known."""
     if card.lattice_step <= 0 or card.what.startswith("penalised"):
         return None

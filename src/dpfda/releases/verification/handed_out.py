@@ -174,4 +174,4 @@ def _factor(release: Any) -> float | None:
 
 def _drawn_elsewhere(release: Any) -> bool:
     """Points of a user's own objective are no sums, and have a step of their own."""
-    return bool(release.noise.law == "choice")
+    return not release.noise.added

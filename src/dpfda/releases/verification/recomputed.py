@@ -13,7 +13,7 @@ import numpy as np
 
 from dpfda.bases.symmetric import multiplicities, places
 from dpfda.errors import DpfdaError
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.privacy import REPLACE, Budget
 from dpfda.releases.cards.facts import Card
 from dpfda.releases.certificate import CANDIDATES, INTEGERS, NOT_PRIVATE, POINTS, Certificate, as_handed_out
@@ -99,7 +99,7 @@ def noise_rms(release: Any, kind: str) -> float | None:
     noise, basis = getattr(release, "noise", None), release.basis
     if kind == "regression":
         return float(as_handed_out(release).noise_rms)
-    if not isinstance(noise, Noise):
+    if not isinstance(noise, NoiseLaw):
         return None
     if kind == "covariance":
         side = basis.size + (1 if release.lead else 0)

@@ -11,7 +11,7 @@ from dpfda.arrays import Integers
 from dpfda.bases import Basis
 from dpfda.curator.summary import Public
 from dpfda.mechanisms.frames import LATTICE
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.releases import Certificate
 from dpfda.releases.decoded import Decoded
 from dpfda.releases.detection import NO_NOISE
@@ -29,7 +29,7 @@ class Spans(Moments):
     def name(self) -> str:
         return f"{self.k} principal component{'s' * (self.k > 1)}"
 
-    def decode(self, sums: Integers, noise: Noise, public: Public, basis: Basis) -> Decoded:
+    def decode(self, sums: Integers, noise: NoiseLaw, public: Public, basis: Basis) -> Decoded:
         return Decoded(sums.astype(np.float64) / LATTICE, noise, None)
 
     def noise_rms(self, decoded: Decoded, basis: Basis) -> float:

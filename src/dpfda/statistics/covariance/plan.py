@@ -15,7 +15,8 @@ from dpfda.bases.norms import Nuclear
 from dpfda.bases.symmetric import multiplicities, pack, packed_size, unpack
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.base import law_of
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.mechanisms.wishart import Wishart
 from dpfda.planning.base import AnyPlan, basis_text, price
 from dpfda.planning.blocks import optimal_blocks, shape_weights
@@ -102,7 +103,7 @@ class MomentsPlan(AnyPlan):
 
     request: Request
     design: MomentsDesign
-    noise: Noise  # in the units of the curve, squared; of all entries that are released
+    noise: NoiseLaw  # in the units of the curve, squared; of all entries that are released
     spends: Budget
     reasons: tuple[tuple[str, str], ...]
 
@@ -303,7 +304,7 @@ def _with_noise(request: Request, design: MomentsDesign, spends: Budget) -> Mome
         for bound in moved_by(square, side, replaced=not request.counted)
         if bound.norm == design.mechanism.norm or bound.norm != Nuclear()
     ]
-    noise = design.mechanism.noise(min(scales), size).scaled((request.bound / ROUGH) ** 2 / request.n)
+    noise = law_of(design.mechanism, min(scales), size).scaled((request.bound / ROUGH) ** 2 / request.n)
     if design.weights is not None:
         noise = noise.weighted(np.array(design.weights))
     return MomentsPlan(request, design, noise, spends, design.reasons)

@@ -15,7 +15,7 @@ from dpfda.bases import Basis
 from dpfda.bases.domain import check_asked
 from dpfda.bases.symmetric import multiplicities, pack, packed_size, unpack
 from dpfda.errors import MissingExtra, UsageError
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms import Care, NoiseLaw, RadialLaw
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import Certificate, changed
 from dpfda.releases.decoded import Count, read_count, write_count
@@ -31,8 +31,8 @@ from dpfda.releases.detection import (
     smooth_first,
     standard_draws,
 )
-from dpfda.releases.serialise import finite, finite_number, noise_law
-from dpfda.releases.smoothing import CARE, Smoothing, smooth
+from dpfda.releases.serialise import added_noise, finite, finite_number
+from dpfda.releases.smoothing import Smoothing, smooth
 from dpfda.statistics.components.release import ComponentsRelease, principal, with_signs
 
 NOTHING_SEEN = (
@@ -50,7 +50,7 @@ class CovarianceRelease:
 
     basis: Basis
     noisy: Array  # entries of the noisy moment matrix as paid for, led by the row of the mean if lead > 0
-    noise: Noise
+    noise: NoiseLaw
     lead: float  # by which the mean was multiplied; 0: no mean was released, the centre is taken for it
     count: Count | None  # None where the number of units is public
     centre: Array  # (size,) coordinates of the public centre
@@ -67,7 +67,8 @@ class CovarianceRelease:
         if not self.lead:
             return Smoothing("none", np.zeros(self.basis.size), 0.0)
         noisy, spread = rows[0, 1:] / self.lead, variances[0, 1:] / self.lead**2
-        return smooth(self.smoothing_name, noisy, spread, self.basis.frequencies, care=CARE["radial"])
+        # Under any law as careful as under radial noise: what the mean keeps of its noise is squared and subtracted.
+        return smooth(self.smoothing_name, noisy, spread, self.basis.frequencies, care=RadialLaw.care)
 
     @property
     def mean(self) -> Function:
@@ -95,8 +96,9 @@ class CovarianceRelease:
     @cached_property
     def smoothing(self) -> Smoothing:
         """Weights on the entries, each kept once, chosen from the noisy ones."""
-        law = self.noise.law
-        return smooth_entries(self.smoothing_name, self.raw, self.variances, self.basis.frequencies, law)
+        return smooth_entries(
+            self.smoothing_name, self.raw, self.variances, self.basis.frequencies, care=self.noise.care
+        )
 
     @cached_property
     def coordinates(self) -> Array:
@@ -270,7 +272,7 @@ class CovarianceRelease:
         first, second = np.meshgrid(led, led, indexing="ij")
         # Where the entries of these functions stand in the vector, each kept once.
         where = unpack(np.arange(len(self.noisy), dtype=np.float64)).astype(np.int64)[first, second]
-        drawn = standard_draws(self.noise.law, self.noise.sizes, count_for(len(self.noisy)))[:, where]
+        drawn = standard_draws(self.noise, count_for(len(self.noisy)))[:, where]
         noise = np.asarray(drawn * np.sqrt(self.noise.variances)[where], dtype=np.float64)
         moments = self.noisy[where]
         mean = moments[0, 1:] / self.lead if self.lead else np.zeros(len(order))
@@ -353,7 +355,7 @@ class CovarianceRelease:
         release = CovarianceRelease(
             basis=basis,
             noisy=finite(data["noisy"], size),
-            noise=noise_law(data["noise"], size),
+            noise=added_noise(data["noise"], size),
             lead=lead,
             count=read_count(data["count"]),
             centre=finite(data["centre"], basis.size),
@@ -385,7 +387,7 @@ def _check_name(smoothing: str) -> None:
     smooth(smoothing, np.ones(1), np.ones(1), np.zeros(1))
 
 
-def smooth_entries(name: str, noisy: Array, variances: Array, frequencies: Array, law: str) -> Smoothing:
+def smooth_entries(name: str, noisy: Array, variances: Array, frequencies: Array, *, care: Care) -> Smoothing:
     """A smoothing of the entries of a symmetric matrix, each kept once and counted as often as it stands there.
 
     An entry of two functions is as rough as the root of their squared frequencies.
@@ -396,7 +398,7 @@ def smooth_entries(name: str, noisy: Array, variances: Array, frequencies: Array
         np.sqrt(times) * pack(noisy),
         times * pack(variances),
         pack(np.hypot(frequencies[:, None], frequencies[None, :])),
-        care=CARE["gaussian" if law == "gaussian" else "radial"],
+        care=care,
     )
 
 

@@ -15,7 +15,7 @@ from dpfda.bases.norms import Sensitivity
 from dpfda.bases.symmetric import multiplicities, pack, packed_size, places
 from dpfda.curator.summary import Public, Summary
 from dpfda.errors import UsageError
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms import GaussianLaw, NoiseLaw
 from dpfda.records import Clipping, Encode
 from dpfda.releases import Certificate, Count
 from dpfda.releases.decoded import Decoded
@@ -102,13 +102,14 @@ class Moments(Summary):
         square = float(ROUGH**2 + self.lead**2)
         return moved_by(square, self.side(basis), replaced=public.unit.size_is_public)
 
-    def decode(self, sums: Integers, noise: Noise, public: Public, basis: Basis) -> Decoded:
+    def decode(self, sums: Integers, noise: NoiseLaw, public: Public, basis: Basis) -> Decoded:
         count = None
         units = float(public.n) if public.n is not None else 1.0
         if public.n is None and self.lead:
             corner = float(self.lead**2)
             units = max(float(sums[0]) / corner, 1.0)
-            count = Count(units, Noise("gaussian", (1,), (math.sqrt(noise.variances[0]) / corner,)))
+            # Of the noise in this number only the variance is used; a normal law states that.
+            count = Count(units, GaussianLaw((1,), (math.sqrt(noise.variances[0]) / corner,)))
         factor = (public.lattice.bound / ROUGH) ** 2 / units
         noisy, noise = sums.astype(np.float64) * factor, noise.scaled(factor)
         if self.weights is not None:

@@ -12,7 +12,7 @@ from dpfda.bases.cells import Cells
 from dpfda.bases.lattice import RADIUS
 from dpfda.bases.norms import L1, L2, BlockNorm, Norm, Sensitivity, WeightedL1, WeightedL2, up
 from dpfda.errors import UsageError
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.releases.decoded import Count, Decoded
 
 # The square of a Euclidean distance within M <= 4096 columns is off by at most (M + 3) 2^-51 of the longest row's, so
@@ -124,29 +124,17 @@ class FeatureTable:
             value, because = self.least, f"{because}; the published bound is taken, which is larger"
         return Sensitivity(value, self.norm, because)
 
-    def decode(self, sums: Integers, noise: Noise, n: int | None) -> Decoded:
+    def decode(self, sums: Integers, noise: NoiseLaw, n: int | None) -> Decoded:
         """Coordinates from noisy sums over n units; without n from sums that are led by the count."""
         count = None
         units = 0.0 if n is None else float(n)
         if n is None:
             constant = float(self.rows[0, 0])
-            of_count, noise = noise.split_first()
+            of_count, noise = noise.split(1)
             units, sums = max(float(sums[0]) / constant, 1.0), sums[1:]
             count = Count(units, of_count.scaled(1 / constant))
         noisy = sums.astype(np.float64) / units * self.decode_weights
-        return Decoded(noisy, scaled_noise(noise.scaled(1 / units), self.decode_weights), count)
-
-
-def scaled_noise(noise: Noise, weights: Array) -> Noise:
-    """The law of noise times a weight in each coordinate; within a radial block of several they must be equal."""
-    if noise.law == "gaussian" or max(noise.sizes) == 1:
-        return noise.weighted(np.abs(weights))
-    ends = np.cumsum(noise.sizes).tolist()
-    blocks = [np.abs(weights[end - size : end]) for size, end in zip(noise.sizes, ends, strict=True)]
-    if any(np.ptp(block) > 1e-12 * block.max() for block in blocks):
-        raise UsageError("Coordinates that share a radial block of noise must be decoded with the same weight.")
-    scales = tuple(scale * float(block[0]) for scale, block in zip(noise.scales, blocks, strict=True))
-    return Noise(noise.law, noise.sizes, scales)
+        return Decoded(noisy, noise.scaled(1 / units).weighted(np.abs(self.decode_weights)), count)
 
 
 def integer_table(features: Array) -> tuple[Integers, float]:

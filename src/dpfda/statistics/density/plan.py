@@ -17,14 +17,15 @@ from dpfda.bases.norms import Sensitivity
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import SeededRandomness
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.base import law_of
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.planning.base import AnyPlan, basis_text, price
 from dpfda.planning.request import check_units
 from dpfda.planning.visibility import NOISY_FROM
 from dpfda.privacy import ADD_REMOVE, Budget, Unit, calibrate
 from dpfda.statistics.density import papers
 from dpfda.statistics.density.default_design import own_density
-from dpfda.statistics.density.features import FeatureTable, integer_table, scaled_noise
+from dpfda.statistics.density.features import FeatureTable, integer_table
 from dpfda.statistics.density.papers import DensityDesign
 from dpfda.statistics.density.release import density_release
 from dpfda.statistics.density.windows import Bandwidth
@@ -135,7 +136,7 @@ class DensityPlan(AnyPlan):
     design: DensityDesign
     features: FeatureTable
     scale: float  # of the mechanism, in lattice steps
-    noise: Noise  # of the coordinates of density times volume, before smoothing
+    noise: NoiseLaw  # of the coordinates of density times volume, before smoothing
     spends: Budget
     reasons: tuple[tuple[str, str], ...]
 
@@ -241,10 +242,10 @@ def plan_density(request: DensityRequest) -> DensityPlan:
     # What needs no delta spends none: the guarantee is pure.
     spends = Budget(request.budget.epsilon, 0.0) if design.mechanism.pure else request.budget
     scale = calibrate(design.mechanism, sensitivity, spends, size=features.size)
-    noise = design.mechanism.noise(scale, features.size)
+    noise = law_of(design.mechanism, scale, features.size)
     if request.counted:
-        noise = noise.split_first()[1]
-    noise = scaled_noise(noise.scaled(1 / request.n), features.decode_weights)
+        noise = noise.split(1)[1]
+    noise = noise.scaled(1 / request.n).weighted(np.abs(features.decode_weights))
     why = "stated by the user" if request.mechanism != "auto" else "the planner's own"
     return DensityPlan(request, cells, design, features, scale, noise, spends, (*design.reasons, ("mechanism", why)))
 

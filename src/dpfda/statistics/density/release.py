@@ -13,12 +13,12 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike, brief, is_one_of, public_numbers
 from dpfda.bases import Basis
 from dpfda.errors import MissingExtra, UsageError
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.releases.bands import Band, at_points, check_level, multiplier
 from dpfda.releases.certificate import Certificate, changed
 from dpfda.releases.decoded import Count, Decoded, read_count, write_count
 from dpfda.releases.detection import compared, density_verdict, unevenly
-from dpfda.releases.serialise import finite, finite_number, noise_law
+from dpfda.releases.serialise import added_noise, finite, finite_number
 from dpfda.releases.smoothing import Smoothing
 from dpfda.statistics.density.mesh import Mesh, node_weights, proper
 from dpfda.statistics.density.smoothing import (
@@ -45,7 +45,7 @@ class DensityRelease:
 
     basis: Basis
     noisy: Array  # (size,) coordinates of the density times the volume of the domain, as paid for
-    noise: Noise  # the law of what was added to them
+    noise: NoiseLaw  # the law of what was added to them
     count: Count | None  # None where the number of units is public
     n: float  # the number of units, noisy where that is private
     smoothing: Smoothing  # weights on the coordinates of `frame`
@@ -126,14 +126,12 @@ class DensityRelease:
         None for kernel estimates, whose smoothing before the noise is not in the file: `Density.publish` tests them.
         """
         sides = sides_of(self.basis)
-        if sides is None or (self.noise.law == "radial" and max(self.noise.sizes) > 1):
+        if sides is None or not self.noise.independent:
             return None
         shape, places = tuple(side.size for side in sides), places_of(self.basis)
         order = np.argsort(np.ravel_multi_index(places, shape))
-        each = np.repeat(self.noise.scales, self.noise.sizes)[order]
-        noise = Noise(self.noise.law, (1,) * self.basis.size, tuple(each.tolist()))
         shares = steps_shares(self.basis, sides)[order]
-        return density_verdict(unevenly(self.noisy[order], shares, noise, self.n, shape))
+        return density_verdict(unevenly(self.noisy[order], shares, self.noise.ordered(order), self.n, shape))
 
     @property
     def against_noise(self) -> str:
@@ -190,15 +188,12 @@ class DensityRelease:
 
     def _multiplier(self, level: float) -> float:
         """The number of deviations that covers the noise everywhere at once."""
-        if sides_of(self.basis) is None or (self.noise.law == "radial" and max(self.noise.sizes) > 1):
+        if sides_of(self.basis) is None or not self.noise.independent:
             return multiplier(self.basis, self.noise, level)
         # One coordinate alone makes a step, and they are independent: none goes further with this probability.
         failure = -math.expm1(math.log(level) / self.basis.size)
-        if self.noise.law == "gaussian":
-            from scipy.special import ndtri
-
-            return float(-ndtri(failure / 2))
-        return -math.log(failure) / math.sqrt(2)
+        standard = self.noise.standard()
+        return float(np.max(standard.tail(failure) / np.sqrt(standard.variances)))
 
     def points(self, size: int | None = None) -> Array:
         """Equally spaced points of the domain, (size^p, p); by default 201 on an interval, 41 on each side of a box."""
@@ -255,7 +250,7 @@ class DensityRelease:
         release = DensityRelease(
             basis=basis,
             noisy=finite(data["noisy"], basis.size),
-            noise=noise_law(data["noise"], basis.size, laws=("gaussian", "radial")),
+            noise=added_noise(data["noise"], basis.size),
             count=read_count(data["count"]),
             n=n,
             smoothing=Smoothing(

@@ -13,8 +13,8 @@ from dpfda.arrays import Array, Integers
 from dpfda.bases import Basis, cosine, tensor
 from dpfda.bases.piecewise_constant import Steps
 from dpfda.bases.tensor import Tensor
-from dpfda.mechanisms.noise import Noise
-from dpfda.releases.smoothing import Care, Smoothing, smooth
+from dpfda.mechanisms import Care, NoiseLaw
+from dpfda.releases.smoothing import Smoothing, smooth
 
 NODES = {1: 1025, 2: 129, 3: 41, 4: 17, 5: 9, 6: 7}  # along each side of a mesh
 MOST_NODES = {1: 4097, 2: 257, 3: 65}
@@ -161,7 +161,7 @@ RATIOS = (0.25, 1.0, 4.0)  # of smoothness along one side of a rectangle to that
 SLANTS = (-0.5, 0.0, 0.5, 0.8)  # densities along a diagonal have rough functions of both sides at once
 
 
-def density_smoothing(name: str, noisy: Array, noise: Noise, basis: Basis, n: float) -> Smoothing:
+def density_smoothing(name: str, noisy: Array, noise: NoiseLaw, basis: Basis, n: float) -> Smoothing:
     """Weights on the coordinates of `density_frame.frame_of`, chosen from noisy coordinates; "none" leaves all alone.
 
     The risk that is estimated is that for the density which the people were drawn from: noise and sampling.

@@ -12,7 +12,7 @@ from dpfda.arrays import Array, Integers
 from dpfda.bases import Basis
 from dpfda.bases.norms import Sensitivity
 from dpfda.curator.summary import Public, Summary
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.records import Curves
 from dpfda.records.fold import Encode
 from dpfda.records.points import MASS, cell_masses
@@ -100,7 +100,7 @@ class Density(Summary):
         total: Integers = whole @ self.features.rows + (rest @ self.features.rows) // MASS
         return total
 
-    def decode(self, sums: Integers, noise: Noise, public: Public, basis: Basis) -> Decoded:
+    def decode(self, sums: Integers, noise: NoiseLaw, public: Public, basis: Basis) -> Decoded:
         return self.features.decode(sums, noise, public.n)
 
     def lattice_step(self, public: Public) -> float:

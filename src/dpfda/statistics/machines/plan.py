@@ -20,7 +20,8 @@ from dpfda.errors import DpfdaError, IncompatibleNoise, UsageError
 from dpfda.kernels import Anisotropic, Gaussian, Kernel
 from dpfda.mechanisms import Gaussian as GaussianNoise
 from dpfda.mechanisms import KNorm, Laplace, Mechanism
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.base import law_of
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.planning.base import AnyPlan, price
 from dpfda.planning.blocks import optimal_blocks
 from dpfda.planning.request import check_units
@@ -134,7 +135,7 @@ class MachinePlan(AnyPlan):
     basis: Basis
     mechanism: Mechanism
     penalty: float
-    noise: Noise  # of the weights
+    noise: NoiseLaw  # of the weights
     spends: Budget
     reasons: tuple[tuple[str, str], ...]
 
@@ -365,14 +366,14 @@ def _noise_maker(name: str, basis: Basis) -> Mechanism:
     return KNorm(sizes, tuple(math.sqrt(term / sum(terms)) for term in terms))
 
 
-def _unit_noise(mechanism: Mechanism, basis: Basis, budget: Budget, share: float) -> Noise:
+def _unit_noise(mechanism: Mechanism, basis: Basis, budget: Budget, share: float) -> NoiseLaw:
     """The law of the noise in weights that one unit moves by one; `share` is the solver's distance from them."""
     stated = Sensitivity(RADIUS * (1 + 2 * share) + 2 * math.sqrt(basis.size), L2(), "one unit of change")
     scale = calibrate(mechanism, stated, budget, size=basis.size)
-    return mechanism.noise(scale, basis.size).scaled(1 / RADIUS)
+    return law_of(mechanism, scale, basis.size).scaled(1 / RADIUS)
 
 
-def _rms(basis: Basis, noise: Noise) -> float:
+def _rms(basis: Basis, noise: NoiseLaw) -> float:
     return math.sqrt(float(basis.gram().diagonal() @ noise.variances))
 
 

@@ -14,11 +14,11 @@ from dpfda.arrays import Array, ArrayLike, Label, as_points, brief
 from dpfda.bases import Basis, Domain
 from dpfda.bases.domain import check_asked
 from dpfda.errors import MissingExtra, UsageError
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.releases.bands import at_points
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.detection import SURE, compared, differs
-from dpfda.releases.serialise import finite, finite_number, noise_law
+from dpfda.releases.serialise import added_noise, finite, finite_number
 
 TASKS = ("classifier", "regressor")
 
@@ -32,7 +32,7 @@ class MachineRelease:
 
     basis: Basis  # the features
     noisy: Array  # (size,) their weights, as paid for
-    noise: Noise  # the law of what was added to the weights
+    noise: NoiseLaw  # the law of what was added to the weights
     task: str  # "classifier" or "regressor"
     loss: str
     penalty: float
@@ -141,7 +141,7 @@ class MachineRelease:
         return MachineRelease(
             basis=basis,
             noisy=finite(data["noisy"], basis.size),
-            noise=noise_law(data["noise"], basis.size),
+            noise=added_noise(data["noise"], basis.size),
             task=data["task"],
             loss=str(data["loss"]),
             penalty=finite_number(data["penalty"]),

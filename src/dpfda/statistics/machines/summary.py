@@ -14,7 +14,7 @@ from dpfda.bases.lattice import RADIUS
 from dpfda.bases.norms import L2, Sensitivity, up
 from dpfda.curator.summary import Public, Summary
 from dpfda.errors import UsageError
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.records import Curves
 from dpfda.records.fold import Encode
 from dpfda.records.reading import Reading
@@ -147,7 +147,7 @@ class Machine(Summary):
         )
         return (Sensitivity(longest, L2(), because),)
 
-    def decode(self, sums: Integers, noise: Noise, public: Public, basis: Basis) -> Decoded:
+    def decode(self, sums: Integers, noise: NoiseLaw, public: Public, basis: Basis) -> Decoded:
         step = self.step(public)
         return Decoded(sums.astype(np.float64) * step, noise.scaled(step), None)
 

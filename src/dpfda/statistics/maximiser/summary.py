@@ -12,7 +12,7 @@ from dpfda.bases.lattice import Lattice
 from dpfda.bases.norms import Sensitivity
 from dpfda.curator.summary import Public, Summary
 from dpfda.errors import UsageError
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.mechanisms.objective import MOST_PLANNED, SPARE_STEPS, UTILITY_STEPS, Supremum, spread_of
 from dpfda.records import Clipping, Encode
 from dpfda.releases import Certificate, Release
@@ -82,7 +82,7 @@ class Maximum(Summary):
         self._kept.clear()
         return table.ravel()
 
-    def decode(self, sums: Integers, noise: Noise, public: Public, basis: Basis) -> Decoded:
+    def decode(self, sums: Integers, noise: NoiseLaw, public: Public, basis: Basis) -> Decoded:
         return Decoded(sums.astype(np.float64) * self.step, noise, None)  # a private number of units is not released
 
     def moves(self, public: Public, card_n: float) -> str:

@@ -15,7 +15,8 @@ from dpfda.bases.lattice import RADIUS
 from dpfda.bases.norms import L2, Sensitivity
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms import Mechanism
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.base import law_of
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.planning import papers, selections
 from dpfda.planning.base import AnyPlan, basis_text, price
 from dpfda.planning.default_design import own_design
@@ -66,7 +67,7 @@ class Plan(AnyPlan):
 
     request: Request
     design: Design
-    noise: Noise  # of the coordinates as they are decoded, in the units of the curve, before smoothing
+    noise: NoiseLaw  # of the coordinates as they are decoded, in the units of the curve, before smoothing
     spends: Budget  # what the release costs: the budget, or less
     reasons: tuple[tuple[str, str], ...]
 
@@ -93,7 +94,7 @@ class Plan(AnyPlan):
         Frequencies are those of the mechanism's own basis. Sampling is at most the bound's square over n.
         """
         check_class(within)
-        if self.noise.law == "choice":
+        if not self.noise.added:
             return None
         frequencies, noise = self.basis.frequencies, self.noise.variances / self.bound**2
         # The first frequency that is left out; where the index is a place it stands for one.
@@ -165,7 +166,7 @@ class Plan(AnyPlan):
 
         An error near the bound, or near what is left of the mean before the noise, or next to nothing that is left.
         """
-        if self.noise.law == "choice":
+        if not self.noise.added:
             # The distance of what is chosen exceeds the least one by the scale times the logarithm of the number.
             off = self.noise.scales[0] * math.log(max(len(self.request.candidates or ()), 2)) / self.bound
             return f"the choice would be off by {off:.0%} of the bound" if off >= NOISY_FROM else ""
@@ -266,9 +267,9 @@ def _planned(request: Request, why: str, *, spends: Budget | None = None) -> Pla
             f"calibration={brief(request.calibration)} is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; "
             f"{brief(design.name)} is always calibrated exactly."
         )
-    noise = design.mechanism.noise(_scale(request, design, spends), design.basis.size + request.counted)
+    noise = law_of(design.mechanism, _scale(request, design, spends), design.basis.size + request.counted)
     if request.counted:
-        noise = noise.split_first()[1]
+        noise = noise.split(1)[1]
     noise = noise.scaled(request.bound / RADIUS / request.n)
     if design.weights is not None:
         noise = noise.weighted(np.array(design.weights))
@@ -426,7 +427,7 @@ def _errors(ax: Any, found: list[tuple[float, dict[str, float]]], label: str, no
 def _band(ax: Any, plan: Plan) -> None:
     domain = plan.basis.domain
     ax.set_title("a simulated curve, and what the noise may do to it", fontsize=9)
-    if domain.dimension > 1 or plan.noise.law == "choice":
+    if domain.dimension > 1 or not plan.noise.added:
         ax.text(0.5, 0.5, "no band to draw", ha="center", transform=ax.transAxes)
         return
     points = domain.grid(201)

@@ -12,7 +12,7 @@ from dpfda.bases import Basis
 from dpfda.bases.lattice import RADIUS
 from dpfda.bases.norms import L2, Sensitivity, up
 from dpfda.curator.summary import Public, Summary
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.records import Encoder
 from dpfda.records.fold import Encode
 from dpfda.releases import Count
@@ -60,11 +60,11 @@ class Mean(Summary):
         )
         return (Sensitivity(longest, L2(), because),)
 
-    def decode(self, sums: Integers, noise: Noise, public: Public, basis: Basis) -> Decoded:
+    def decode(self, sums: Integers, noise: NoiseLaw, public: Public, basis: Basis) -> Decoded:
         units = float(public.n) if public.n is not None else max(float(sums[0]) / public.count_weight, 1.0)
         count = None
         if public.n is None:
-            of_count, noise = noise.split_first()
+            of_count, noise = noise.split(1)
             count, sums = Count(units, of_count.scaled(1 / public.count_weight)), sums[1:]
         factor = public.lattice.step / units
         noisy, noise = sums.astype(np.float64) * factor, noise.scaled(factor)

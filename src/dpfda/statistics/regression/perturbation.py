@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +11,9 @@ import numpy.typing as npt
 from dpfda.arrays import Array
 from dpfda.bases import Basis
 from dpfda.bases.symmetric import places, side_of, unpack
-from dpfda.errors import UsageError
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms import GaussianLaw, NoiseLaw
 from dpfda.releases.bands import multiplier, quantile, sample_size, suprema_of
 
-Law = Literal["gaussian", "radial", "wishart", "choice", "frame"]
 SHARE = 0.1  # of the chance to fail, for noise in the moments
 
 
@@ -30,8 +27,8 @@ class Equations:
     basis: Basis
     moments: Array  # (side, side), S + E
     products: Array  # (side, size), T + F
-    of_moments: Noise  # the law of E, each entry kept once
-    of_products: Noise  # the law of F, row after row
+    of_moments: NoiseLaw  # the law of E, each entry kept once
+    of_products: NoiseLaw  # the law of F, row after row
 
     @property
     def variances(self) -> Array:
@@ -102,96 +99,69 @@ class Equations:
         law of a single row and the Gaussian one, so beside c itself these ends are looked at.
         """
         scales = np.sqrt(c**2 @ self.variances)
-        normal = multiplier(self.basis, Noise("gaussian", (1,) * len(scales), tuple(scales.tolist())), level)
-        if self.of_products.law == "gaussian":
+        normal = multiplier(self.basis, GaussianLaw((1,) * len(scales), tuple(scales.tolist())), level)
+        if self.of_products.stable:
             return normal
-        law = _in_ratios(self.of_products)
-        rows = max(quantile(_suprema(self.basis, *law, len(c), row), level) for row in range(len(c)))
+        law = self.of_products.in_ratios()
+        rows = max(quantile(_suprema(self.basis, law, len(c), row), level) for row in range(len(c)))
         return max(normal, rows, quantile(suprema(self.basis, self.of_products, c), level))
 
 
-def suprema(basis: Basis, noise: Noise, c: Array) -> Array:
+def suprema(basis: Basis, noise: NoiseLaw, c: Array) -> Array:
     """Sorted suprema over the domain of `|c'F(t)|` in deviations, for a deterministic sample of the law of F."""
-    law = _in_ratios(noise)
-    paths = np.einsum("i,mik->mk", c.astype(np.float32), _paths(*law, len(c)))
-    variances = Noise(*law).variances.reshape(len(c), -1)
-    return suprema_of(basis, paths, c**2 @ variances)
+    # Only ratios of scales matter, so equal laws in other units share a sample.
+    law = noise.in_ratios()
+    paths = np.einsum("i,mik->mk", c.astype(np.float32), _paths(law, len(c)))
+    return suprema_of(basis, paths, c**2 @ law.variances.reshape(len(c), -1))
 
 
 @lru_cache(maxsize=32)
-def _suprema(basis: Basis, law: Law, sizes: tuple[int, ...], scales: tuple[float, ...], side: int, row: int) -> Array:
-    return suprema(basis, Noise(law, sizes, scales), np.eye(side)[row])
+def _suprema(basis: Basis, noise: NoiseLaw, side: int, row: int) -> Array:
+    return suprema(basis, noise, np.eye(side)[row])
 
 
-def _in_ratios(noise: Noise) -> tuple[Law, tuple[int, ...], tuple[float, ...]]:
-    # Only ratios of scales matter, so equal laws in other units share a sample.
-    return noise.law, noise.sizes, tuple(float(f"{scale / max(noise.scales):.9g}") for scale in noise.scales)
-
-
-def _sample(noise: Noise) -> Array:
+def _sample(noise: NoiseLaw) -> Array:
     """A deterministic sample of a law: a low-discrepancy sequence, each point in the middle of its cell."""
     from scipy.stats import qmc
 
     size = sample_size(noise.size)
-    return noise.quantiles(qmc.Sobol(noise.dimension, scramble=False).random(size) + 0.5 / size)
+    return noise.from_uniforms(qmc.Sobol(noise.dimension, scramble=False).random(size) + 0.5 / size)
 
 
 @lru_cache(maxsize=4)
-def _paths(law: Law, sizes: tuple[int, ...], scales: tuple[float, ...], side: int) -> npt.NDArray[np.float32]:
+def _paths(noise: NoiseLaw, side: int) -> npt.NDArray[np.float32]:
     """A sample of noise in the products, (m, side, size); six digits are plenty, and half the memory."""
-    sample = _sample(Noise(law, sizes, scales)).astype(np.float32)
+    sample = _sample(noise).astype(np.float32)
     return sample.reshape(len(sample), side, -1)
 
 
 @lru_cache(maxsize=16)
-def _lengths(
-    law: Law, sizes: tuple[int, ...], ratios: tuple[float, ...], scales: tuple[float, ...]
-) -> tuple[Array, Array]:
-    noise = Noise(law, sizes, ratios)
+def _lengths(noise: NoiseLaw, scales: tuple[float, ...]) -> tuple[Array, Array]:
     sample = _sample(noise)
     norms = np.abs(np.linalg.eigvalsh(unpack(sample) / np.outer(scales, scales))).max(axis=1)
     return np.sqrt(sample**2 @ (1 / noise.variances)), norms
 
 
 @lru_cache(maxsize=64)
-def _spread(
-    law: Law, sizes: tuple[int, ...], ratios: tuple[float, ...], scales: tuple[float, ...], level: float
-) -> tuple[float, float]:
-    lengths, norms = _lengths(law, sizes, ratios, scales)
+def _spread(noise: NoiseLaw, scales: tuple[float, ...], level: float) -> tuple[float, float]:
+    lengths, norms = _lengths(noise, scales)
     length, norm = quantile(np.sort(lengths), level), quantile(np.sort(norms), level)
     both = quantile(np.sort(np.maximum(lengths / length, norms / norm)), level)
     return length * both, norm * both
 
 
-def spread(noise: Noise, scales: Array, level: float) -> tuple[float, float]:
+def spread(noise: NoiseLaw, scales: Array, level: float) -> tuple[float, float]:
     """How large noise in a symmetric matrix gets but for a chance, both at once.
 
     In deviations of its entries, and in operator norm after rows and columns have been divided by `scales`.
     """
     # Rounded down, which makes the norm larger, so that samples are shared.
     rounded = tuple(float(f"{scale * (1 - 1e-6):.6g}") for scale in scales)
-    length, norm = _spread(*_in_ratios(noise), rounded, level)
+    length, norm = _spread(noise.in_ratios(), rounded, level)
     return length, norm * max(noise.scales)
 
 
-def split(noise: Noise, first: int) -> tuple[Noise, Noise]:
-    """The laws of the first coordinates and of all others, which must be independent."""
-    edges = np.cumsum(noise.sizes).tolist()
-    place = next(index for index, edge in enumerate(edges) if edge >= first)
-    head, tail = first - (edges[place] - noise.sizes[place]), edges[place] - first
-    if tail and noise.law != "gaussian":
-        raise UsageError(
-            f"The first {first} coordinates, of the covariates' moments, need noise of their own, independent of the "
-            f"others: a block of {noise.sizes[place]} holds both. Cut it there."
-        )
-    rest = ((tail,), (noise.scales[place],)) if tail else ((), ())
-    return (
-        Noise(noise.law, (*noise.sizes[:place], head), noise.scales[: place + 1]),
-        Noise(noise.law, (*rest[0], *noise.sizes[place + 1 :]), (*rest[1], *noise.scales[place + 1 :])),
-    )
-
-
-def best_ridges(moments: Array, rows: Array, of_moments: Noise, size: float) -> Array:
+def best_ridges(moments: Array, rows: Array, of_moments: NoiseLaw, size: float) -> Array:
     """What is added to each eigenvalue of the moments, ascending, from them and from public numbers alone, (side,).
 
     `rows` are mean squares of the noise in each row of the products, `size` is that of a coefficient to expect. In the

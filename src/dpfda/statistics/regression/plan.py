@@ -12,7 +12,8 @@ from dpfda.arrays import Array, brief
 from dpfda.bases import Basis
 from dpfda.bases.symmetric import packed_size, unpack
 from dpfda.errors import DpfdaError, UsageError
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.base import law_of
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.planning.base import AnyPlan, basis_text, price
 from dpfda.planning.prediction import (
     DEFAULT_CLASS,
@@ -27,7 +28,7 @@ from dpfda.planning.visibility import NOISY_FROM, SHOWN_FROM
 from dpfda.privacy import Budget, calibrate
 from dpfda.statistics.regression.covariates import Covariates
 from dpfda.statistics.regression.noise import NAMES, SIGNAL, RegressionDesign, RegressionSetting, design_of
-from dpfda.statistics.regression.perturbation import SHARE, split, spread
+from dpfda.statistics.regression.perturbation import SHARE, spread
 from dpfda.statistics.regression.release import finite_from
 from dpfda.statistics.regression.sensitivity import noise_of_means, stated
 
@@ -47,7 +48,7 @@ class RegressionPlan(AnyPlan):
     setting: RegressionSetting
     covariates: Covariates
     design: RegressionDesign
-    noise: Noise  # of the means of z z' and z y', in the units of the curve, before smoothing
+    noise: NoiseLaw  # of the means of z z' and z y', in the units of the curve, before smoothing
     spends: Budget
     reasons: tuple[tuple[str, str], ...]
 
@@ -82,7 +83,7 @@ class RegressionPlan(AnyPlan):
     def band_share(self) -> float:
         """How far noise in the moments reaches against their smallest eigenvalue for the reference; bands need < 1."""
         side = self.setting.side
-        of_moments, of_products = split(self.noise, packed_size(side))
+        of_moments, of_products = self.noise.split(packed_size(side))
         rows = np.sqrt(of_products.variances.reshape(side, -1).sum(axis=1))
         scales = rows / rows.max()
         _, norm = spread(of_moments, scales, 1 - SHARE * (1 - LEVEL))
@@ -226,6 +227,6 @@ def _planned(request: Request, covariates: Covariates, why: str) -> RegressionPl
     spends = Budget(request.budget.epsilon, 0.0) if design.mechanism.pure else request.budget
     size = packed_size(setting.side) + setting.side * design.basis.size
     longest = stated(setting.side, design.basis.size, design.lead, design.weight, replaced=setting.replaced)
-    noise = design.mechanism.noise(calibrate(design.mechanism, longest, spends, size=size), size)
+    noise = law_of(design.mechanism, calibrate(design.mechanism, longest, spends, size=size), size)
     law = noise_of_means(noise, setting.side, float(request.n), request.bound, design.weights)
     return RegressionPlan(request, setting, covariates, design, law, spends, (*design.reasons, ("mechanism", why)))

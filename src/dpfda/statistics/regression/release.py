@@ -16,17 +16,17 @@ from dpfda.bases.base import MOST_VALUES
 from dpfda.bases.domain import MOST_ASKED, check_asked
 from dpfda.bases.symmetric import packed_size, unpack
 from dpfda.errors import MissingExtra, UsageError
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.releases.bands import Band, check_level
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import Certificate, changed
 from dpfda.releases.decoded import Count, read_count, write_count
 from dpfda.releases.detection import SURE, coefficients_differ, compared
 from dpfda.releases.plots import INK, NOISE, title
-from dpfda.releases.serialise import finite, finite_number, noise_law
-from dpfda.releases.smoothing import CARE, Smoothing, smooth
+from dpfda.releases.serialise import added_noise, finite, finite_number
+from dpfda.releases.smoothing import Smoothing, smooth
 from dpfda.statistics.regression.covariates import Covariates
-from dpfda.statistics.regression.perturbation import SHARE, Equations, best_ridges, split, spread
+from dpfda.statistics.regression.perturbation import SHARE, Equations, best_ridges, spread
 
 DEPENDENT = 0.7  # correlation of the noise in two coefficients, from which on combinations of them are smoothed
 MOST_CURVES = 100_000  # as functions, in one call
@@ -45,7 +45,7 @@ class RegressionRelease:
     lead: float  # the constant that stands for the intercept; 0: there is none
     moments: Array  # entries of the noisy mean of z z', z the scaled covariates, as `symmetric.pack` orders them
     products: Array  # (side, size) the noisy mean of z y', y coordinates around the centre
-    noise: Noise  # of both, the moments first
+    noise: NoiseLaw  # of both, the moments first
     centre: Array  # (size,) coordinates of the public centre
     count: Count | None  # None where the number of units is public or was not released
     ridge: float | None  # added to every eigenvalue of the moments; None: chosen from them, for each its own
@@ -58,7 +58,7 @@ class RegressionRelease:
     @cached_property
     def equations(self) -> Equations:
         """The normal equations as they were paid for."""
-        of_moments, of_products = split(self.noise, packed_size(self.covariates.side))
+        of_moments, of_products = self.noise.split(packed_size(self.covariates.side))
         return Equations(self.basis, unpack(self.moments), self.products, of_moments, of_products)
 
     @cached_property
@@ -107,9 +107,8 @@ class RegressionRelease:
     def smoothings(self) -> tuple[Smoothing, ...]:
         """For each coefficient function, or combination of them, weights on its coordinates, from the noisy ones."""
         variances = (self._turn.T @ self._inverse) ** 2 @ self.equations.variances
-        care = CARE["gaussian" if self.noise.law == "gaussian" else "radial"]
         return tuple(
-            smooth(self.smoothing_name, row, spread, self.basis.frequencies, care=care)
+            smooth(self.smoothing_name, row, spread, self.basis.frequencies, care=self.noise.care)
             for row, spread in zip(self._turn.T @ self.raw, variances, strict=True)
         )
 
@@ -348,7 +347,7 @@ class RegressionRelease:
             lead=finite_number(data["lead"]),
             moments=finite(data["moments"], packed_size(side)),
             products=finite(data["products"], side, basis.size),
-            noise=noise_law(data["noise"], packed_size(side) + side * basis.size),
+            noise=added_noise(data["noise"], packed_size(side) + side * basis.size),
             centre=finite(data["centre"], basis.size),
             count=read_count(data["count"]),
             ridge=None if data["ridge"] is None else check_ridge(data["ridge"]),

@@ -10,9 +10,8 @@ import numpy as np
 
 from dpfda.bases.norms import Sensitivity, WeightedL2, frobenius, up
 from dpfda.bases.symmetric import packed_size
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.statistics.regression.covariates import Covariates
-from dpfda.statistics.regression.perturbation import split
 
 STEPS = 2**16  # lattice steps in the unit ball of covariates and in the bound of curves
 
@@ -83,11 +82,13 @@ def stated(side: int, size: int, lead: int, weight: float, *, replaced: bool) ->
     return Sensitivity(longest, norm, because)
 
 
-def noise_of_means(noise: Noise, side: int, units: float, bound: float, weights: tuple[float, ...] | None) -> Noise:
+def noise_of_means(
+    noise: NoiseLaw, side: int, units: float, bound: float, weights: tuple[float, ...] | None
+) -> NoiseLaw:
     """The law of the noise in the means over units, moments first, products in the units of the curve."""
-    of_moments, of_products = split(noise, packed_size(side))
+    of_moments, of_products = noise.split(packed_size(side))
     factor = 1 / (float(STEPS) ** 2 * units)
     of_moments, of_products = of_moments.scaled(factor), of_products.scaled(factor * bound)
     if weights is not None:
         of_products = of_products.weighted(np.tile(weights, side))
-    return Noise(noise.law, (*of_moments.sizes, *of_products.sizes), (*of_moments.scales, *of_products.scales))
+    return of_moments.followed_by(of_products)

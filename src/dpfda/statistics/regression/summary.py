@@ -15,7 +15,7 @@ from dpfda.bases.norms import Sensitivity
 from dpfda.bases.symmetric import pack, packed_size
 from dpfda.curator.summary import Public, Summary
 from dpfda.errors import UsageError
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms import GaussianLaw, NoiseLaw
 from dpfda.records import Clipping, Encode
 from dpfda.records.encoder import FRACTIONS
 from dpfda.releases import Certificate, Count
@@ -156,7 +156,7 @@ class Regression(Summary):
     def bounds(self, public: Public, basis: Basis) -> tuple[Sensitivity, ...]:
         return (stated(self.covariates.side, basis.size, self.lead, self.weight, replaced=public.unit.size_is_public),)
 
-    def decode(self, sums: Integers, noise: Noise, public: Public, basis: Basis) -> Decoded:
+    def decode(self, sums: Integers, noise: NoiseLaw, public: Public, basis: Basis) -> Decoded:
         units = float(public.planned if public.n is None else public.n)
         entries, bound = packed_size(self.covariates.side), public.lattice.bound
         noisy = sums.astype(np.float64) / (float(STEPS) ** 2 * units)
@@ -166,13 +166,14 @@ class Regression(Summary):
         law = noise_of_means(noise, self.covariates.side, units, bound, self.weights)
         return Decoded(noisy, law, self._count(noisy, law, public))
 
-    def _count(self, noisy: Array, law: Noise, public: Public) -> Count | None:
+    def _count(self, noisy: Array, law: NoiseLaw, public: Public) -> Count | None:
         """The noisy number of units with a curve, from the corner of the moments, where it is private."""
         if public.n is not None or not self.lead:
             return None
         times = public.planned * (STEPS / self.lead) ** 2
         deviation = math.sqrt(float(law.variances[0])) * times
-        return Count(max(float(noisy[0]) * times, 1.0), Noise("gaussian", (1,), (deviation,)))
+        # Of the noise in this number only the variance is used; a normal law states that.
+        return Count(max(float(noisy[0]) * times, 1.0), GaussianLaw((1,), (deviation,)))
 
     def moves(self, public: Public, card_n: float) -> str:
         public_size = public.unit.size_is_public

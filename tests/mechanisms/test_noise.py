@@ -6,16 +6,15 @@ import json
 import math
 import re
 from collections.abc import Callable
-from typing import Literal
 
 import numpy as np
 import pytest
-from scipy.stats import gamma, kstest, laplace, norm
+from scipy.stats import binom, gamma, ks_2samp, kstest, laplace, norm
 
 from dpfda.bases.symmetric import multiplicities, pack, unpack
 from dpfda.errors import UsageError
-from dpfda.mechanisms import noise as laws
-from dpfda.mechanisms.noise import Noise
+from dpfda.mechanisms import wishart
+from dpfda.mechanisms.noise import LAWS, Noise, NoiseLaw
 
 # Noise in blocks of coordinates, and noise on symmetric matrices; together the single list of laws that add noise.
 BLOCKS = [
@@ -35,16 +34,24 @@ in_blocks = pytest.mark.parametrize("noise", BLOCKS, ids=str)
 on_matrices = pytest.mark.parametrize("noise", MATRICES, ids=str)
 
 
-def drawn(noise: Noise, draws: int, seed: int) -> np.ndarray:
-    return noise.quantiles(np.random.default_rng(seed).random((draws, noise.dimension)))
+OWN = {"gaussian", "radial", "wishart", "choice", "frame"}
+
+
+def test_every_law_of_the_package_that_adds_noise_is_a_member_here() -> None:
+    assert set(LAWS) >= OWN
+    assert {noise.name for noise in MEMBERS} == {name for name in OWN if LAWS[name].added}
+
+
+def drawn(noise: NoiseLaw, draws: int, seed: int) -> np.ndarray:
+    return noise.from_uniforms(np.random.default_rng(seed).random((draws, noise.dimension)))
 
 
 @in_blocks
-def test_the_variances_follow_the_formula_of_each_block(noise: Noise) -> None:
+def test_the_variances_follow_the_formula_of_each_block(noise: NoiseLaw) -> None:
     expected = []
     for size, scale in zip(noise.sizes, noise.scales, strict=True):
         # In M dimensions |z|/scale is Gamma(M): E|z|^2 = M (M+1) scale^2, shared by M coordinates.
-        per_coordinate = scale**2 if noise.law == "gaussian" else gamma(size).moment(2) * scale**2 / size
+        per_coordinate = scale**2 if noise.name == "gaussian" else gamma(size).moment(2) * scale**2 / size
         expected += [per_coordinate] * size
     assert noise.size == len(expected)
     assert noise.variances.dtype == np.float64
@@ -56,14 +63,14 @@ def test_a_radial_block_of_one_coordinate_is_laplace_noise() -> None:
 
 
 @every
-def test_scaling_the_law_scales_every_coordinate(noise: Noise) -> None:
+def test_scaling_the_law_scales_every_coordinate(noise: NoiseLaw) -> None:
     np.testing.assert_allclose(noise.scaled(3.0).variances, 9 * noise.variances, rtol=1e-14)
     uniforms = np.random.default_rng(0).random((10, noise.dimension))
-    np.testing.assert_allclose(noise.scaled(3.0).quantiles(uniforms), 3 * noise.quantiles(uniforms), rtol=1e-14)
+    np.testing.assert_allclose(noise.scaled(3.0).from_uniforms(uniforms), 3 * noise.from_uniforms(uniforms), rtol=1e-14)
 
 
 @every
-def test_quantiles_have_the_moments_of_the_law(noise: Noise) -> None:
+def test_noise_from_uniforms_has_the_moments_of_the_law(noise: NoiseLaw) -> None:
     """Means and variances of every coordinate at level 1e-6 each by the normal approximation; the seed is fixed."""
     z, draws = drawn(noise, 40_000, 1), 40_000
     assert z.shape == (draws, noise.size)
@@ -74,15 +81,69 @@ def test_quantiles_have_the_moments_of_the_law(noise: Noise) -> None:
     assert np.all(np.abs(squares.mean(axis=0) - 1) < reach * squares.std(axis=0))
 
 
+@every
+def test_standard_draws_have_variance_one_and_the_shape_of_the_law(noise: NoiseLaw) -> None:
+    """Variances at level 1e-6 each by the normal approximation, deciles of absolute values at 1e-6; seeds are fixed."""
+    draws = 20_000
+    z = noise.standard_draws(np.random.default_rng(11), draws)
+    assert z.shape == (draws, noise.size)
+    squares = z**2
+    reach = norm.isf(5e-7) / math.sqrt(draws)
+    assert np.all(np.abs(squares.mean(axis=0) - 1) < reach * squares.std(axis=0))
+    other = drawn(noise, draws, 12) / np.sqrt(noise.variances)
+    for j in range(noise.size):
+        assert ks_2samp(z[:, j], other[:, j]).pvalue > 1e-6
+
+
+@every
+@pytest.mark.parametrize("failure", [0.3, 0.05, 0.005])
+def test_no_coordinate_goes_beyond_its_tail_more_often_than_stated(noise: NoiseLaw, failure: float) -> None:
+    """Binomial at level 1e-6 for each coordinate; the seed is fixed. Alone a coordinate goes there just as often."""
+    draws = 40_000
+    beyond = np.count_nonzero(np.abs(drawn(noise, draws, 13)) > noise.tail(failure), axis=0)
+    assert noise.tail(failure).shape == (noise.size,)
+    assert np.all(beyond <= binom.isf(1e-6, draws, failure))
+    if noise.independent:
+        assert np.all(beyond >= binom.ppf(1e-6, draws, failure))
+
+
+@every
+def test_a_normal_tail_would_be_too_short_for_all_but_normal_noise(noise: NoiseLaw) -> None:
+    normal = norm.isf(5e-6) * np.sqrt(noise.variances)
+    tail = noise.tail(1e-5)
+    assert np.all(tail == pytest.approx(normal) if noise.stable else tail > normal)
+
+
+@every
+def test_a_law_knows_its_own_words_again_and_no_other_does(noise: NoiseLaw) -> None:
+    assert [name for name in OWN if LAWS[name].curves_of(noise.text)] == [noise.name]
+
+
+@every
+def test_laws_follow_each_other_as_they_were_split(noise: NoiseLaw) -> None:
+    if noise.name == "wishart" or len(noise.sizes) == 1:
+        return
+    first, rest = noise.split(noise.sizes[0])
+    assert first.followed_by(rest) == noise
+
+
+@every
+def test_ratios_and_standard_scales_keep_the_shape(noise: NoiseLaw) -> None:
+    assert max(noise.in_ratios().scales) == 1.0
+    assert noise.scaled(1e-30).in_ratios() == noise.in_ratios()
+    assert set(noise.standard().scales) == {1.0}
+    assert noise.standard().sizes == noise.sizes
+
+
 @in_blocks
-def test_quantiles_of_a_block_have_its_radius_and_no_preferred_direction(noise: Noise) -> None:
+def test_a_block_from_uniforms_has_its_radius_and_no_preferred_direction(noise: NoiseLaw) -> None:
     """Kolmogorov-Smirnov tests at level 1e-6 each; the seed is fixed."""
     z = drawn(noise, 20_000, 2)
     edges = np.cumsum([0, *noise.sizes])
     for low, high, scale in zip(edges[:-1], edges[1:], noise.scales, strict=True):
         block, size = z[:, low:high] / scale, high - low
         radius = np.linalg.norm(block, axis=1)
-        law = gamma(size).cdf if noise.law == "radial" else lambda r, size=size: gamma(size / 2).cdf(r**2 / 2)
+        law = gamma(size).cdf if noise.name == "radial" else lambda r, size=size: gamma(size / 2).cdf(r**2 / 2)
         assert kstest(radius, law).pvalue > 1e-6
         along = (block / radius[:, None]) @ np.ones(size) / math.sqrt(size)
         if size == 1:
@@ -94,7 +155,7 @@ def test_quantiles_of_a_block_have_its_radius_and_no_preferred_direction(noise: 
 
 
 @in_blocks
-def test_blocks_are_uncorrelated(noise: Noise) -> None:
+def test_blocks_are_uncorrelated(noise: NoiseLaw) -> None:
     """Squares too, so that no mixing weight is shared between blocks: level 1e-6 a pair; the seed is fixed."""
     z = drawn(noise, 20_000, 3)
     block = np.repeat(np.arange(len(noise.sizes)), noise.sizes)
@@ -104,19 +165,19 @@ def test_blocks_are_uncorrelated(noise: Noise) -> None:
         assert np.all(np.abs(between) < reach)
 
 
-def test_quantiles_are_a_map_and_not_a_generator() -> None:
+def test_from_uniforms_is_a_map_and_not_a_generator() -> None:
     for noise in MEMBERS:
         middle = np.full((3, noise.dimension), 0.5)
-        assert np.all(noise.quantiles(middle) == 0)
+        assert np.all(noise.from_uniforms(middle) == 0)
         uniforms = np.random.default_rng(4).random((5, noise.dimension))
         before = uniforms.copy()
-        assert np.array_equal(noise.quantiles(uniforms), noise.quantiles(uniforms))
+        assert np.array_equal(noise.from_uniforms(uniforms), noise.from_uniforms(uniforms))
         assert np.array_equal(uniforms, before)
 
 
 @every
-def test_the_file_form_keeps_the_law_bit_for_bit(noise: Noise) -> None:
-    assert Noise.from_dict(json.loads(json.dumps(noise.describe()))) == noise
+def test_the_file_form_keeps_the_law_bit_for_bit(noise: NoiseLaw) -> None:
+    assert NoiseLaw.from_dict(json.loads(json.dumps(noise.describe()))) == noise
 
 
 def test_the_first_coordinate_is_split_off_where_it_is_independent() -> None:
@@ -125,25 +186,28 @@ def test_the_first_coordinate_is_split_off_where_it_is_independent() -> None:
         (MEMBERS[2], Noise("gaussian", (1,), (1.0,)), Noise("gaussian", (2, 3), (2.0, 0.5))),
         (MEMBERS[6], Noise("radial", (1,), (1.0,)), Noise("radial", (8, 3), (2.0, 0.5))),
     ):
-        assert noise.split_first() == (first, rest)
+        assert noise.split(1) == (first, rest)
         np.testing.assert_array_equal(np.concatenate([first.variances, rest.variances]), noise.variances)
 
 
 @in_blocks
-def test_weights_multiply_every_coordinate_of_independent_noise(noise: Noise) -> None:
+def test_weights_multiply_every_coordinate_of_independent_noise(noise: NoiseLaw) -> None:
     weights = np.linspace(0.1, 2.0, noise.size)
-    if noise.law == "radial" and max(noise.sizes) > 1:
-        text = f"Coordinates that share a block of {max(noise.sizes)} cannot be weighted one by one."
+    if noise.name == "radial" and max(noise.sizes) > 1:
+        text = (
+            f"Coordinates that share a block of {max(noise.sizes)} cannot be weighted one by one: the noise of "
+            "all of them needs the same weight."
+        )
         with pytest.raises(UsageError, match=f"^{re.escape(text)}$"):
             noise.weighted(weights)
         return
     weighted = noise.weighted(weights)
-    assert weighted.law == noise.law
+    assert weighted.name == noise.name
     assert weighted.sizes == (1,) * noise.size
     np.testing.assert_allclose(weighted.variances, weights**2 * noise.variances, rtol=1e-14)
     # The same points of the cube give the same noise, weighted; blocks of one share their points with these.
     uniforms = np.random.default_rng(5).random((20, weighted.dimension))
-    np.testing.assert_allclose(weighted.quantiles(uniforms), weights * noise.quantiles(uniforms), rtol=1e-13)
+    np.testing.assert_allclose(weighted.from_uniforms(uniforms), weights * noise.from_uniforms(uniforms), rtol=1e-13)
 
 
 @pytest.mark.parametrize(
@@ -153,14 +217,19 @@ def test_weights_multiply_every_coordinate_of_independent_noise(noise: Noise) ->
         ("frame", "none added: a frame drawn by the exponential mechanism"),
     ],
 )
-def test_a_choice_or_a_frame_adds_nothing(law: Literal["choice", "frame"], text: str) -> None:
+def test_a_choice_or_a_frame_adds_nothing(law: str, text: str) -> None:
     choice = Noise(law, (5,), (3.0,))
     assert choice.variances.tolist() == [0.0] * 5
     assert choice.dimension == 0
-    assert choice.quantiles(np.zeros((3, 0))).tolist() == [[0.0] * 5] * 3
+    assert choice.from_uniforms(np.zeros((3, 0))).tolist() == [[0.0] * 5] * 3
     assert choice.text == text
-    assert Noise.from_dict(json.loads(json.dumps(choice.describe()))) == choice
+    assert NoiseLaw.from_dict(json.loads(json.dumps(choice.describe()))) == choice
     assert choice.scaled(2.0) == Noise(law, (5,), (6.0,))
+    assert not choice.added
+    assert choice.tail(0.01).tolist() == [0.0] * 5
+    assert choice.standard_draws(np.random.default_rng(1), 2).tolist() == [[0.0] * 5] * 2
+    assert choice.worst_loss(1.0) is None
+    assert choice.curves_of(text) == ("range",)
 
 
 def test_the_number_of_uniforms_is_known_beforehand() -> None:
@@ -189,7 +258,7 @@ def test_noise_on_a_matrix_of_one_entry_is_laplace_noise() -> None:
 
 
 @on_matrices
-def test_the_variances_of_a_matrix_add_up_to_the_formula(noise: Noise) -> None:
+def test_the_variances_of_a_matrix_add_up_to_the_formula(noise: NoiseLaw) -> None:
     """`m (m+1)^2 scale^2 / 2`; with scale = 2 tau^2 / epsilon this is `2 m (m+1)^2 tau^4 / epsilon^2`, Wishart noise's
     expected squared Frobenius norm for second moments of curves of norm tau."""
     side, tau, epsilon = len(unpack(np.zeros(noise.size))), 3.0, 0.7
@@ -205,7 +274,7 @@ def test_the_variances_of_a_matrix_add_up_to_the_formula(noise: Noise) -> None:
 
 
 @on_matrices
-def test_entries_of_a_matrix_are_uncorrelated(noise: Noise) -> None:
+def test_entries_of_a_matrix_are_uncorrelated(noise: NoiseLaw) -> None:
     """Level 1e-6 a pair by the normal approximation with empirical fourth moments; the seed is fixed."""
     z = drawn(noise, 40_000, 7) / np.sqrt(noise.variances)
     for i in range(noise.size):
@@ -215,7 +284,7 @@ def test_entries_of_a_matrix_are_uncorrelated(noise: Noise) -> None:
 
 
 @on_matrices
-def test_a_matrix_has_the_same_law_in_every_direction_and_the_right_trace(noise: Noise) -> None:
+def test_a_matrix_has_the_same_law_in_every_direction_and_the_right_trace(noise: NoiseLaw) -> None:
     """Kolmogorov-Smirnov at 1e-6 each: v'Wv is Gamma((m+1)/2) times the scale for unit v, and tr W Gamma(m(m+1)/2)."""
     matrices = unpack(drawn(noise, 20_000, 8)) / noise.scales[0]
     side = matrices.shape[-1]
@@ -239,7 +308,7 @@ def test_one_row_less_or_one_matrix_only_is_caught_by_the_same_statistics() -> N
 def test_large_samples_of_matrices_are_made_in_parts_and_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     noise = MATRICES[2]
     whole = drawn(noise, 1_000, 10)
-    monkeypatch.setattr(laws, "LARGEST_BATCH", 700)
+    monkeypatch.setattr(wishart, "LARGEST_BATCH", 700)
     np.testing.assert_allclose(drawn(noise, 1_000, 10), whole, rtol=1e-12)
     assert drawn(noise, 0, 10).shape == (0, 6)
 
@@ -253,12 +322,10 @@ def test_the_entries_stand_where_packing_puts_them() -> None:
     )
     first, second = (np.array([[r[0], 0.0], [b, r[1]]]) for r, b in zip(roots, (below, above), strict=True))
     expected = pack(first @ first.T - second @ second.T) * 0.3 / 2
-    np.testing.assert_allclose(MATRICES[1].quantiles(uniforms[None]), expected[None], rtol=1e-12)
+    np.testing.assert_allclose(MATRICES[1].from_uniforms(uniforms[None]), expected[None], rtol=1e-12)
 
 
-ONE_OF = "A noise law is one of 'gaussian', 'radial', 'wishart', 'choice', 'frame', got"
 ERRORS: list[tuple[Callable[[], object], str]] = [
-    (lambda: Noise("cauchy", (1,), (1.0,)), f"{ONE_OF} 'cauchy'."),  # type: ignore[arg-type]
     (lambda: Noise("wishart", (3, 3), (1.0, 1.0)), "Wishart noise is that of one symmetric matrix, not of 2 blocks."),
     (
         lambda: Noise("wishart", (5,), (1.0,)),
@@ -273,21 +340,17 @@ ERRORS: list[tuple[Callable[[], object], str]] = [
     ),
     *(
         (
-            lambda noise=noise: noise.split_first(),
+            lambda noise=noise: noise.split(1),
             "The first entry of a symmetric matrix with Wishart noise cannot be split off.",
         )
         for noise in MATRICES
     ),
     (lambda: Noise("radial", (1, 2), (1.0,)), "Noise needs one scale for each block, got 2 and 1."),
     (lambda: Noise("gaussian", (), ()), "Noise needs one scale for each block, got 0 and 0."),
-    (lambda: Noise("gaussian", (1,), (1.0,)).split_first(), "Noise needs one scale for each block, got 0 and 0."),
+    (lambda: Noise("gaussian", (1,), (1.0,)).split(1), "Noise needs one scale for each block, got 0 and 0."),
     (
-        lambda: Noise("radial", (4, 1), (1.0, 1.0)).split_first(),
-        "The first coordinate shares a radial block of 4: it cannot be split off.",
-    ),
-    (
-        lambda: Noise.from_dict({"law": "uniform", "sizes": [1], "scales": [1.0]}),
-        f"{ONE_OF} 'uniform'.",
+        lambda: Noise("radial", (4, 1), (1.0, 1.0)).split(1),
+        "The first coordinate needs noise independent of that of the others: a block of 4 holds both. Cut it there.",
     ),
 ]
 
@@ -296,6 +359,13 @@ ERRORS: list[tuple[Callable[[], object], str]] = [
 def test_every_error_says_the_rule_and_the_value(call: Callable[[], object], text: str) -> None:
     with pytest.raises(UsageError, match=f"^{re.escape(text)}$"):
         call()
+
+
+@pytest.mark.parametrize("name", ["cauchy", "Gaussian", ["gaussian"], None])
+def test_a_name_that_is_in_no_table_is_refused_with_those_that_are(name) -> None:
+    with pytest.raises(UsageError) as caught:
+        NoiseLaw.from_dict({"law": name, "sizes": [1], "scales": [1.0]})
+    assert str(caught.value) == f"A noise law is one of {', '.join(map(repr, LAWS))}, got {name!r}."
 
 
 @pytest.mark.parametrize(
