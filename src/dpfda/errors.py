@@ -1,5 +1,8 @@
 """Every exception this package raises, and the exit code each gives the command line.
 
+An error is data: `parameter`, `value`, `rule` and `fix` are fields, and its text is rendered from them. Python reads
+`str(error)`, with arguments as they are passed to a function; the command line renders the same parts with its options.
+
 DpfdaError
 ├── UsageError            2  a public argument is wrong: the message says the rule, the value, the way out
 │   └── MissingExtra      2  an optional library is not installed
@@ -22,16 +25,101 @@ DpfdaWarning
 
 from __future__ import annotations
 
+import copyreg
 import sys
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, Self
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument that a message names: `planned_n=5000` in Python, `--planned-n 5000` on the command line.
+
+    It keeps texts alone, made by `dpfda.arrays.brief`: the value itself may be the data by a slip of the hand.
+    """
+
+    name: str
+    python: str
+    typed: tuple[str, ...] = ()  # each value as it is typed on a command line
+
+    def __str__(self) -> str:
+        return self.python
+
+
+def arg(name: str, *values: object) -> Argument:
+    """An argument with values to choose from, or without any; a name that ends in `=` reads so in Python.
+
+    >>> str(arg("mechanism", "k-norm", "laplace")), arg("limits", (0, 12)).typed, str(arg("grid="))
+    ("mechanism='k-norm' or 'laplace'", ('0,12',), 'grid=')
+    """
+    if not values:
+        return Argument(name.removesuffix("="), name)
+    return Argument(name, f"{name}={' or '.join(map(_brief, values))}", tuple(map(_typed, values)))
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What Python and the command line call by different words: a function here, a command there."""
+
+    python: str
+    command: str
+
+    def __str__(self) -> str:
+        return self.python
+
+
+Part = str | Argument | Words
+
+
+class Message(str):
+    """A text that knows its parts: it reads as Python says it, and the command line renders it with its own words."""
+
+    parts: tuple[Part, ...]
+
+    def __new__(cls, *parts: Part) -> Self:
+        made = super().__new__(cls, "".join(map(str, parts)))
+        made.parts = tuple(each for part in parts for each in (part.parts if isinstance(part, Message) else (part,)))
+        return made
+
+    def render(self, word: Callable[[Argument | Words], str]) -> str:
+        """The text with other words for what it names."""
+        return "".join(part if isinstance(part, str) else word(part) for part in self.parts)
+
+
+UNSTATED: Any = object()
+Text = str | tuple[Part, ...]
 
 
 class DpfdaError(Exception):
-    """The root of all errors of this package."""
+    """The root of all errors of this package.
+
+    Most are made of fields, `UsageError(parameter="bound", value=bound, rule="must be positive", fix="Take ...")`,
+    which reads "bound must be positive, got -1. Take ..."; others of a `statement`, whose fields are stated beside it.
+    """
 
     exit_code: ClassVar[int] = 1
+
+    def __init__(
+        self, *statement: Part, parameter: str | None = None, value: object = UNSTATED, rule: Text = "", fix: Text = ""
+    ) -> None:
+        self.parameter = parameter  # the public argument that it is about, if it is about one
+        self.value = None if value is UNSTATED else _brief(value)  # as a short text
+        self.rule, self.fix = _message(rule), _message(fix)
+        if not statement and parameter is not None:
+            got = "" if self.value is None else f", got {self.value}"
+            statement = (arg(parameter), " ", self.rule, f"{got}.")
+        super().__init__(Message(*statement, *((" ", self.fix) if self.fix else ())))
+
+    @property
+    def message(self) -> Message:
+        """Its text with its parts."""
+        return _message(self.args[0])
+
+    def __reduce__(self) -> tuple[Any, ...]:  # constructors of subclasses may take other arguments than `args`
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class UsageError(DpfdaError, ValueError):
@@ -113,6 +201,24 @@ def warn(text: str, category: type[DpfdaWarning]) -> None:
         frame, depth = frame.f_back, depth + 1
     del frame  # a frame holds its locals
     warnings.warn(text, category, stacklevel=depth)
+
+
+def _message(text: Text) -> Message:
+    return text if isinstance(text, Message) else Message(*(text if isinstance(text, tuple) else (text,)))
+
+
+def _brief(value: object) -> str:
+    from dpfda.arrays import brief  # which raises errors of this module
+
+    return "..." if value is ... else brief(value)
+
+
+def _typed(value: object) -> str:
+    """A value as it is typed: without quotation marks, entries of a list with commas alone between them."""
+    shown = _brief(value)
+    if isinstance(value, list | tuple) and shown[:1] in ("[", "("):  # else it is told by its type and length
+        return ",".join(map(_typed, value))
+    return shown[1:-1] if isinstance(value, str) and shown[-1:] == shown[0] else shown
 
 
 HERE = str(Path(__file__).parent)

@@ -36,8 +36,11 @@ def check_ledger(ledger: AnyLedger | None) -> None:
     """Refuse what is no ledger before anything is charged: one that cannot keep an output would lose it."""
     if ledger is not None and not all(callable(getattr(ledger, name, None)) for name in ("charge", "store", "burn")):
         raise UsageError(
-            f"ledger must be None or a ledger such as dpfda.Ledger('sqlite:///budget.db'), got a "
-            f"{type(ledger).__name__}. Nothing was charged."
+            parameter="ledger",
+            rule=(
+                f"must be None or a ledger such as dpfda.Ledger('sqlite:///budget.db'), got a {type(ledger).__name__}"
+            ),
+            fix="Nothing was charged.",
         )
 
 

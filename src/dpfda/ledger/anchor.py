@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from dpfda.errors import DataError, LedgerDamaged, UsageError
+from dpfda.errors import DataError, LedgerDamaged, UsageError, arg
 from dpfda.ledger.book import Book
 
 _LINE = re.compile(rb"([0-9a-f]{32}) ([1-9][0-9]{0,17}) ([0-9a-f]{64})( closed)?")
@@ -155,8 +155,10 @@ class Anchor:
         self.check_holds(book, seen)
         if seen.mark is not None and seen.mark.closed:
             raise UsageError(
-                f"The anchor {str(self.path)!r} was given up already, with entry {seen.mark.number} of the ledger "
-                f"{book.name}. Name the one that was begun there; or say lost=True, if it is gone. Nothing was entered."
+                f"The anchor {str(self.path)!r} was given up already, with entry {seen.mark.number} of the "
+                f"ledger {book.name}. Name the one that was begun there; or say ",
+                arg("lost", True),
+                ", if it is gone. Nothing was entered.",
             )
 
     def _missing(self, book: Book) -> str:

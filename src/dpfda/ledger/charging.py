@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpfda.errors import ReleaseFailed, UsageError
+from dpfda.errors import ReleaseFailed, UsageError, arg
 from dpfda.ledger.accounting import Tight
 from dpfda.ledger.anchor import Anchor, Mark
 from dpfda.ledger.book import Book
@@ -82,15 +82,21 @@ def begin_anchor(former: Anchor | None, lost: bool, book: Book) -> Mark:
     if book.anchored is None:
         if former is not None or lost:
             raise UsageError(
-                f"The ledger {book.name} never had an anchor, so none is given up or lost: begin one without former= "
-                "and lost=. Nothing was entered."
+                f"The ledger {book.name} never had an anchor, so none is given up or lost: begin one without ",
+                arg("former="),
+                " and ",
+                arg("lost="),
+                ". Nothing was entered.",
             )
     elif former is not None:
         former.check_former(book, former.seen())
     elif not lost:
         raise UsageError(
-            f"The ledger {book.name} has an anchor since entry {book.anchored}. Name it, so that it is closed: "
-            "former='...'; or say lost=True, if it is gone, which stands in the history. Nothing was entered."
+            f"The ledger {book.name} has an anchor since entry {book.anchored}. Name it, so that it is closed: ",
+            arg("former", "..."),
+            "; or say ",
+            arg("lost", True),
+            ", if it is gone, which stands in the history. Nothing was entered.",
         )
     event = book.append(ANCHOR, what=LOST if lost else None)
     return Mark(book.id, event.number, event.hash)

@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
 
-from dpfda.arrays import brief
-from dpfda.errors import DataError, ReleaseFailed, UsageError
+from dpfda.errors import DataError, ReleaseFailed, UsageError, arg
 from dpfda.ledger import chain
 from dpfda.ledger.accounting import Tight, exceeded, quote_of, tight_total
 from dpfda.ledger.anchor import Anchor, Mark
@@ -57,7 +56,7 @@ class Ledger(Reports):
         charges are then granted by filters, which hold for any choice of prices.
         """
         if not isinstance(copies, list | tuple):
-            raise UsageError(f"copies are a list of names, got {brief(copies)}.")
+            raise UsageError(parameter="copies", value=copies, rule="are a list of names")
         names = [check_name(name) for name in (dataset, *copies)]
         if len(set(names)) < len(names):
             raise UsageError(f"A data set and its copies have a name each, got {', '.join(map(repr, names))}.")
@@ -183,7 +182,13 @@ class Ledger(Reports):
         if self._anchor.seen().mark is not None:
             raise UsageError(f"The anchor {str(self._anchor.path)!r} is there already. Name a new file.")
         if former is not None and lost:
-            raise UsageError("A former anchor is there or it is lost: give former=... or lost=True, not both.")
+            raise UsageError(
+                "A former anchor is there or it is lost: give ",
+                arg("former", ...),
+                " or ",
+                arg("lost", True),
+                ", not both.",
+            )
         old = None if former is None else Anchor(Path(former).absolute())
         mark = self._database.write(partial(begin_anchor, old, lost))
         # In this order: if it ends in between, no anchor is left, rather than two.
@@ -218,8 +223,9 @@ class Ledger(Reports):
         if self._anchor is None:
             if book.anchored is not None:
                 raise UsageError(
-                    f"The ledger {book.name} has an anchor, and is only written with it: open it with "
-                    "anchor='...', the file that was named when it was made. Nothing was entered."
+                    f"The ledger {book.name} has an anchor, and is only written with it: open it with ",
+                    arg("anchor", "..."),
+                    ", the file that was named when it was made. Nothing was entered.",
                 )
             return
         seen = self._anchor.seen()
@@ -277,7 +283,11 @@ def as_ledger(thing: object) -> AnyLedger | None:
         return Ledger(thing)
     if isinstance(thing, type) or not all(callable(getattr(thing, name, None)) for name in ("charge", "store", "burn")):
         raise UsageError(
-            "ledger must be None, an address such as 'sqlite:///budget.db' or a ledger such as "
-            f"dpfda.Ledger('sqlite:///budget.db'), got a {type(thing).__name__}. Nothing was charged."
+            parameter="ledger",
+            rule=(
+                "must be None, an address such as 'sqlite:///budget.db' or a ledger such as "
+                f"dpfda.Ledger('sqlite:///budget.db'), got a {type(thing).__name__}"
+            ),
+            fix="Nothing was charged.",
         )
     return cast(AnyLedger, thing)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from dpfda.arrays import brief
-from dpfda.errors import LedgerDamaged, NoBudget, PrivacyRefused, UsageError
+from dpfda.errors import LedgerDamaged, NoBudget, PrivacyRefused, UsageError, arg
 from dpfda.ledger.amounts import MOST_EPSILON, epsilon_of, units_down, units_up
 from dpfda.ledger.book import Book
 from dpfda.ledger.contract import Charge
@@ -139,9 +139,13 @@ def check_fits(account: Account, charge: Charge) -> None:
         )
     if account.created.neighbours != charge.unit.neighbours and charge.unit.neighbours == REPLACE:
         raise PrivacyRefused(
-            f"The budget of {account.name!r} is for neighbours='add-or-remove-one', where the number of "
-            f"{charge.unit.name}s is private, and this release for neighbours='replace-one', which makes it public. "
-            "Release with neighbours='add-or-remove-one'. Nothing was charged."
+            f"The budget of {account.name!r} is for ",
+            arg("neighbours", "add-or-remove-one"),
+            f", where the number of {charge.unit.name}s is private, and this release for ",
+            arg("neighbours", "replace-one"),
+            ", which makes it public. Release with ",
+            arg("neighbours", "add-or-remove-one"),
+            ". Nothing was charged.",
         )
 
 

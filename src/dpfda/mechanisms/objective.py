@@ -13,7 +13,7 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, Integers, brief
 from dpfda.bases.norms import Norm, Sensitivity, up
-from dpfda.errors import UsageError
+from dpfda.errors import UsageError, arg
 from dpfda.mechanisms.ball import Coordinate, best_tilt
 from dpfda.mechanisms.base import check_coordinates
 from dpfda.mechanisms.choice import MOST_CANDIDATES, Scores, choose
@@ -95,8 +95,9 @@ class Objective:
             low = high = math.nan
         if not NARROWEST_RANGE <= high - low <= WIDEST_RANGE:
             raise UsageError(
-                "utility_range, the public range of one unit's utility, must be two finite numbers (low, high), high "
-                f"above low by {NARROWEST_RANGE:g} to {WIDEST_RANGE:g}, got {brief(self.limits)}."
+                arg("utility_range"),
+                ", the public range of one unit's utility, must be two finite numbers (low, high), high "
+                f"above low by {NARROWEST_RANGE:g} to {WIDEST_RANGE:g}, got {brief(self.limits)}.",
             )
         object.__setattr__(self, "limits", (low, high))
         if not self.prior or not all(LEAST_DEVIATION <= deviation <= POINTS**2 for deviation in self.prior):
@@ -105,7 +106,9 @@ class Objective:
                 f"the radius for each coordinate, got {self.prior}."
             )
         if self.curvature is None and not 1 <= self.candidates <= MOST_CANDIDATES:
-            raise UsageError(f"candidates must be between 1 and {MOST_CANDIDATES}, got {brief(self.candidates)}.")
+            raise UsageError(
+                parameter="candidates", value=self.candidates, rule=f"must be between 1 and {MOST_CANDIDATES}"
+            )
 
     @property
     def size(self) -> int:

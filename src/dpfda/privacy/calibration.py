@@ -7,7 +7,7 @@ from typing import Protocol
 
 from dpfda.arrays import told
 from dpfda.bases.norms import Norm, Sensitivity, up
-from dpfda.errors import CannotMeetBudget, DpfdaError, UsageError
+from dpfda.errors import CannotMeetBudget, DpfdaError, UsageError, arg
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.profiles import Profile
 
@@ -34,8 +34,9 @@ def calibrate(mechanism: Noisy, sensitivity: Sensitivity, budget: Budget, *, siz
     if budget.pure and not mechanism.pure:
         # Refused by what the mechanism is, never by comparing a tiny delta with zero.
         raise CannotMeetBudget(
-            f"{mechanism.name} noise cannot meet {budget} at any scale: it needs delta > 0. "
-            "For delta = 0 use mechanism='k-norm' or 'laplace'."
+            f"{mechanism.name} noise cannot meet {budget} at any scale: it needs delta > 0. For delta = 0 use ",
+            arg("mechanism", "k-norm", "laplace"),
+            ".",
         )
     sensitivity = sensitivity.to(mechanism.norm, size)
 

@@ -15,7 +15,7 @@ from dpfda.bases.lattice import squared_norms
 from dpfda.bases.projection import grid_weights
 from dpfda.curator import Curator
 from dpfda.curator.summary import Public, Selection
-from dpfda.errors import UsageError
+from dpfda.errors import UsageError, arg
 from dpfda.ledger import AnyLedger, as_ledger
 from dpfda.mechanisms import Randomness
 from dpfda.mechanisms.choice import MOST_CANDIDATES, Scores
@@ -168,7 +168,7 @@ def private_bound(
     budget = stated_budget(epsilon, 0.0)
     listed = candidates_of(candidates)
     if not (isinstance(quantile, int | float | np.number) and 0 < quantile <= 1):
-        raise UsageError(f"quantile must lie in (0, 1], e.g. 0.95, got {brief(quantile)}.")
+        raise UsageError(parameter="quantile", value=quantile, rule="must lie in (0, 1], e.g. 0.95")
     reading = Reading(batch_rows=batch_rows, workers=workers, progress=progress)
     curves = as_curves(X, grid=grid, units=units)
     estimator = MeanFunction(epsilon=epsilon, delta=0.0, bound=listed[-1], domain=domain, centre=centre, n=n)
@@ -203,9 +203,12 @@ def candidates_of(candidates: Sequence[float]) -> tuple[float, ...]:
     right = table.ndim == 1 and 2 <= len(table) <= MOST_CANDIDATES and bool(np.all(np.diff(table) > 0))
     if not (right and table[0] >= 1e-100 and table[-1] <= 1e100 and table[-1] <= WIDEST * table[0]):
         raise UsageError(
-            f"candidates are bounds known in advance: 2 to {MOST_CANDIDATES} increasing numbers between 1e-100 and "
-            f"1e100, the last at most {WIDEST:g} times the first; two are the ends of a grid of {GRID}. "
-            f"Got {brief(candidates)}."
+            parameter="candidates",
+            rule=(
+                f"are bounds known in advance: 2 to {MOST_CANDIDATES} increasing numbers between 1e-100 and "
+                f"1e100, the last at most {WIDEST:g} times the first; two are the ends of a grid of {GRID}"
+            ),
+            fix=f"Got {brief(candidates)}.",
         )
     if len(table) == 2:
         table = np.append(table[0] * (table[1] / table[0]) ** (np.arange(GRID - 1) / (GRID - 1)), table[1])
@@ -231,10 +234,11 @@ def check_heard(n: int, epsilon: float, quantile: float, size: int) -> None:
     missed = missed_by(epsilon, size)
     if missed >= quantile * n:
         raise UsageError(
-            f"With n = {n} and epsilon {epsilon:g} the bound would be drawn almost blindly: it may miss the quantile "
-            f"by {missed} units. About n = {math.ceil(2 * missed / quantile)} or epsilon "
-            f"{2 * missed * epsilon / (quantile * n):.2g} would do, or candidates that are fewer. Say force=True to "
-            "choose all the same. Nothing was charged."
+            f"With n = {n} and epsilon {epsilon:g} the bound would be drawn almost blindly: it may miss "
+            f"the quantile by {missed} units. About n = {math.ceil(2 * missed / quantile)} or epsilon "
+            f"{2 * missed * epsilon / (quantile * n):.2g} would do, or candidates that are fewer. Say ",
+            arg("force", True),
+            " to choose all the same. Nothing was charged.",
         )
 
 

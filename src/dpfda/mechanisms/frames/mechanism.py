@@ -10,7 +10,7 @@ import numpy as np
 from dpfda.arrays import Integers, as_plain_ints, as_real, brief
 from dpfda.bases.norms import Norm, Nuclear, Sensitivity, up
 from dpfda.bases.symmetric import places, side_of
-from dpfda.errors import UsageError
+from dpfda.errors import UsageError, arg
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.frames.exact import LATTICE, Exponent, draw_lattice_frame
 from dpfda.mechanisms.frames.gibbs import gibbs_frames
@@ -61,8 +61,10 @@ class Frames:
                 raise UsageError("The projected base measure needs a precision: that of the normal vectors.")
             if self.k < len(self.precision) and len(self.precision) > MOST_PROJECTED:
                 raise UsageError(
-                    f"The projected base measure takes up to {MOST_PROJECTED} coordinates, got {len(self.precision)}: "
-                    "beyond, almost no proposal is accepted. Take fewer, or base='bingham', which takes any number."
+                    f"The projected base measure takes up to {MOST_PROJECTED} coordinates, got "
+                    f"{len(self.precision)}: beyond, almost no proposal is accepted. Take fewer, or ",
+                    arg("base", "bingham"),
+                    ", which takes any number.",
                 )
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> RangeProfile:

@@ -11,7 +11,7 @@ import numpy as np
 from dpfda.arrays import Array, brief
 from dpfda.bases import Basis
 from dpfda.bases.norms import Nuclear, Sensitivity
-from dpfda.errors import DpfdaError, UsageError
+from dpfda.errors import DpfdaError, UsageError, arg
 from dpfda.mechanisms.frames import Frames, Gibbs
 from dpfda.mechanisms.frames.mechanism import LARGEST_PRECISION, MOST_PROJECTED
 from dpfda.planning.default_design import DEFAULT_BASIS, basis_of
@@ -136,13 +136,17 @@ def plan_components(request: Request, *, k: int, joint: bool, base: str, share: 
     """
     check_side(request)
     if not isinstance(base, str) or base not in BASES:
-        raise UsageError(f"base must be 'bingham' or 'projected', got {brief(base)}.")
+        raise UsageError(parameter="base", value=base, rule="must be 'bingham' or 'projected'")
     name = request.mechanism
     if name in ("exponential", "gibbs"):
         if joint:
             raise UsageError(
-                f"mechanism={brief(name)} releases no mean: it takes components around the public centre. Leave mean "
-                "out, and let centre= be a public curve or a mean release."
+                arg("mechanism", name),
+                " releases no mean: it takes components around the public centre. Leave mean out, and let ",
+                arg("centre="),
+                " be a public curve or a mean release.",
+                parameter="mechanism",
+                value=name,
             )
         return plan_frames(request, k=k, base=base, share=share)
     if name in ("auto", "covariance"):
@@ -150,7 +154,9 @@ def plan_components(request: Request, *, k: int, joint: bool, base: str, share: 
         if name == "covariance" or joint:
             if request.kernel is not None:
                 raise UsageError(
-                    "kernel is the base measure of mechanism='exponential', which is not considered here. Leave it out."
+                    parameter="kernel",
+                    rule=("is the base measure of ", arg("mechanism", "exponential"), ", which is not considered here"),
+                    fix="Leave it out.",
                 )
             return through
         drawn = plan_frames(request, k=k, base=base, share=share)
@@ -170,10 +176,14 @@ def plan_frames(request: Request, *, k: int, base: str, share: float | None = No
     if request.n * request.budget.epsilon > LARGEST_PRECISION:
         raise UsageError(
             f"The exponential mechanism is drawn for up to n epsilon = {LARGEST_PRECISION:g}, got "
-            f"{request.n * request.budget.epsilon:g}. Take mechanism='covariance'."
+            f"{request.n * request.budget.epsilon:g}. Take ",
+            arg("mechanism", "covariance"),
+            ".",
         )
     if request.eta is not None or request.penalty is not None:
-        raise UsageError("eta and penalty are for mechanism 'iclp-qr'; the exponential mechanism has a kernel alone.")
+        raise UsageError(
+            "eta and penalty are for ", arg("mechanism", "iclp-qr"), "; the exponential mechanism has a kernel alone."
+        )
     terms = TERMS if base == "bingham" else MOST_PROJECTED
     most = min(terms, request.grid_size or terms)
     if request.kernel is not None:
@@ -191,7 +201,13 @@ def plan_frames(request: Request, *, k: int, base: str, share: float | None = No
         why = "eigenvalues j^-3, which keeps components continuous: a rule"
     check_orthonormal(basis)
     if k > basis.size:
-        raise UsageError(f"There can be at most {basis.size} components in this basis, got n_components={k}.")
+        raise UsageError(
+            f"There can be at most {basis.size} components in this basis, got ",
+            arg("n_components", k),
+            ".",
+            parameter="n_components",
+            value=k,
+        )
     spends, rest = _shared(request.budget.epsilon, share)
     gibbs = request.mechanism == "gibbs"
     values = tuple(precision.tolist())

@@ -13,7 +13,7 @@ from dpfda.arrays import Array, brief, is_whole
 from dpfda.bases import Basis
 from dpfda.bases.norms import Nuclear
 from dpfda.bases.symmetric import multiplicities, pack, packed_size, unpack
-from dpfda.errors import DpfdaError, UsageError
+from dpfda.errors import DpfdaError, UsageError, arg
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism
 from dpfda.mechanisms.noise import Noise
 from dpfda.mechanisms.wishart import Wishart
@@ -225,8 +225,12 @@ def check_side(request: Request) -> None:
     """A stated number of functions whose products can be released and turned in seconds."""
     if request.size is not None and request.size > MOST_STATED:
         raise UsageError(
-            f"Second moments take at most {MOST_STATED} functions, got size={brief(request.size)}. Noise would hide "
-            "more."
+            f"Second moments take at most {MOST_STATED} functions, got ",
+            arg("size", request.size),
+            ".",
+            parameter="size",
+            value=request.size,
+            fix="Noise would hide more.",
         )
 
 
@@ -244,7 +248,11 @@ def plan_moments(request: Request, *, lead: bool, k: int | None = None) -> Momen
         return _planned(request, lead, least, "stated by the user")
     for parameter in ("kernel", "eta", "penalty"):
         if getattr(request, parameter) is not None:
-            raise UsageError(f"{parameter} is for mechanism 'iclp-qr'; 'auto' does not use it. Leave it out.")
+            raise UsageError(
+                parameter=parameter,
+                rule=("is for ", arg("mechanism", "iclp-qr"), "; 'auto' does not use it"),
+                fix="Leave it out.",
+            )
     names = ("wishart", "k-norm") if request.budget.pure else ("gaussian", "wishart", "k-norm")
     plans = [_planned(replace(request, mechanism=name), lead, least, "") for name in names]
     best = min(plans, key=lambda plan: _cost(plan, k))

@@ -14,7 +14,7 @@ from dpfda.arrays import Array, as_plain_ints, brief, is_whole
 from dpfda.bases import Basis, Domain
 from dpfda.bases.cells import Cells, cells_between, fine_cells
 from dpfda.bases.norms import Sensitivity
-from dpfda.errors import DpfdaError, UsageError
+from dpfda.errors import DpfdaError, UsageError, arg
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import SeededRandomness
 from dpfda.mechanisms.noise import Noise
@@ -72,7 +72,7 @@ class DensityRequest:
             )
         if not (self.kernel is None or isinstance(self.kernel, Kernel)):
             raise UsageError(
-                f"kernel must be a kernel such as dpfda.kernels.Matern(1.5, 0.1), got {brief(self.kernel)}."
+                parameter="kernel", value=self.kernel, rule="must be a kernel such as dpfda.kernels.Matern(1.5, 0.1)"
             )
         self._check_size()
         as_plain_ints(self, "n", "size")
@@ -86,8 +86,11 @@ class DensityRequest:
                 )
         if self.calibration != "exact" and self.mechanism not in PAPERS:
             raise UsageError(
-                f"calibration={brief(self.calibration)} is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; "
-                f"{brief(self.mechanism)} is always calibrated exactly."
+                arg("calibration", self.calibration),
+                f" is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; {brief(self.mechanism)} is always "
+                "calibrated exactly.",
+                parameter="calibration",
+                value=self.calibration,
             )
         if self.edges is not None and (self.mechanism in PAPERS or self.size is not None):
             raise UsageError(
@@ -96,7 +99,9 @@ class DensityRequest:
             )
         if self.edges is not None and self.cells.size == 1:
             raise UsageError(
-                f"edges must make at least 2 cells, got {brief(self.edges)}: {ONE_CELL}. Add an edge between the ends."
+                parameter="edges",
+                rule=f"must make at least 2 cells, got {brief(self.edges)}: {ONE_CELL}",
+                fix="Add an edge between the ends.",
             )
 
     def _check_size(self) -> None:
@@ -107,12 +112,15 @@ class DensityRequest:
             return
         if own:
             raise UsageError(
-                f"size must be a whole number of cells, at least 2, got {brief(self.size)}: {ONE_CELL}. Leave size "
-                f"out, or take 2 to {MOST_STATED}: noise hides what is finer."
+                parameter="size",
+                rule=f"must be a whole number of cells, at least 2, got {brief(self.size)}: {ONE_CELL}",
+                fix=f"Leave size out, or take 2 to {MOST_STATED}: noise hides what is finer.",
             )
         raise UsageError(
-            f"size must be a whole number of functions, at least {least}, got {brief(self.size)}. The most is "
-            f"{MOST_STATED}: noise hides what is finer."
+            parameter="size",
+            value=self.size,
+            rule=f"must be a whole number of functions, at least {least}",
+            fix=f"The most is {MOST_STATED}: noise hides what is finer.",
         )
 
     @property

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, as_real, brief, public_numbers
+from dpfda.arrays import Array, ArrayLike, as_real, public_numbers
 from dpfda.bases import Basis
 from dpfda.bases.lattice import Lattice
-from dpfda.errors import UsageError
+from dpfda.errors import UsageError, arg
 from dpfda.mechanisms.objective import (
     LEAST_DEVIATION,
     MOST_PLANNED,
@@ -172,9 +172,11 @@ class ObjectivePlan(Requested):
         """Refuse what would hardly ever end, by public facts: once units are read there is no giving up."""
         if self.acceptances is not None and self.acceptances[0] < HOPELESS:
             raise UsageError(
-                f"For made-up units about one in {1 / max(self.acceptances[0], 1e-300):.0e} proposals would be "
-                "accepted: the draw would hardly ever end. Take fewer coordinates (size=), a utility that bends more "
-                "evenly, or no curvature: then one of a public number of candidates is chosen."
+                f"For made-up units about one in {1 / max(self.acceptances[0], 1e-300):.0e} proposals would "
+                "be accepted: the draw would hardly ever end. Take fewer coordinates (",
+                arg("size="),
+                "), a utility that bends more evenly, or no curvature: then one of a public number of "
+                "candidates is chosen.",
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -237,7 +239,11 @@ def plan_objective(
         raise UsageError(f"An objective is summed over at most {MOST_PLANNED} units, got {request.n}.")
     if request.size is not None and request.size > MOST_FUNCTIONS:
         raise UsageError(
-            f"A maximiser is drawn among at most {MOST_FUNCTIONS} functions, got size={brief(request.size)}."
+            f"A maximiser is drawn among at most {MOST_FUNCTIONS} functions, got ",
+            arg("size", request.size),
+            ".",
+            parameter="size",
+            value=request.size,
         )
     radius = in_range("radius", request.bound if radius is None else radius)
     spread = in_range("spread", radius if spread is None else spread)
@@ -283,7 +289,7 @@ def in_range(name: str, value: object) -> float:
     """A length in the units of the curves."""
     found = as_real(value)
     if not 1e-60 <= found <= 1e60:
-        raise UsageError(f"{name} lies between 1e-60 and 1e60, in the units of the curves, got {brief(value)}.")
+        raise UsageError(parameter=name, value=value, rule="lies between 1e-60 and 1e60, in the units of the curves")
     return found
 
 
@@ -293,7 +299,8 @@ def _as_function(curvature: object) -> Curvature | None:
     number = as_real(curvature)
     if not 0 <= number < math.inf:
         raise UsageError(
-            "curvature must be None, a number of 0 or more, or a function of the distance between unit and point, got "
-            f"{brief(curvature)}."
+            parameter="curvature",
+            value=curvature,
+            rule="must be None, a number of 0 or more, or a function of the distance between unit and point",
         )
     return lambda distances: np.full(np.shape(distances), number)

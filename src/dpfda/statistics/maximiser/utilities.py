@@ -46,7 +46,9 @@ class RobustDistance:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.knot, int | float) and 0 < self.knot < math.inf):
-            raise UsageError(f"knot must be a positive number, in the units of the curves, got {brief(self.knot)}.")
+            raise UsageError(
+                parameter="knot", value=self.knot, rule="must be a positive number, in the units of the curves"
+            )
 
     @property
     def __name__(self) -> str:
@@ -67,8 +69,12 @@ class RobustDistance:
         """Refuse a knot that is next to a kink for units and points that are at most so far apart."""
         if farthest > FARTHEST * self.knot:
             raise UsageError(
-                f"knot must be at least {farthest / FARTHEST:.3g}, a thousandth of the bound, got {brief(self.knot)}: "
-                "so near a kink a draw may take very long. Take a larger knot, or a smaller bound."
+                parameter="knot",
+                rule=(
+                    f"must be at least {farthest / FARTHEST:.3g}, a thousandth of the bound, got "
+                    f"{brief(self.knot)}: so near a kink a draw may take very long"
+                ),
+                fix="Take a larger knot, or a smaller bound.",
             )
 
     def curvature(self, distances: Array) -> Array:

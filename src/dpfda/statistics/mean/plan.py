@@ -13,7 +13,7 @@ from dpfda.arrays import Array, brief
 from dpfda.bases import Basis
 from dpfda.bases.lattice import RADIUS
 from dpfda.bases.norms import L2, Sensitivity
-from dpfda.errors import DpfdaError, UsageError
+from dpfda.errors import DpfdaError, UsageError, arg
 from dpfda.mechanisms import Mechanism
 from dpfda.mechanisms.noise import Noise
 from dpfda.planning import papers, selections
@@ -274,8 +274,11 @@ def _planned(request: Request, why: str, *, spends: Budget | None = None) -> Pla
         design = own_design(request, request.mechanism)
     if request.calibration != "exact" and design.name not in (*CALIBRATED, "bernstein"):
         raise UsageError(
-            f"calibration={brief(request.calibration)} is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; "
-            f"{brief(design.name)} is always calibrated exactly."
+            arg("calibration", request.calibration),
+            f" is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; {brief(design.name)} is always "
+            "calibrated exactly.",
+            parameter="calibration",
+            value=request.calibration,
         )
     noise = design.mechanism.noise(_scale(request, design, spends), design.basis.size + request.counted)
     if request.counted:
@@ -291,7 +294,9 @@ def _check_parameters(request: Request, name: str) -> None:
     for parameter in ("kernel", "eta", "penalty", "candidates"):
         if getattr(request, parameter) is not None and parameter not in PARAMETERS.get(name, ()):
             able = ", ".join(repr(other) for other, known in PARAMETERS.items() if parameter in known)
-            raise UsageError(f"{parameter} is for mechanism {able}; {brief(name)} does not use it. Leave it out.")
+            raise UsageError(
+                parameter=parameter, rule=f"is for mechanism {able}; {brief(name)} does not use it", fix="Leave it out."
+            )
 
 
 def _scale(request: Request, design: Design, spends: Budget) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from dpfda.arrays import Array, brief
 from dpfda.bases import Basis
 from dpfda.bases.symmetric import packed_size, unpack
-from dpfda.errors import DpfdaError, UsageError
+from dpfda.errors import DpfdaError, UsageError, arg
 from dpfda.mechanisms.noise import Noise
 from dpfda.planning.prediction import (
     DEFAULT_CLASS,
@@ -205,7 +205,10 @@ def plan_regression(request: Request, covariates: Covariates) -> RegressionPlan:
     """The design that was asked for, or the one with the least predicted error, by public facts alone."""
     for parameter in ("kernel", "eta", "penalty"):
         if getattr(request, parameter) is not None and request.mechanism != "iclp-qr":
-            raise UsageError(f"{parameter} is for mechanism 'iclp-qr'; {brief(request.mechanism)} does not use it.")
+            raise UsageError(
+                parameter=parameter,
+                rule=("is for ", arg("mechanism", "iclp-qr"), f"; {brief(request.mechanism)} does not use it"),
+            )
     if request.mechanism != "auto":
         return _planned(request, covariates, "stated by the user")
     names = ("k-norm",) if request.budget.pure else ("gaussian", "k-norm")
