@@ -28,7 +28,7 @@ from __future__ import annotations
 import copyreg
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -57,7 +57,12 @@ def arg(name: str, *values: object) -> Argument:
     """
     if not values:
         return Argument(name.removesuffix("="), name)
-    return Argument(name, f"{name}={' or '.join(map(_brief, values))}", tuple(map(_typed, values)))
+    return Argument(name, f"{name}={either([_brief(value) for value in values])}", tuple(map(_typed, values)))
+
+
+def either(texts: Sequence[str]) -> str:
+    """Texts to choose from: `a, b or c`."""
+    return " or ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,11 +219,17 @@ def _brief(value: object) -> str:
 
 
 def _typed(value: object) -> str:
-    """A value as it is typed: without quotation marks, entries of a list with commas alone between them."""
+    """A value as it is typed on a command line: `private`, `0,12`, `18:90,0:1`, `'sex=female|male'`."""
     shown = _brief(value)
-    if isinstance(value, list | tuple) and shown[:1] in ("[", "("):  # else it is told by its type and length
-        return ",".join(map(_typed, value))
-    return shown[1:-1] if isinstance(value, str) and shown[-1:] == shown[0] else shown
+    if isinstance(value, list | tuple | dict) and shown[0] not in "[({":  # told by its type and length
+        return shown
+    if isinstance(value, dict):
+        listed = (f"{_typed(name)}={'|'.join(map(_typed, levels))}" for name, levels in value.items())
+        return f"'{','.join(listed)}'"
+    if isinstance(value, list | tuple):
+        pairs = (":".join(map(_typed, each)) if isinstance(each, list | tuple) else _typed(each) for each in value)
+        return ",".join(pairs)
+    return shown[1:-1] if isinstance(value, str) and shown[-1] == shown[0] else shown
 
 
 HERE = str(Path(__file__).parent)

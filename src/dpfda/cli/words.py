@@ -6,7 +6,7 @@ from functools import cache
 
 import click
 
-from dpfda.errors import Argument, Message, Words
+from dpfda.errors import Argument, Message, Words, either
 
 # Arguments whose options have another name than they have.
 OTHER_NAMES = {"n_components": "k", "units": "unit", "covariate_levels": "covariates"}
@@ -29,7 +29,7 @@ def _word(part: Argument | Words) -> str:
     if option is None:
         return part.python
     flag = max(option.opts, key=len)
-    return flag if option.is_flag or not part.typed else f"{flag} {' or '.join(part.typed)}"
+    return flag if option.is_flag or not part.typed else f"{flag} {either(part.typed)}"
 
 
 @cache

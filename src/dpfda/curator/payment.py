@@ -15,7 +15,7 @@ from uuid import uuid4
 import numpy as np
 
 from dpfda.arrays import Integers
-from dpfda.errors import DpfdaError, ReleaseFailed, UsageError
+from dpfda.errors import DpfdaError, Message, ReleaseFailed, UsageError, Words
 from dpfda.ledger import AnyLedger, Receipt
 from dpfda.ledger.outputs import NONE, Document, pack, unpack
 from dpfda.releases import Certificate
@@ -25,10 +25,14 @@ from dpfda.releases.seal import card_digest, content_digest
 
 T = TypeVar("T")
 STORE = b"answers point by point, kept in a store"  # begins the output of a charge whose noise is drawn as it is asked
-GIVEN = (
-    "This fit was given out already, and one charge pays for one noise: another version of the same function would be "
-    "a second release. To go on with a store, open it with the points, est.open(store, points), which is free; to get "
-    "a new release, fit again, which is charged."
+GIVEN = Message(
+    Words("This fit", "What was charged under this key"),
+    " was given out already, and one charge pays for one noise: another version of the same function would be a second "
+    "release. To go on with a store, ",
+    Words("open it with the points, est.open(store, points)", "ask it without --new"),
+    ", which is free; ",
+    Words("to get a new release, fit again", "for another release use another --key"),
+    ", which is charged.",
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpfda.errors import ReleaseFailed, UsageError, arg
+from dpfda.errors import ReleaseFailed, UsageError, Words, arg
 from dpfda.ledger.accounting import Tight
 from dpfda.ledger.anchor import Anchor, Mark
 from dpfda.ledger.book import Book
@@ -93,7 +93,7 @@ def begin_anchor(former: Anchor | None, lost: bool, book: Book) -> Mark:
     elif not lost:
         raise UsageError(
             f"The ledger {book.name} has an anchor since entry {book.anchored}. Name it, so that it is closed: ",
-            arg("former", "..."),
+            Words("former='...'", "--former FILE"),
             "; or say ",
             arg("lost", True),
             ", if it is gone, which stands in the history. Nothing was entered.",

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
 
-from dpfda.errors import DataError, ReleaseFailed, UsageError, arg
+from dpfda.errors import DataError, ReleaseFailed, UsageError, Words, arg
 from dpfda.ledger import chain
 from dpfda.ledger.accounting import Tight, exceeded, quote_of, tight_total
 from dpfda.ledger.anchor import Anchor, Mark
@@ -178,13 +178,18 @@ class Ledger(Reports):
         an older copy of the ledger. `lost` says that there is none any more, and stands in the history.
         """
         if self._anchor is None:
-            raise UsageError("Name the file first: Ledger(url, anchor='ledger.anchor').start_anchor().")
+            raise UsageError(
+                "Name the file first: ",
+                Words("Ledger(url, anchor='ledger.anchor').start_anchor()", "dpfda budget anchor URL --anchor FILE"),
+                ".",
+                parameter="anchor",
+            )
         if self._anchor.seen().mark is not None:
             raise UsageError(f"The anchor {str(self._anchor.path)!r} is there already. Name a new file.")
         if former is not None and lost:
             raise UsageError(
                 "A former anchor is there or it is lost: give ",
-                arg("former", ...),
+                Words("former=...", "--former FILE"),
                 " or ",
                 arg("lost", True),
                 ", not both.",
@@ -224,7 +229,7 @@ class Ledger(Reports):
             if book.anchored is not None:
                 raise UsageError(
                     f"The ledger {book.name} has an anchor, and is only written with it: open it with ",
-                    arg("anchor", "..."),
+                    Words("anchor='...'", "--anchor FILE"),
                     ", the file that was named when it was made. Nothing was entered.",
                 )
             return

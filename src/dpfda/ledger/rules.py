@@ -120,7 +120,12 @@ def account_of(book: Book, name: str) -> Account:
     created = book.named(check_name(name))
     if created is None:
         way = way_to(name, book.name, list(book.names()))
-        raise NoBudget(f"The ledger {book.name} has no budget for {brief(name)}. {way} Nothing was charged.")
+        raise NoBudget(
+            f"The ledger {book.name} has no budget for {brief(name)}.",
+            parameter="dataset",
+            value=name,
+            fix=(way, " Nothing was charged."),
+        )
     nominal = any(map(is_nominal, book.charges(created.number)))
     return Account(created, *book.state(created.number), nominal)
 
@@ -134,8 +139,11 @@ def check_fits(account: Account, charge: Charge) -> None:
     if account.unit is not None and account.unit != charge.unit.name:
         raise PrivacyRefused(
             f"The budget of {account.name!r} protects each {brief(account.unit)}, and this release each "
-            f"{brief(charge.unit.name)}: the two do not add up. Release with the unit {brief(account.unit)}. Nothing "
-            "was charged."
+            f"{brief(charge.unit.name)}: the two do not add up. Release with ",
+            arg("unit", account.unit),
+            ". Nothing was charged.",
+            parameter="unit",
+            value=charge.unit.name,
         )
     if account.created.neighbours != charge.unit.neighbours and charge.unit.neighbours == REPLACE:
         raise PrivacyRefused(
@@ -146,6 +154,8 @@ def check_fits(account: Account, charge: Charge) -> None:
             ", which makes it public. Release with ",
             arg("neighbours", "add-or-remove-one"),
             ". Nothing was charged.",
+            parameter="neighbours",
+            value=charge.unit.neighbours,
         )
 
 

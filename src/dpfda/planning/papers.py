@@ -47,7 +47,9 @@ def privacy_safe(mechanism: str, *, n: int, epsilon: float, decay: float) -> Par
             arg("n", n),
             ", ",
             arg("epsilon", epsilon),
-            f", decay={brief(decay)}.",
+            ", ",
+            arg("decay", decay),
+            ".",
             parameter="n",
             value=n,
         )
@@ -93,7 +95,14 @@ def published_scale(
     longest = longest_change(request)
     if request.calibration == "simple":
         if name != "gp" or weights is None or roots is None or parameters is None:
-            raise UsageError(arg("calibration", "simple"), " is the simpler bound of ", arg("mechanism", "gp"), ".")
+            raise UsageError(
+                arg("calibration", "simple"),
+                " is the simpler bound of ",
+                arg("mechanism", "gp"),
+                ".",
+                parameter="calibration",
+                value=request.calibration,
+            )
         if parameters.penalty == 0 or parameters.eta <= 0.5:
             raise UsageError(
                 f"The simpler bound needs a penalty above 0 and eta above 0.5, got {parameters.penalty:g} and "
@@ -238,7 +247,14 @@ def bernstein(request: Request) -> Design:
     size = int(request.size) if request.size is not None else (degree + 1) ** dimension
     if request.basis is not None:
         raise UsageError(
-            arg("mechanism", "bernstein"), " brings its own basis: leave basis out, and state size instead."
+            arg("mechanism", "bernstein"),
+            " brings its own basis: leave ",
+            arg("basis"),
+            " out, and state ",
+            arg("size"),
+            " instead.",
+            parameter="basis",
+            value=request.basis,
         )
     basis = bases.by_name("bernstein", request.domain, size)
     why = "stated by the user" if request.size is not None else f"degree {degree}, a rule"
@@ -319,7 +335,13 @@ def noise_basis(request: Request, kernel: Kernel, size: int) -> Basis:
             raise UsageError("A noise process needs the basis of its kernel: dpfda.bases.mercer(kernel, domain, size).")
         return request.basis
     if request.basis is not None:
-        raise UsageError("A noise process brings its kernel's own basis: leave ", arg("basis", request.basis), " out.")
+        raise UsageError(
+            "A noise process brings its kernel's own basis: leave ",
+            arg("basis", request.basis),
+            " out.",
+            parameter="basis",
+            value=request.basis,
+        )
     return bases.mercer(kernel, request.domain, size)
 
 

@@ -78,7 +78,12 @@ class Request:
         as_plain_ints(self, "n", "size", "grid_size")
         if self.size is not None and isinstance(self.basis, Basis) and self.basis.size != self.size:
             raise UsageError(
-                f"The basis has {self.basis.size} functions, but ", arg("size", self.size), ". Leave size out."
+                f"The basis has {self.basis.size} functions, but ",
+                arg("size", self.size),
+                ".",
+                parameter="size",
+                value=self.size,
+                fix="Leave it out.",
             )
 
     @property

@@ -99,10 +99,8 @@ def stated_budget(epsilon: float, delta: float) -> Budget:
     if not LEAST_EPSILON <= budget.epsilon <= MOST_EPSILON:
         raise UsageError(
             parameter="epsilon",
-            rule=(
-                f"must lie between {LEAST_EPSILON:g} and {MOST_EPSILON:g}, got {brief(budget.epsilon)}: "
-                "beyond, noise is too large or too small for a double"
-            ),
-            fix="Most people choose 0.1 to 10.",
+            value=budget.epsilon,
+            rule=f"must lie between {LEAST_EPSILON:g} and {MOST_EPSILON:g}",
+            fix="Beyond, noise is too large or too small for a double. Most people choose 0.1 to 10.",
         )
     return budget

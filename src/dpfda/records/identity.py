@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from dpfda.arrays import Array, Integers
-from dpfda.errors import UsageError
+from dpfda.errors import UsageError, arg
 from dpfda.records.cells import BEYOND_ARROW, cells_of
 
 # What tools write where a row does not say whose it is, in canonical form.
@@ -490,7 +490,7 @@ def named_units(units: object) -> tuple[object, str]:
     if isinstance(units, Mapping):
         if len(units) != 1 or not all(isinstance(name, str) and name for name in units):
             raise UsageError(
-                parameter="units", rule='with a name are given as {"ID": identifiers}: one name, one vector'
+                arg("units"), ' with a name are given as {"ID": identifiers}: one name, one vector.', parameter="units"
             )
         ((name, ids),) = units.items()
         return ids, str(name)

@@ -106,8 +106,8 @@ def _floats(column: Any, name: str) -> Array:
         # By its type, which somebody has declared, not by what a cell holds.
         raise DataError(
             f"Column {brief(name)} of the covariates is a category. Declare its levels, e.g. ",
-            arg("covariate_levels="),
-            f"{{{brief(name)}: ('a', 'b')}}, or make 0/1 columns by pandas.get_dummies with fixed categories.",
+            arg("covariate_levels", {name: ("a", "b")}),
+            ", or make 0/1 columns by pandas.get_dummies with fixed categories.",
         )
     try:
         if hasattr(column, "iloc"):

@@ -15,7 +15,7 @@ from dpfda.bases import Basis, Domain, as_domain
 from dpfda.bases.lattice import MOST_UNITS, Lattice
 from dpfda.curator import Curator
 from dpfda.curator.summary import Public
-from dpfda.errors import DataError, UsageError, arg
+from dpfda.errors import DataError, Message, UsageError, arg
 from dpfda.kernels import Kernel
 from dpfda.ledger import AnyLedger, OwnSpend, as_ledger
 from dpfda.mechanisms import Mechanism, Randomness
@@ -70,9 +70,11 @@ def is_single(value: object) -> bool:
         return False
 
 
-COUNTED_ONLY = (
-    "mechanism='gp' answers with weights that are bounded by the number of units, so that number is counted and not "
-    "stated: leave n out, or take another mechanism."
+COUNTED_ONLY = Message(
+    arg("mechanism", "gp"),
+    " answers with weights that are bounded by the number of units, so that number is counted and not stated: leave ",
+    arg("n"),
+    " out, or take another mechanism.",
 )
 
 
@@ -106,6 +108,7 @@ def size_of(
                 "a public guess, e.g. ",
                 arg("planned_n", 5000),
                 ".",
+                parameter="planned_n",
             )
         return Size(planned_n, None, Counting.PRIVATE)
     counted = records.size_under(unit) if people is None else people()
@@ -160,7 +163,7 @@ class Spender(BaseEstimator):  # type: ignore[misc]
 
         text = refusal(plan, again, bounded=bounded)
         if text:
-            raise UsageError(f"{text} Say ", arg("force", True), " to release it all the same. Nothing was charged.")
+            raise UsageError(text, " Say ", arg("force", True), " to release it all the same. Nothing was charged.")
 
     @abstractmethod
     def _again(self, plan: Any, n: int) -> Plannable:
@@ -334,7 +337,11 @@ class CurveEstimator(Spender):
         """The lattice, the middle of the limits, and whether limits were given."""
         if (self.bound is None) == (self.limits is None):
             raise UsageError(
-                f"{self.what} needs exactly one of bound and limits, known in advance, e.g. ",
+                f"{self.what} needs exactly one of ",
+                arg("bound"),
+                " and ",
+                arg("limits"),
+                ", known in advance, e.g. ",
                 arg("bound", 6.0),
                 " or ",
                 arg("limits", (0.0, 12.0)),
@@ -351,7 +358,14 @@ class CurveEstimator(Spender):
             return Lattice(self.bound), 0.0, False  # type: ignore[arg-type]
         if self.centre is not None:
             raise UsageError(
-                parameter="limits", rule="imply their own centre, half-way: leave centre out, or use bound with it"
+                parameter="limits",
+                rule=(
+                    "imply their own centre, half-way: leave ",
+                    arg("centre"),
+                    " out, or use ",
+                    arg("bound"),
+                    " with it",
+                ),
             )
         try:
             low, high = public_numbers(self.limits, "Limits").tolist()
@@ -367,7 +381,12 @@ class CurveEstimator(Spender):
         if curves.grid is not None:
             return domain.points(curves.grid)
         if domain.dimension > 1:
-            raise UsageError("On a box the grid must be stated: pass ", arg("grid="), " with one point in each row.")
+            raise UsageError(
+                "On a box the grid must be stated: pass ",
+                arg("grid="),
+                " with one point in each row.",
+                parameter="grid",
+            )
         if curves.source.width == 1:
             raise UsageError(ONE_POINT)
         return domain.grid(curves.source.width)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, Integers, brief
+from dpfda.arrays import Array, ArrayLike, Integers
 from dpfda.bases import Domain, as_domain
 from dpfda.bases.lattice import squared_norms
 from dpfda.bases.projection import grid_weights
@@ -204,11 +204,11 @@ def candidates_of(candidates: Sequence[float]) -> tuple[float, ...]:
     if not (right and table[0] >= 1e-100 and table[-1] <= 1e100 and table[-1] <= WIDEST * table[0]):
         raise UsageError(
             parameter="candidates",
+            value=candidates,
             rule=(
                 f"are bounds known in advance: 2 to {MOST_CANDIDATES} increasing numbers between 1e-100 and "
                 f"1e100, the last at most {WIDEST:g} times the first; two are the ends of a grid of {GRID}"
             ),
-            fix=f"Got {brief(candidates)}.",
         )
     if len(table) == 2:
         table = np.append(table[0] * (table[1] / table[0]) ** (np.arange(GRID - 1) / (GRID - 1)), table[1])

@@ -146,9 +146,7 @@ def private_choice(
             parameter="candidates",
             value=candidates,
             rule=(
-                "must be a list of estimators, e.g. [MeanFunction(",
-                arg("mechanism", "gp"),
-                ", penalty=p, ...) for p in penalties]",
+                "must be a list of estimators, e.g. [MeanFunction(mechanism='gp', penalty=p, ...) for p in penalties]"
             ),
         )
     curves = as_curves(X, grid=grid, units=units)

@@ -167,7 +167,11 @@ def plan_components(request: Request, *, k: int, joint: bool, base: str, share: 
         return replace(chosen, reasons=(*reasons, ("mechanism", f"{why}: the least predicted distance of the span")))
     if isinstance(name, str) and name not in NAMES:
         known = ", ".join(map(repr, ("auto", "covariance", "exponential", "gibbs", *NAMES)))
-        raise UsageError(f"Unknown mechanism {brief(name)} for principal components. Known are {known}.")
+        raise UsageError(
+            f"Unknown mechanism {brief(name)} for principal components. Known are {known}.",
+            parameter="mechanism",
+            value=name,
+        )
     return plan_moments(request, lead=joint, k=k)
 
 
@@ -182,7 +186,12 @@ def plan_frames(request: Request, *, k: int, base: str, share: float | None = No
         )
     if request.eta is not None or request.penalty is not None:
         raise UsageError(
-            "eta and penalty are for ", arg("mechanism", "iclp-qr"), "; the exponential mechanism has a kernel alone."
+            arg("eta"),
+            " and ",
+            arg("penalty"),
+            " are for ",
+            arg("mechanism", "iclp-qr"),
+            "; the exponential mechanism has a kernel alone.",
         )
     terms = TERMS if base == "bingham" else MOST_PROJECTED
     most = min(terms, request.grid_size or terms)
@@ -240,5 +249,5 @@ def table(request: Request, *, k: int, joint: bool, base: str) -> tuple[tuple[st
             note = "around the public centre only" if joint and name == "exponential" else ""
             rows.append((name, plan.subspace_error(k), note))
         except DpfdaError as error:
-            rows.append((name, None, str(error)))
+            rows.append((name, None, error.message))
     return tuple(sorted(rows, key=lambda row: (math.inf if row[1] is None else row[1], row[0])))

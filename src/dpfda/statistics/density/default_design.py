@@ -12,7 +12,7 @@ from dpfda.bases.cells import Cells
 from dpfda.bases.domain import Domain
 from dpfda.bases.norms import L2, Sensitivity
 from dpfda.bases.piecewise_constant import Steps, equal_steps
-from dpfda.errors import CannotMeetBudget, UsageError, arg
+from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism
 from dpfda.privacy import ADD_REMOVE, Budget, calibrate
 from dpfda.statistics.density.papers import DensityDesign
@@ -86,9 +86,10 @@ def chosen_noise(budget: Budget, mechanism: str, *, counted: bool) -> tuple[str,
         return mechanism, pure
     if mechanism not in ("auto", "gaussian"):
         raise UsageError(
-            "A density by steps takes the ",
-            arg("mechanism", "auto"),
-            f", 'gaussian', 'laplace' or 'k-norm', got {brief(mechanism)}.",
+            "A density by steps takes the mechanism 'auto', 'gaussian', 'laplace' or 'k-norm', got "
+            f"{brief(mechanism)}.",
+            parameter="mechanism",
+            value=mechanism,
         )
     try:
         moved = 1.0 if counted else math.sqrt(2)

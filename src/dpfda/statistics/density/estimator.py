@@ -245,6 +245,8 @@ class DensityFunction(Spender):
                 f" of its own and 'replace-one'; got {brief(self.bandwidth)} with ",
                 arg("bandwidth_epsilon", self.bandwidth_epsilon),
                 f" and {brief(self.neighbours)}.",
+                parameter="bandwidth",
+                value=self.bandwidth,
             )
         stated_budget(self.bandwidth_epsilon, 0.0)  # refuses what is none
         return tuple(length / 10 for length in self._domain().lengths)
@@ -370,7 +372,11 @@ class DensityFunction(Spender):
     def _domain(self) -> Domain:
         if (self.domain is None) == (self.edges is None):
             raise UsageError(
-                "A density needs exactly one of domain and edges, known in advance, e.g. ",
+                "A density needs exactly one of ",
+                arg("domain"),
+                " and ",
+                arg("edges"),
+                ", known in advance, e.g. ",
                 arg("domain", (0.0, 100.0)),
                 " or ",
                 arg("edges", [0, 1, 5, 10]),

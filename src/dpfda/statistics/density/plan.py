@@ -14,7 +14,7 @@ from dpfda.arrays import Array, as_plain_ints, brief, is_whole
 from dpfda.bases import Basis, Domain
 from dpfda.bases.cells import Cells, cells_between, fine_cells
 from dpfda.bases.norms import Sensitivity
-from dpfda.errors import DpfdaError, UsageError, arg
+from dpfda.errors import DpfdaError, Message, UsageError, arg
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import SeededRandomness
 from dpfda.mechanisms.noise import Noise
@@ -41,7 +41,7 @@ MECHANISMS = ("auto", *OWN, *PAPERS)
 
 
 MOST_STATED = 1024  # functions or cells that a user may ask for
-ONE_CELL = "one cell holds everybody, whoever they are"
+ONE_CELL = "One cell holds everybody, whoever they are."
 
 
 FLAT = 0.1  # a density that differs by less from a uniform one is no signal to compare noise with
@@ -68,7 +68,9 @@ class DensityRequest:
         if not isinstance(self.mechanism, str) or self.mechanism not in MECHANISMS:
             raise UsageError(
                 f"Unknown mechanism {brief(self.mechanism)} for a density. Known are "
-                f"{', '.join(map(repr, MECHANISMS))}."
+                f"{', '.join(map(repr, MECHANISMS))}.",
+                parameter="mechanism",
+                value=self.mechanism,
             )
         if not (self.kernel is None or isinstance(self.kernel, Kernel)):
             raise UsageError(
@@ -79,10 +81,12 @@ class DensityRequest:
         known = PAPERS[self.mechanism][1] if self.mechanism in PAPERS else ()
         for parameter in ("kernel", "bandwidth", "eta"):
             if getattr(self, parameter) is not None and parameter not in known:
-                able = ", ".join(repr(name) for name, (_, each) in PAPERS.items() if parameter in each)
+                able = [name for name, (_, each) in PAPERS.items() if parameter in each]
+                free = ", or smooth after the noise, free: release_.kernel(h)" if parameter == "bandwidth" else ""
                 raise UsageError(
-                    f"{parameter} is for mechanism {able}; {brief(self.mechanism)} does not use it. Leave it out"
-                    + (", or smooth after the noise, free: release_.kernel(h)." if parameter == "bandwidth" else ".")
+                    parameter=parameter,
+                    rule=("is for ", arg("mechanism", *able), f"; {brief(self.mechanism)} does not use it"),
+                    fix=f"Leave it out{free}.",
                 )
         if self.calibration != "exact" and self.mechanism not in PAPERS:
             raise UsageError(
@@ -100,8 +104,9 @@ class DensityRequest:
         if self.edges is not None and self.cells.size == 1:
             raise UsageError(
                 parameter="edges",
-                rule=f"must make at least 2 cells, got {brief(self.edges)}: {ONE_CELL}",
-                fix="Add an edge between the ends.",
+                value=self.edges,
+                rule="must make at least 2 cells",
+                fix=f"{ONE_CELL} Add an edge between the ends.",
             )
 
     def _check_size(self) -> None:
@@ -113,8 +118,9 @@ class DensityRequest:
         if own:
             raise UsageError(
                 parameter="size",
-                rule=f"must be a whole number of cells, at least 2, got {brief(self.size)}: {ONE_CELL}",
-                fix=f"Leave size out, or take 2 to {MOST_STATED}: noise hides what is finer.",
+                value=self.size,
+                rule="must be a whole number of cells, at least 2",
+                fix=f"{ONE_CELL} Leave it out, or take 2 to {MOST_STATED}: noise hides what is finer.",
             )
         raise UsageError(
             parameter="size",
@@ -183,7 +189,9 @@ class DensityPlan(Requested):
     @property
     def instead(self) -> str:
         """What else to state where neither more units nor more epsilon help."""
-        return super().instead or (": take mechanism='auto'" if self.request.mechanism in PAPERS else "")
+        return super().instead or (
+            Message(": take ", arg("mechanism", "auto")) if self.request.mechanism in PAPERS else ""
+        )
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -201,7 +209,7 @@ class DensityPlan(Requested):
             try:
                 rows.append((name, (self if chosen else self._other(name)).error, "chosen" if chosen else ""))
             except DpfdaError as error:
-                rows.append((name, None, str(error)))
+                rows.append((name, None, error.message))
         return tuple(sorted(rows, key=lambda row: math.inf if row[1] is None else row[1]))
 
     def _other(self, name: str) -> DensityPlan:

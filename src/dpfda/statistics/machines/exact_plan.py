@@ -143,7 +143,11 @@ def plan_exactly(request: MachineRequest) -> ExactPlan:
     if not (request.features is None or request.features == "auto"):
         raise UsageError(
             arg("mechanism", "gp"),
-            f" releases the exact minimiser: features must be None, got {brief(request.features)}.",
+            " releases the exact minimiser: ",
+            arg("features"),
+            f" must be None, got {brief(request.features)}.",
+            parameter="features",
+            value=request.features,
         )
     kernel, loss = request.known_kernel, request.loss
     where = spread(request.domain, LOOKED_AT)

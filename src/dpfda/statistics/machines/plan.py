@@ -175,7 +175,7 @@ class MachinePlan(Requested):
                 wish = replace(self.request, mechanism=name, penalty=self.penalty, features=self._features(name))
                 rows.append((name, (self if mine else plan_machine(wish)).noise_rms, "chosen" if mine else ""))
             except DpfdaError as error:
-                rows.append((name, None, str(error)))
+                rows.append((name, None, error.message))
         return tuple(sorted(rows, key=lambda row: (math.inf if row[1] is None else row[1], row[0])))
 
     def _features(self, name: str) -> str | int | Basis | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpfda.arrays import Array, brief
+from dpfda.arrays import Array
 from dpfda.errors import UsageError
 
 
@@ -70,11 +70,9 @@ class RobustDistance:
         if farthest > FARTHEST * self.knot:
             raise UsageError(
                 parameter="knot",
-                rule=(
-                    f"must be at least {farthest / FARTHEST:.3g}, a thousandth of the bound, got "
-                    f"{brief(self.knot)}: so near a kink a draw may take very long"
-                ),
-                fix="Take a larger knot, or a smaller bound.",
+                value=self.knot,
+                rule=f"must be at least {farthest / FARTHEST:.3g}, a thousandth of the bound",
+                fix="So near a kink a draw may take very long. Take a larger knot, or a smaller bound.",
             )
 
     def curvature(self, distances: Array) -> Array:

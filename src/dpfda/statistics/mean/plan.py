@@ -154,7 +154,7 @@ class Plan(Requested):
             plan = self if chosen else make_plan(request)
             prediction = plan.predict(within)
         except DpfdaError as error:
-            return Row(name, calibration, None, chosen, note=str(error))
+            return Row(name, calibration, None, chosen, note=error.message)
         note = "" if prediction is not None else "depends on its candidates"
         return Row(name, calibration, prediction, chosen, note=note)
 
@@ -267,7 +267,11 @@ def _planned(request: Request, why: str, *, spends: Budget | None = None) -> Pla
     if isinstance(request.mechanism, str):
         if request.mechanism not in DESIGNS:
             known = ", ".join(repr(known) for known in ("auto", *DESIGNS))
-            raise UsageError(f"Unknown mechanism {brief(request.mechanism)}. Known are {known}.")
+            raise UsageError(
+                f"Unknown mechanism {brief(request.mechanism)}. Known are {known}.",
+                parameter="mechanism",
+                value=request.mechanism,
+            )
         _check_parameters(request, request.mechanism)
         design = DESIGNS[request.mechanism](request)
     else:
@@ -293,9 +297,11 @@ def _check_parameters(request: Request, name: str) -> None:
     """Refuse what the mechanism would ignore."""
     for parameter in ("kernel", "eta", "penalty", "candidates"):
         if getattr(request, parameter) is not None and parameter not in PARAMETERS.get(name, ()):
-            able = ", ".join(repr(other) for other, known in PARAMETERS.items() if parameter in known)
+            able = [other for other, known in PARAMETERS.items() if parameter in known]
             raise UsageError(
-                parameter=parameter, rule=f"is for mechanism {able}; {brief(name)} does not use it", fix="Leave it out."
+                parameter=parameter,
+                rule=("is for ", arg("mechanism", *able), f"; {brief(name)} does not use it"),
+                fix="Leave it out.",
             )
 
 

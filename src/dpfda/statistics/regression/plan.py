@@ -123,7 +123,7 @@ class RegressionPlan(Requested):
                 plan = self if mine else plan_regression(replace(self.request, mechanism=name), self.covariates)
                 rows.append((name, self.bound * math.sqrt(plan.predict().total), "chosen" if mine else ""))
             except DpfdaError as error:
-                rows.append((name, None, str(error)))
+                rows.append((name, None, error.message))
         return tuple(sorted(rows, key=lambda row: (math.inf if row[1] is None else row[1], row[0])))
 
     @property
