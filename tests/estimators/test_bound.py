@@ -321,7 +321,7 @@ def test_a_failure_among_the_records_is_one_constant_error_and_the_charge_stays(
         ({"quantile": "median"}, r"quantile must lie in \(0, 1\], .*, got 'median'"),
         ({"candidates": 3.0}, r"candidates are bounds known in advance: .* Got 3\.0\."),
         ({"candidates": (1.0,)}, r"candidates are bounds known in advance: .* Got \(1\.0,\)\."),
-        ({"candidates": (2.0, 1.0)}, r"two are the ends of a grid of 64\. Got \(2\.0, 1\.0\)\."),
+        ({"candidates": (2.0, 1.0)}, r"two are the ends of a grid of 64, got \(2\.0, 1\.0\)\."),
         ({"candidates": (1.0, 1.0, 2.0)}, r"increasing numbers between 1e-100 and 1e100"),
         ({"candidates": (0.0, 1.0)}, r"increasing numbers between 1e-100 and 1e100"),
         ({"candidates": (1.0, INF)}, r"increasing numbers between 1e-100 and 1e100"),

@@ -53,13 +53,11 @@ def choose_columns(columns: list[str], values: Values | None, unit: str | None) 
     What a pattern matches must look alike, as t1, t2, t3, so that 't*' does not take `tariff` along; '*' takes all but
     the unit's. Without a pattern all but the unit's are taken, if they look alike.
     """
-    if len(set(columns)) < len(columns):
-        # Without the name: of a table that was read without a header it is somebody's value.
-        raise DataError("Two columns of the table have one name. Rename one.")
+    _check_names(columns)
     if not (unit is None or isinstance(unit, str)):
         raise UsageError(parameter="unit", value=unit, rule="is the name of a column")
-    if unit is not None and unit not in columns:
-        raise DataError(f"No column {brief(unit)} for the privacy unit. Columns are: {all_of(columns)}")
+    if unit is not None:
+        check_column(columns, unit, "the privacy unit")
     rest = [name for name in columns if name != unit]
     if values is None:
         if rest and not alike(rest):
@@ -80,6 +78,19 @@ def choose_columns(columns: list[str], values: Values | None, unit: str | None) 
     if not chosen:
         raise DataError(f"No column matches the pattern {brief(values or '*')}. Columns are: {all_of(columns)}")
     return chosen
+
+
+def check_column(columns: list[str], name: str, what: str) -> None:
+    """A column is there; the refusal says what it was wanted for."""
+    _check_names(columns)
+    if name not in columns:
+        raise DataError(f"No column {brief(name)} for {what}. Columns are: {all_of(columns)}")
+
+
+def _check_names(columns: list[str]) -> None:
+    if len(set(columns)) < len(columns):
+        # Without the name: of a table that was read without a header it is somebody's value.
+        raise DataError("Two columns of the table have one name. Rename one.")
 
 
 def _parts(values: Values, columns: list[str]) -> list[str]:
