@@ -28,71 +28,10 @@ from __future__ import annotations
 import copyreg
 import sys
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """An argument that a message names: `planned_n=5000` in Python, `--planned-n 5000` on the command line.
-
-    It keeps texts alone, made by `dpfda.arrays.brief`: the value itself may be the data by a slip of the hand.
-    """
-
-    name: str
-    python: str
-    typed: tuple[str, ...] = ()  # each value as it is typed on a command line
-
-    def __str__(self) -> str:
-        return self.python
-
-
-def arg(name: str, *values: object) -> Argument:
-    """An argument with values to choose from, or without any; a name that ends in `=` reads so in Python.
-
-    >>> str(arg("mechanism", "k-norm", "laplace")), arg("limits", (0, 12)).typed, str(arg("grid="))
-    ("mechanism='k-norm' or 'laplace'", ('0,12',), 'grid=')
-    """
-    if not values:
-        return Argument(name.removesuffix("="), name)
-    return Argument(name, f"{name}={either([_brief(value) for value in values])}", tuple(map(_typed, values)))
-
-
-def either(texts: Sequence[str]) -> str:
-    """Texts to choose from: `a, b or c`."""
-    return " or ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """What Python and the command line call by different words: a function here, a command there."""
-
-    python: str
-    command: str
-
-    def __str__(self) -> str:
-        return self.python
-
-
-Part = str | Argument | Words
-
-
-class Message(str):
-    """A text that knows its parts: it reads as Python says it, and the command line renders it with its own words."""
-
-    parts: tuple[Part, ...]
-
-    def __new__(cls, *parts: Part) -> Self:
-        made = super().__new__(cls, "".join(map(str, parts)))
-        made.parts = tuple(each for part in parts for each in (part.parts if isinstance(part, Message) else (part,)))
-        return made
-
-    def render(self, word: Callable[[Argument | Words], str]) -> str:
-        """The text with other words for what it names."""
-        return "".join(part if isinstance(part, str) else word(part) for part in self.parts)
-
+from dpfda.messages import Message, Part, arg, brief
 
 UNSTATED: Any = object()
 Text = str | tuple[Part, ...]
@@ -111,7 +50,7 @@ class DpfdaError(Exception):
         self, *statement: Part, parameter: str | None = None, value: object = UNSTATED, rule: Text = "", fix: Text = ""
     ) -> None:
         self.parameter = parameter  # the public argument that it is about, if it is about one
-        self.value = None if value is UNSTATED else _brief(value)  # as a short text
+        self.value = None if value is UNSTATED else brief(value)  # as a short text
         self.rule, self.fix = _message(rule), _message(fix)
         if not statement and parameter is not None:
             got = "" if self.value is None else f", got {self.value}"
@@ -210,26 +149,6 @@ def warn(text: str, category: type[DpfdaWarning]) -> None:
 
 def _message(text: Text) -> Message:
     return text if isinstance(text, Message) else Message(*(text if isinstance(text, tuple) else (text,)))
-
-
-def _brief(value: object) -> str:
-    from dpfda.arrays import brief  # which raises errors of this module
-
-    return "..." if value is ... else brief(value)
-
-
-def _typed(value: object) -> str:
-    """A value as it is typed on a command line: `private`, `0,12`, `18:90,0:1`, `'sex=female|male'`."""
-    shown = _brief(value)
-    if isinstance(value, list | tuple | dict) and shown[0] not in "[({":  # told by its type and length
-        return shown
-    if isinstance(value, dict):
-        listed = (f"{_typed(name)}={'|'.join(map(_typed, levels))}" for name, levels in value.items())
-        return f"'{','.join(listed)}'"
-    if isinstance(value, list | tuple):
-        pairs = (":".join(map(_typed, each)) if isinstance(each, list | tuple) else _typed(each) for each in value)
-        return ",".join(pairs)
-    return shown[1:-1] if isinstance(value, str) and shown[-1] == shown[0] else shown
 
 
 HERE = str(Path(__file__).parent)

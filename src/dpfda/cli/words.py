@@ -6,7 +6,7 @@ from functools import cache
 
 import click
 
-from dpfda.errors import Argument, Message, Words, either
+from dpfda.messages import Argument, Message, Words, either
 
 # Arguments whose options have another name than they have.
 OTHER_NAMES = {"n_components": "k", "units": "unit", "covariate_levels": "covariates"}

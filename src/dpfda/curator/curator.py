@@ -16,10 +16,11 @@ from dpfda.curator.fingerprint import request_hash
 from dpfda.curator.order import Order, Terms, least_noise
 from dpfda.curator.payment import Payment, Tape, check_ledger
 from dpfda.curator.summary import Public, Selection, Summary
-from dpfda.errors import DataError, UsageError, arg
+from dpfda.errors import DataError, UsageError
 from dpfda.ledger import AnyLedger, Charge, Receipt
 from dpfda.mechanisms import Mechanism, Randomness, SystemRandomness
 from dpfda.mechanisms.choice import choose, rate_of
+from dpfda.messages import arg
 from dpfda.privacy import Budget, Counting, Profile, RangeProfile, StatedProfile
 from dpfda.records import Curves
 from dpfda.records.reading import Reading

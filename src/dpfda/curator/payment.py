@@ -15,9 +15,10 @@ from uuid import uuid4
 import numpy as np
 
 from dpfda.arrays import Integers
-from dpfda.errors import DpfdaError, Message, ReleaseFailed, UsageError, Words
+from dpfda.errors import DpfdaError, ReleaseFailed, UsageError
 from dpfda.ledger import AnyLedger, Receipt
 from dpfda.ledger.outputs import NONE, Document, pack, unpack
+from dpfda.messages import Message, Words
 from dpfda.releases import Certificate
 from dpfda.releases.choices import ChoiceCard
 from dpfda.releases.files import exact_digest, file_digest

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from dpfda.errors import BudgetExceeded, Message, Words, arg
+from dpfda.errors import BudgetExceeded
 from dpfda.ledger.amounts import epsilon_of, shown, units_up
 from dpfda.ledger.events import Event
 from dpfda.ledger.losses import loss_from
 from dpfda.ledger.rules import Account, Order, count, grouped, losses_in, people_of
 from dpfda.ledger.views import Quote
+from dpfda.messages import Message, Words, arg
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.composition import compose
 from dpfda.privacy.profiles import GaussianProfile, Profile

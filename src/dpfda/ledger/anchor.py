@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from dpfda.errors import DataError, LedgerDamaged, UsageError, Words, arg
+from dpfda.errors import DataError, LedgerDamaged, UsageError
 from dpfda.ledger.book import Book
+from dpfda.messages import Words, arg
 
 _LINE = re.compile(rb"([0-9a-f]{32}) ([1-9][0-9]{0,17}) ([0-9a-f]{64})( closed)?")
 # What a crash leaves of a line: its beginning, or all but its end. The next process that writes ends it.

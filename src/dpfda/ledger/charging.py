@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpfda.errors import ReleaseFailed, UsageError, Words, arg
+from dpfda.errors import ReleaseFailed, UsageError
 from dpfda.ledger.accounting import Tight
 from dpfda.ledger.anchor import Anchor, Mark
 from dpfda.ledger.book import Book
@@ -11,6 +11,7 @@ from dpfda.ledger.contract import Receipt
 from dpfda.ledger.events import ANCHOR, BURN, CHARGE, OUTPUT, Event
 from dpfda.ledger.names import check_distinct
 from dpfda.ledger.rules import Order, account_of, check_fits, count, is_nominal, losses_text, spent_of, sums_row
+from dpfda.messages import Words, arg
 
 LOST = "the anchor before was said to be lost"  # what an entry says
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
-from dpfda.errors import DataError, LedgerDamaged, Message, ReleaseFailed, Words
+from dpfda.errors import DataError, LedgerDamaged, ReleaseFailed
 from dpfda.ledger.book import Book, Verified
 from dpfda.ledger.events import SCHEMA
+from dpfda.messages import Message, Words
 
 PATIENCE = 60.0  # seconds that one process waits for another
 _CREATE = "dpfda budget create URL --dataset NAME --epsilon ... --delta ..."

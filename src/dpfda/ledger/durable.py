@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
 
-from dpfda.errors import DataError, ReleaseFailed, UsageError, Words, arg
+from dpfda.errors import DataError, ReleaseFailed, UsageError
 from dpfda.ledger import chain
 from dpfda.ledger.accounting import Tight, exceeded, quote_of, tight_total
 from dpfda.ledger.anchor import Anchor, Mark
@@ -22,6 +22,7 @@ from dpfda.ledger.names import POSTGRES, SQLITE, check_name, shown_of, sqlite_pa
 from dpfda.ledger.reports import Reports
 from dpfda.ledger.rules import ADAPTIVE, Order, account_of, cap_of, check_fits, check_relation, order_of, sums_row
 from dpfda.ledger.views import Quote
+from dpfda.messages import Words, arg
 from dpfda.privacy.totals import Sums
 
 T = TypeVar("T")

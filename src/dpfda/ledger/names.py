@@ -10,7 +10,8 @@ from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from dpfda.arrays import brief
-from dpfda.errors import Message, UsageError, Words
+from dpfda.errors import UsageError
+from dpfda.messages import Message, Words
 
 SQLITE = "sqlite:///"
 POSTGRES = ("postgresql://", "postgres://")

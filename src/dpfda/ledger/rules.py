@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from dpfda.arrays import brief
-from dpfda.errors import LedgerDamaged, NoBudget, PrivacyRefused, UsageError, arg
+from dpfda.errors import LedgerDamaged, NoBudget, PrivacyRefused, UsageError
 from dpfda.ledger.amounts import MOST_EPSILON, epsilon_of, units_down, units_up
 from dpfda.ledger.book import Book
 from dpfda.ledger.contract import Charge
@@ -20,6 +20,7 @@ from dpfda.ledger.events import Event
 from dpfda.ledger.forks import GATE
 from dpfda.ledger.losses import loss_from, losses_of
 from dpfda.ledger.names import check_key, check_name, way_to
+from dpfda.messages import arg
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.neighbours import REPLACE, Unit
 from dpfda.privacy.profiles import Profile

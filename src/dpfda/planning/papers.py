@@ -12,10 +12,11 @@ from dpfda.arrays import Array, brief
 from dpfda.bases import Basis
 from dpfda.bases.lattice import RADIUS
 from dpfda.bases.norms import L2, Sensitivity, up
-from dpfda.errors import CannotMeetBudget, UsageError, arg
+from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.kernels import Kernel, Matern, Tensor
 from dpfda.mechanisms import Gaussian, Laplace, Mechanism, SoftThreshold
 from dpfda.mechanisms.randomness import LARGEST_SCALE
+from dpfda.messages import arg
 from dpfda.planning.compatibility import Law, penalised
 from dpfda.planning.default_design import basis_of, check_domain
 from dpfda.planning.request import Design, Request

@@ -11,9 +11,10 @@ from dpfda.arrays import as_plain_ints, as_real, is_whole
 from dpfda.bases import Basis, Domain
 from dpfda.bases.base import MOST_FUNCTIONS
 from dpfda.bases.lattice import MOST_UNITS
-from dpfda.errors import UsageError, arg
+from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import Mechanism
+from dpfda.messages import arg
 from dpfda.privacy import ADD_REMOVE, Budget
 
 CALIBRATIONS = ("exact", "published", "simple")

@@ -7,8 +7,9 @@ import numpy as np
 from dpfda.arrays import Array
 from dpfda.bases import Basis
 from dpfda.bases.lattice import RADIUS
-from dpfda.errors import UsageError, arg
+from dpfda.errors import UsageError
 from dpfda.mechanisms import Dictionary, Exponential
+from dpfda.messages import arg
 from dpfda.planning.default_design import DEFAULT_BASIS, basis_of
 from dpfda.planning.papers import TERMS, noise_basis, noise_kernel
 from dpfda.planning.request import Design, Request

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Protocol
 
-from dpfda.errors import DpfdaError, Message
+from dpfda.errors import DpfdaError
+from dpfda.messages import Message
 from dpfda.privacy import Budget
 
 # Of a plausible signal. An error of 0.7 times the signal, after the best smoothing, is that of noise as large as the

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dpfda.arrays import ArrayLike
-from dpfda.errors import UsageError, arg
+from dpfda.errors import UsageError
+from dpfda.messages import arg
 from dpfda.records.columns import as_grid, grid_of
 from dpfda.records.curves import Curves
 from dpfda.records.encoder import Encoder, smallest_cap

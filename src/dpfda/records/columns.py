@@ -15,7 +15,8 @@ from glob import escape
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, brief, is_one_of, public_numbers
-from dpfda.errors import DataError, UsageError, arg
+from dpfda.errors import DataError, UsageError
+from dpfda.messages import arg
 from dpfda.records.headers import MAY_BE_A_RECORD, all_of, called, listed, may_be_record
 
 NUMBERED = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")

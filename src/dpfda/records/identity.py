@@ -30,7 +30,8 @@ from typing import Any
 import numpy as np
 
 from dpfda.arrays import Array, Integers
-from dpfda.errors import UsageError, arg
+from dpfda.errors import UsageError
+from dpfda.messages import arg
 from dpfda.records.cells import BEYOND_ARROW, cells_of
 
 # What tools write where a row does not say whose it is, in canonical form.

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike
-from dpfda.errors import DataError, UsageError, arg
+from dpfda.errors import DataError, UsageError
+from dpfda.messages import arg
 from dpfda.records.cells import as_numbers, check_unit_type, columns_of
 from dpfda.records.columns import choose_columns
 from dpfda.records.curves import Curves, Source

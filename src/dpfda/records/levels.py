@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dpfda.arrays import Array, brief
-from dpfda.errors import DataError, UsageError, arg
+from dpfda.errors import DataError, UsageError
+from dpfda.messages import arg
 from dpfda.records.cells import as_numbers, cells_of, check_dtype, check_types, columns_of, number
 from dpfda.records.forgetting import reads_records
 from dpfda.records.headers import called

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike
-from dpfda.errors import UsageError, arg
+from dpfda.errors import UsageError
+from dpfda.messages import arg
 from dpfda.records.cells import as_numbers, check_dtype, check_types, check_unit_type, columns_of, number
 from dpfda.records.columns import Values, check_curve, check_rows, choose_columns, grid_of, unused
 from dpfda.records.curves import Curves, name_columns

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.errors import DataError, UsageError, arg
+from dpfda.errors import DataError, UsageError
+from dpfda.messages import arg
 from dpfda.records.cells import BEYOND_ARROW, CELLWISE, as_numbers, check_types, doubles
 from dpfda.records.headers import called
 from dpfda.records.identity import written

@@ -15,11 +15,12 @@ from dpfda.bases import Basis, Domain, as_domain
 from dpfda.bases.lattice import MOST_UNITS, Lattice
 from dpfda.curator import Curator
 from dpfda.curator.summary import Public
-from dpfda.errors import DataError, Message, UsageError, arg
+from dpfda.errors import DataError, UsageError
 from dpfda.kernels import Kernel
 from dpfda.ledger import AnyLedger, OwnSpend, as_ledger
 from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.mechanisms.base import check_mechanism, check_source
+from dpfda.messages import Message, arg
 from dpfda.planning.request import check_units
 from dpfda.planning.visibility import Plannable, refusal
 from dpfda.privacy import Budget, Counting, Unit

@@ -15,10 +15,11 @@ from dpfda.bases.lattice import squared_norms
 from dpfda.bases.projection import grid_weights
 from dpfda.curator import Curator
 from dpfda.curator.summary import Public, Selection
-from dpfda.errors import UsageError, arg
+from dpfda.errors import UsageError
 from dpfda.ledger import AnyLedger, as_ledger
 from dpfda.mechanisms import Randomness
 from dpfda.mechanisms.choice import MOST_CANDIDATES, Scores
+from dpfda.messages import arg
 from dpfda.privacy.budget import stated_budget
 from dpfda.records import Encoder, as_curves
 from dpfda.records.encoder import FRACTIONS

@@ -15,10 +15,11 @@ from dpfda.bases.lattice import RADIUS, Lattice
 from dpfda.bases.norms import up
 from dpfda.curator import Curator
 from dpfda.curator.summary import Public, Selection
-from dpfda.errors import UsageError, arg
+from dpfda.errors import UsageError
 from dpfda.ledger import AnyLedger, as_ledger
 from dpfda.mechanisms import Randomness
 from dpfda.mechanisms.choice import Scores
+from dpfda.messages import arg
 from dpfda.planning.visibility import NOISY_FROM
 from dpfda.privacy import REPLACE
 from dpfda.privacy.budget import stated_budget

@@ -10,13 +10,14 @@ import numpy as np
 from dpfda.arrays import Integers, as_plain_ints, as_real, brief
 from dpfda.bases.norms import Norm, Nuclear, Sensitivity, up
 from dpfda.bases.symmetric import places, side_of
-from dpfda.errors import UsageError, arg
+from dpfda.errors import UsageError
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.frames.exact import LATTICE, Exponent, draw_lattice_frame
 from dpfda.mechanisms.frames.gibbs import gibbs_frames
 from dpfda.mechanisms.frames.stiefel import check_count
 from dpfda.mechanisms.noise import Noise
 from dpfda.mechanisms.randomness import Randomness
+from dpfda.messages import arg
 from dpfda.privacy.profiles import RangeProfile
 
 MOST_PROJECTED = 6  # beyond it too few proposals are accepted under the projected measure

@@ -13,10 +13,11 @@ from dpfda.arrays import Array, ArrayLike, as_real, is_whole
 from dpfda.bases import Basis, Domain, as_domain, combined
 from dpfda.bases.norms import up
 from dpfda.curator import Tape, described
-from dpfda.errors import UsageError, arg
+from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.ledger import AnyLedger
 from dpfda.mechanisms import Mechanism, Randomness
+from dpfda.messages import arg
 from dpfda.planning.request import check_units
 from dpfda.privacy import Budget, PureProfile, StatedProfile, Unit
 from dpfda.records import Curves, as_curves

@@ -11,9 +11,10 @@ import numpy as np
 from dpfda.arrays import Array, brief
 from dpfda.bases import Basis
 from dpfda.bases.norms import Nuclear, Sensitivity
-from dpfda.errors import DpfdaError, UsageError, arg
+from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms.frames import Frames, Gibbs
 from dpfda.mechanisms.frames.mechanism import LARGEST_PRECISION, MOST_PROJECTED
+from dpfda.messages import arg
 from dpfda.planning.default_design import DEFAULT_BASIS, basis_of
 from dpfda.planning.papers import eigenvalues_of, noise_basis
 from dpfda.planning.request import Request, Requested

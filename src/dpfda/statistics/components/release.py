@@ -11,7 +11,8 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
 from dpfda.bases import Basis
 from dpfda.bases.domain import MOST_ASKED, check_asked
-from dpfda.errors import MissingExtra, UsageError, arg
+from dpfda.errors import MissingExtra, UsageError
+from dpfda.messages import arg
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.serialise import finite, finite_number

@@ -13,10 +13,11 @@ from dpfda.arrays import Array, brief, is_whole
 from dpfda.bases import Basis
 from dpfda.bases.norms import Nuclear
 from dpfda.bases.symmetric import multiplicities, pack, packed_size, unpack
-from dpfda.errors import DpfdaError, UsageError, arg
+from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism
 from dpfda.mechanisms.noise import Noise
 from dpfda.mechanisms.wishart import Wishart
+from dpfda.messages import arg
 from dpfda.planning.blocks import optimal_blocks, shape_weights
 from dpfda.planning.default_design import DEFAULT_BASIS, basis_of
 from dpfda.planning.papers import WIDEST, eigenvalues_of, noise_basis, noise_kernel, parameters_of

@@ -15,10 +15,11 @@ from dpfda.bases import Domain, as_domain
 from dpfda.bases.cells import cells_between
 from dpfda.curator import GIVEN, Curator, Order, Payment, Tape
 from dpfda.curator.summary import Public
-from dpfda.errors import UsageError, arg
+from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.ledger import AnyLedger
 from dpfda.mechanisms import Randomness
+from dpfda.messages import arg
 from dpfda.online import FiniteOracle, Oracle, Store, check_store, header_of, open_finite, open_online
 from dpfda.privacy import REPLACE, Budget, Unit
 from dpfda.privacy.budget import stated_budget

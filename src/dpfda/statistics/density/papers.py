@@ -14,10 +14,11 @@ from dpfda.bases import Basis, Domain
 from dpfda.bases.cells import Cells
 from dpfda.bases.norms import L2, Sensitivity
 from dpfda.bases.tensor import Tensor as Products
-from dpfda.errors import CannotMeetBudget, UsageError, arg
+from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.kernels import Exponential, Kernel
 from dpfda.kernels import Tensor as TensorKernel
 from dpfda.mechanisms import Gaussian, Laplace, Mechanism
+from dpfda.messages import arg
 from dpfda.privacy import Budget, calibrate
 from dpfda.statistics.density.windows import Bandwidth, feature_basis, spectral_basis, widths_of, window
 

@@ -14,10 +14,11 @@ from dpfda.arrays import Array, as_plain_ints, brief, is_whole
 from dpfda.bases import Basis, Domain
 from dpfda.bases.cells import Cells, cells_between, fine_cells
 from dpfda.bases.norms import Sensitivity
-from dpfda.errors import DpfdaError, Message, UsageError, arg
+from dpfda.errors import DpfdaError, UsageError
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import SeededRandomness
 from dpfda.mechanisms.noise import Noise
+from dpfda.messages import Message, arg
 from dpfda.planning.request import Requested, check_units
 from dpfda.planning.visibility import NOISY_FROM
 from dpfda.privacy import ADD_REMOVE, Budget, Unit, calibrate

@@ -15,8 +15,9 @@ from dpfda.arrays import Array, brief
 from dpfda.bases import Basis, Domain
 from dpfda.bases.features import landmarks
 from dpfda.bases.matern_spectrum import sides
-from dpfda.errors import UsageError, arg
+from dpfda.errors import UsageError
 from dpfda.kernels import Anisotropic, Exponential, Gaussian, Kernel, Matern, RationalQuadratic, Scaled, Tensor
+from dpfda.messages import arg
 
 Bandwidth = float | Sequence[float] | Sequence[Sequence[float]] | Array
 

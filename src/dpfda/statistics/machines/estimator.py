@@ -12,10 +12,11 @@ from sklearn.utils.metaestimators import available_if
 
 from dpfda.arrays import Array, ArrayLike, Label, as_real, brief, public_numbers, told
 from dpfda.bases import Basis, Domain
-from dpfda.errors import AssumptionWarning, UsageError, arg, warn
+from dpfda.errors import AssumptionWarning, UsageError, warn
 from dpfda.kernels import Kernel
 from dpfda.ledger import AnyLedger
 from dpfda.mechanisms import Mechanism, Randomness
+from dpfda.messages import arg
 from dpfda.records.labelled import label_of, responses, signs
 from dpfda.statistics.machines.base import KernelMachine
 from dpfda.statistics.machines.losses import Loss, loss_of

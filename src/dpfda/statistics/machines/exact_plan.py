@@ -12,8 +12,9 @@ from dpfda.arrays import Array, ArrayLike, brief
 from dpfda.bases.domain import check_asked
 from dpfda.bases.features import spread
 from dpfda.bases.norms import L2, Sensitivity
-from dpfda.errors import CannotMeetBudget, UsageError, arg
+from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.mechanisms import Gaussian
+from dpfda.messages import arg
 from dpfda.planning.request import Requested
 from dpfda.privacy import Budget, calibrate
 from dpfda.statistics.machines.plan import MachineRequest, by, check_penalty, drowned, ruled_penalty

@@ -16,11 +16,12 @@ from dpfda.bases.base import MOST_FEATURES
 from dpfda.bases.features import Landmarks, fourier_features, landmarks, mercer_features, reach
 from dpfda.bases.lattice import RADIUS
 from dpfda.bases.norms import L2, Sensitivity
-from dpfda.errors import DpfdaError, IncompatibleNoise, UsageError, arg
+from dpfda.errors import DpfdaError, IncompatibleNoise, UsageError
 from dpfda.kernels import Anisotropic, Gaussian, Kernel
 from dpfda.mechanisms import Gaussian as GaussianNoise
 from dpfda.mechanisms import KNorm, Laplace, Mechanism
 from dpfda.mechanisms.noise import Noise
+from dpfda.messages import arg
 from dpfda.planning.blocks import optimal_blocks
 from dpfda.planning.request import Requested, check_units
 from dpfda.planning.visibility import NOISY_FROM, SHOWN_FROM

@@ -13,8 +13,9 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike, Label, as_points, brief
 from dpfda.bases import Basis, Domain
 from dpfda.bases.domain import check_asked
-from dpfda.errors import MissingExtra, UsageError, arg
+from dpfda.errors import MissingExtra, UsageError
 from dpfda.mechanisms.noise import Noise
+from dpfda.messages import arg
 from dpfda.releases.bands import at_points
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.detection import SURE, compared, differs

@@ -12,7 +12,7 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike, as_real, public_numbers
 from dpfda.bases import Basis
 from dpfda.bases.lattice import Lattice
-from dpfda.errors import UsageError, arg
+from dpfda.errors import UsageError
 from dpfda.mechanisms.objective import (
     LEAST_DEVIATION,
     MOST_PLANNED,
@@ -24,6 +24,7 @@ from dpfda.mechanisms.objective import (
     spread_of,
 )
 from dpfda.mechanisms.utility_checks import planned_acceptances
+from dpfda.messages import arg
 from dpfda.planning.papers import noise_basis, noise_kernel
 from dpfda.planning.request import Request, Requested
 from dpfda.planning.visibility import NOISY_FROM

@@ -13,9 +13,10 @@ from dpfda.arrays import Array, brief
 from dpfda.bases import Basis
 from dpfda.bases.lattice import RADIUS
 from dpfda.bases.norms import L2, Sensitivity
-from dpfda.errors import DpfdaError, UsageError, arg
+from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms import Mechanism
 from dpfda.mechanisms.noise import Noise
+from dpfda.messages import arg
 from dpfda.planning import papers, selections
 from dpfda.planning.default_design import own_design
 from dpfda.planning.prediction import (

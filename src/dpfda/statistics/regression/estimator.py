@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpfda.arrays import Array, ArrayLike, brief, is_whole
 from dpfda.bases import Basis, Domain, as_domain
-from dpfda.errors import UsageError, arg
+from dpfda.errors import UsageError
 from dpfda.ledger import AnyLedger
 from dpfda.mechanisms import Mechanism, Randomness
+from dpfda.messages import arg
 from dpfda.planning.request import Request
 from dpfda.privacy import Budget, Unit
 from dpfda.records.forgetting import forgets_records

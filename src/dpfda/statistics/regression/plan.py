@@ -11,8 +11,9 @@ import numpy as np
 from dpfda.arrays import Array, brief
 from dpfda.bases import Basis
 from dpfda.bases.symmetric import packed_size, unpack
-from dpfda.errors import DpfdaError, UsageError, arg
+from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms.noise import Noise
+from dpfda.messages import arg
 from dpfda.planning.prediction import (
     DEFAULT_CLASS,
     Prediction,
