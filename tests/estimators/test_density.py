@@ -381,10 +381,10 @@ REFUSED = {
         "^size must be a whole number of cells, at least 2, got 1. One cell holds everybody, whoever they are. Leave "
         "it out, or take 2 to 1024: noise hides what is finer.$",
     ),
-    "one cell, normal noise": ({"size": 1, "mechanism": "gaussian"}, "at least 2, got 1: one cell holds everybody"),
+    "one cell, normal noise": ({"size": 1, "mechanism": "gaussian"}, "at least 2, got 1. One cell holds everybody"),
     "edges of one cell": (
         {"domain": None, "edges": [0, 1]},
-        r"^edges must make at least 2 cells, got \[0, 1\]: one cell holds everybody, whoever they are. Add an edge ",
+        r"^edges must make at least 2 cells, got \[0, 1\]. One cell holds everybody, whoever they are. Add an edge ",
     ),
     "one polynomial": ({"size": 1, "mechanism": "bernstein"}, "whole number of functions, at least 2, got 1"),
     "no functions": ({"size": 0, "mechanism": "gp"}, "whole number of functions, at least 1, got 0"),

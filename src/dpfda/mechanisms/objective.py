@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, Integers
+from dpfda.arrays import Array, ArrayLike, Integers, brief
 from dpfda.bases.norms import Norm, Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms.ball import Coordinate, best_tilt
@@ -95,12 +95,10 @@ class Objective:
             low = high = math.nan
         if not NARROWEST_RANGE <= high - low <= WIDEST_RANGE:
             raise UsageError(
+                "utility_range, the public range of one unit's utility, must be two finite numbers (low, high), high "
+                f"above low by {NARROWEST_RANGE:g} to {WIDEST_RANGE:g}, got {brief(self.limits)}.",
                 parameter="utility_range",
                 value=self.limits,
-                rule=(
-                    "is the public range of one unit's utility, and must be two finite numbers (low, high), high above "
-                    f"low by {NARROWEST_RANGE:g} to {WIDEST_RANGE:g}"
-                ),
             )
         object.__setattr__(self, "limits", (low, high))
         if not self.prior or not all(LEAST_DEVIATION <= deviation <= POINTS**2 for deviation in self.prior):

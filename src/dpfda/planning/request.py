@@ -84,7 +84,7 @@ class Request:
                 ".",
                 parameter="size",
                 value=self.size,
-                fix="Leave it out.",
+                fix=("Leave ", arg("size"), " out."),
             )
 
     @property
