@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dpfda.errors import DpfdaError, UsageError
-from dpfda.messages import LONGEST as LONGEST
 from dpfda.messages import brief as brief
 from dpfda.messages import told as told
 

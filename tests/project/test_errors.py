@@ -8,11 +8,13 @@ import inspect
 import pickle
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 
 import dpfda
 from dpfda import arrays, bases, errors, kernels, ledger, mechanisms, online, planning, privacy, records
+from dpfda.cli.main import cli
 from dpfda.cli.words import in_words, option_of
 from dpfda.errors import BudgetExceeded, CannotMeetBudget, DpfdaError, PrivacyRefused, ReleaseFailed, UsageError
 from dpfda.ledger.database import Lost, NoLedger
@@ -157,6 +159,10 @@ def fields(tree: ast.AST) -> set[str]:
     return found
 
 
+def all_fields() -> set[str]:
+    return set().union(*(fields(ast.parse(path.read_text())) for path in SOURCE.rglob("*.py")))
+
+
 def parameters() -> set[str]:
     """The parameters of all public functions, classes and their methods."""
     found = set()
@@ -182,8 +188,21 @@ WITHOUT_OPTION |= {"utility_range", "y"}
 
 
 def test_every_parameter_that_an_error_names_is_one_of_a_public_function() -> None:
-    named = set().union(*(fields(ast.parse(path.read_text())) for path in SOURCE.rglob("*.py")))
+    named = all_fields()
     public = parameters() | {field.name for field in dataclasses.fields(RobustDistance)}
     assert named - public == set()
     assert len(named) > 40
     assert {name for name in named if option_of(name) is None} == WITHOUT_OPTION
+
+
+def test_an_argument_has_the_same_option_in_every_command() -> None:
+    """The words of the command line are found by the name of an argument alone, whichever command is running."""
+    flags: dict[str, set[str]] = {}
+    waiting: list[click.Command] = [cli]
+    while waiting:
+        command = waiting.pop()
+        waiting += command.commands.values() if isinstance(command, click.Group) else ()
+        for option in command.params:
+            if isinstance(option, click.Option):
+                flags.setdefault(str(option.name), set()).add(max(option.opts, key=len))
+    assert {name for name in all_fields() if len(flags.get(name, ())) > 1} == set()
