@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Collection, Iterable, Sized
-from datetime import date, time, timedelta
-from numbers import Integral, Number, Real
-from pathlib import Path, PurePath
+from collections.abc import Callable, Iterable
+from numbers import Integral, Real
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from dpfda.errors import DpfdaError, UsageError
+from dpfda.messages import brief as brief
+from dpfda.messages import told as told
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 ArrayLike = npt.ArrayLike
 
 NUMBERS = "biuf"  # kinds of numpy types that hold real numbers
-LONGEST = 80  # characters of a value that a message shows
-MOST_LISTED = 6  # entries of a list that a message shows: more than any public list of one argument needs to be told
-DEEPEST = 3  # lists within lists
 LONGEST_PATH = 4096  # bytes of a path, as in Linux
-PLAIN = (Number, np.generic, date, time, timedelta, PurePath, type)  # types whose values tell themselves in a few words
 MOST_NUMBERS = 2**27  # of one public array: a gigabyte
 Label = int | float | str | bool  # of a class
 
@@ -59,7 +56,7 @@ def is_whole(value: object, least: int, most: int) -> bool:
 def check_flag(value: object, name: str, *, none: bool = False) -> None:
     """Refuse what is neither True nor False: a text such as "no" would count as true."""
     if not (isinstance(value, bool | np.bool_) or (none and value is None)):
-        raise UsageError(f"{name} must be {'None, ' if none else ''}True or False, got {brief(value)}.")
+        raise UsageError(parameter=name, value=value, rule=f"must be {'None, ' if none else ''}True or False")
 
 
 def as_plain_ints(value: object, *names: str) -> None:
@@ -78,82 +75,6 @@ def as_plain_ints(value: object, *names: str) -> None:
 def is_one_of(value: object, words: Iterable[str]) -> bool:
     """Whether a public value is one of some words; of a table or an array it may not be asked directly."""
     return isinstance(value, str) and value in words
-
-
-def brief(value: object) -> str:
-    """A value of the user's for a message: short, in one line, and never what may be somebody's records.
-
-    An array, a table or a long list in the place of a public argument is often the data by a slip of the hand, so only
-    its type and length are told. Of objects that are not known here the type alone: what they show of themselves may
-    hold data, or fail.
-
-    >>> brief(0.5), brief(("a", "b")), brief([0.1] * 500), brief(np.zeros((3, 2))), brief(10**5000)
-    ('0.5', "('a', 'b')", 'a list of length 500', 'an ndarray of length 3', 'a value of type int')
-    """
-    try:
-        return _shown(value, depth=0)
-    except Exception:  # an object of the user's, a whole number with thousands of digits, lists in lists without end
-        return _typed(value)
-
-
-def _shown(value: object, depth: int) -> str:
-    if isinstance(value, str | bytes):
-        return _cut(repr(value[: LONGEST + 1]))
-    if isinstance(value, list | tuple | set | frozenset | dict):
-        return _listed(value, depth) if len(value) <= MOST_LISTED and depth < DEEPEST else _typed(value)
-    if value is None or (isinstance(value, PLAIN) and not isinstance(value, np.void)):  # which holds a row of a table
-        return _cut(_line(repr(value)))
-    if type(value).__module__.partition(".")[0] == "dpfda":
-        text = _line(repr(value))
-        return text if len(text) <= LONGEST else _typed(value)
-    return _typed(value)
-
-
-def _listed(value: Collection[object], depth: int) -> str:
-    """A short container, with its entries told as briefly; what gets long in sum is told by type and length."""
-    if isinstance(value, dict):
-        parts = [f"{_shown(key, depth + 1)}: {_shown(entry, depth + 1)}" for key, entry in value.items()]
-    else:
-        parts = [_shown(entry, depth + 1) for entry in value]
-    text = ", ".join(parts)
-    if isinstance(value, tuple):
-        text = f"({text},)" if len(parts) == 1 else f"({text})"
-    else:
-        text = f"[{text}]" if isinstance(value, list) else f"{{{text}}}"
-    return text if len(text) <= LONGEST else _typed(value)
-
-
-def _typed(value: object) -> str:
-    name = _name(value)
-    try:
-        if isinstance(value, Sized):
-            return f"{'an' if name[:1] in 'aeiouAEIOU' or name == 'ndarray' else 'a'} {name} of length {len(value)}"
-    except Exception:  # a single number as an array has no length, and an object may refuse to tell it
-        pass
-    return f"a value of type {name}" if name else "a value of an unknown type"
-
-
-def _name(value: object) -> str:
-    try:
-        return _cut(type(value).__name__)
-    except Exception:  # a type can hide its name, too
-        return ""
-
-
-def told(error: Exception) -> str:
-    """What an error of the user's own code says, for a message of ours: its type, and the beginning of its text."""
-    try:
-        return f"{type(error).__name__}: {_cut(_line(str(error)))}"
-    except Exception:  # errors are objects of the user's, too
-        return _name(error)
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def as_path(path: object) -> Path:

@@ -1,5 +1,8 @@
 """Every exception this package raises, and the exit code each gives the command line.
 
+An error is data: `parameter`, `value`, `rule` and `fix` are fields, and its text is rendered from them. Python reads
+`str(error)`, with arguments as they are passed to a function; the command line renders the same parts with its options.
+
 DpfdaError
 ├── UsageError            2  a public argument is wrong: the message says the rule, the value, the way out
 │   └── MissingExtra      2  an optional library is not installed
@@ -22,16 +25,45 @@ DpfdaWarning
 
 from __future__ import annotations
 
+import copyreg
 import sys
 import warnings
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
+
+from dpfda.messages import Message, Part, arg, brief
+
+UNSTATED: Any = object()
+Text = str | tuple[Part, ...]
 
 
 class DpfdaError(Exception):
-    """The root of all errors of this package."""
+    """The root of all errors of this package.
+
+    Most are made of fields, `UsageError(parameter="bound", value=bound, rule="must be positive", fix="Take ...")`,
+    which reads "bound must be positive, got -1. Take ..."; others of a `statement`, whose fields are stated beside it.
+    """
 
     exit_code: ClassVar[int] = 1
+
+    def __init__(
+        self, *statement: Part, parameter: str | None = None, value: object = UNSTATED, rule: Text = "", fix: Text = ""
+    ) -> None:
+        self.parameter = parameter  # the public argument that it is about, if it is about one
+        self.value = None if value is UNSTATED else brief(value)  # as a short text
+        self.rule, self.fix = _message(rule), _message(fix)
+        if not statement and parameter is not None:
+            got = "" if self.value is None else f", got {self.value}"
+            statement = (arg(parameter), " ", self.rule, f"{got}.")
+        super().__init__(Message(*statement, *((" ", self.fix) if self.fix else ())))
+
+    @property
+    def message(self) -> Message:
+        """Its text with its parts."""
+        return _message(self.args[0])
+
+    def __reduce__(self) -> tuple[Any, ...]:  # constructors of subclasses may take other arguments than `args`
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class UsageError(DpfdaError, ValueError):
@@ -113,6 +145,10 @@ def warn(text: str, category: type[DpfdaWarning]) -> None:
         frame, depth = frame.f_back, depth + 1
     del frame  # a frame holds its locals
     warnings.warn(text, category, stacklevel=depth)
+
+
+def _message(text: Text) -> Message:
+    return text if isinstance(text, Message) else Message(*(text if isinstance(text, tuple) else (text,)))
 
 
 HERE = str(Path(__file__).parent)

@@ -170,12 +170,12 @@ MISTAKES = {
         {"--candidates": "100,0.01"},
         USAGE,
         "--candidates are bounds known in advance: 2 to 65536 increasing numbers between 1e-100 and 1e100, the last at "
-        "most 1e+09 times the first; two are the ends of a grid of 64. Got (100.0, 0.01).",
+        "most 1e+09 times the first; two are the ends of a grid of 64, got (100.0, 0.01).",
     ),
     "no epsilon": (
         {"--epsilon": 0},
         USAGE,
-        "epsilon must be a positive finite number, got 0.0. Most people choose 0.1 to 10.",
+        "--epsilon must be a positive finite number, got 0.0. Most people choose 0.1 to 10.",
     ),
     "a quantile beyond one": ({"--quantile": 2}, USAGE, "--quantile must lie in (0, 1], e.g. 0.95, got 2.0."),
     "no such column": (

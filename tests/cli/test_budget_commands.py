@@ -89,8 +89,8 @@ def test_making_a_budget_prints_json(run: Run) -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"--epsilon": 0}, "epsilon must be a positive finite number"),
-        ({"--delta": 1}, "delta must lie in [0, 1)"),
+        ({"--epsilon": 0}, "--epsilon must be a positive finite number"),
+        ({"--delta": 1}, "--delta must lie in [0, 1)"),
         ({"--copies": "scans"}, "A data set and its copies have a name each"),
         ({"--copies": "a,,b"}, "1 to 200 printable characters"),
         ({"--dataset": ""}, "1 to 200 printable characters"),

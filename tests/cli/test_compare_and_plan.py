@@ -89,7 +89,7 @@ def test_json_of_compare_is_the_comparison_and_nothing_else(run: Run) -> None:
         (
             [*CASE, "--epsilon", 0],
             2,
-            "epsilon must be a positive finite number, got 0.0. Most people choose 0.1 to 10.",
+            "--epsilon must be a positive finite number, got 0.0. Most people choose 0.1 to 10.",
         ),
         (CASE[2:], 2, "Missing option '--scenario'. Choose from: S-1, S-2, S-3, S-4. Try 'dpfda compare --help'."),
         (

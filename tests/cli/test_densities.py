@@ -377,17 +377,17 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
         {"--domain": None, "--edges": "0,5,1"},
         USAGE,
         "--edges are increasing finite numbers with both ends of the domain, e.g. [0, 1, 5, 10], one such list for "
-        "each side of a box, with at most 4096 cells in all; got [[0.0, 5.0, 1.0]].",
+        "each side of a box, with at most 4096 cells in all, got [[0.0, 5.0, 1.0]].",
     ),
     "a kernel without a mechanism": (
         {"--kernel": "gaussian,0.1"},
         USAGE,
-        "--kernel is for --mechanism gp, 'iclp-qr', 'frl', 'bernstein'; 'auto' does not use it. Leave it out.",
+        "--kernel is for --mechanism gp, iclp-qr, frl or bernstein; 'auto' does not use it. Leave it out.",
     ),
     "a bandwidth without a mechanism": (
         {"--bandwidth": "1"},
         USAGE,
-        "--bandwidth is for --mechanism gp, 'sobolev', 'iclp-qr', 'frl', 'bernstein'; 'auto' does not use it. Leave it "
+        "--bandwidth is for --mechanism gp, sobolev, iclp-qr, frl or bernstein; 'auto' does not use it. Leave it "
         "out, or smooth after the noise, free: release_.kernel(h).",
     ),
     "a bandwidth of words": (

@@ -21,22 +21,22 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
     "epsilon zero": (
         {"--epsilon": 0},
         USAGE,
-        "epsilon must be a positive finite number, got 0.0. Most people choose 0.1 to 10.",
+        "--epsilon must be a positive finite number, got 0.0. Most people choose 0.1 to 10.",
     ),
     "epsilon negative": (
         {"--epsilon": -1},
         USAGE,
-        "epsilon must be a positive finite number, got -1.0. Most people choose 0.1 to 10.",
+        "--epsilon must be a positive finite number, got -1.0. Most people choose 0.1 to 10.",
     ),
     "epsilon nan": (
         {"--epsilon": "nan"},
         USAGE,
-        "epsilon must be a positive finite number, got nan. Most people choose 0.1 to 10.",
+        "--epsilon must be a positive finite number, got nan. Most people choose 0.1 to 10.",
     ),
     "epsilon infinite": (
         {"--epsilon": "inf"},
         USAGE,
-        "epsilon must be a positive finite number, got inf. Most people choose 0.1 to 10.",
+        "--epsilon must be a positive finite number, got inf. Most people choose 0.1 to 10.",
     ),
     "epsilon a word": (
         {"--epsilon": "one"},
@@ -44,8 +44,8 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
         "Invalid value for '--epsilon': 'one' is not a valid float." + HELP,
     ),
     "epsilon missing": ({"--epsilon": None}, USAGE, "Missing option '--epsilon'." + HELP),
-    "delta one": ({"--delta": 1}, USAGE, f"delta must lie in [0, 1), got 1.0. {DELTA}"),
-    "delta negative": ({"--delta": "-1e-6"}, USAGE, f"delta must lie in [0, 1), got -1e-06. {DELTA}"),
+    "delta one": ({"--delta": 1}, USAGE, f"--delta must lie in [0, 1), got 1.0. {DELTA}"),
+    "delta negative": ({"--delta": "-1e-6"}, USAGE, f"--delta must lie in [0, 1), got -1e-06. {DELTA}"),
     "delta missing": ({"--delta": None}, USAGE, "Missing option '--delta'." + HELP),
     "unit missing": ({"--unit": None}, USAGE, "Missing option '--unit'." + HELP),
     "bound missing": (
@@ -64,7 +64,7 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
     "bound zero": (
         {"--bound": 0},
         USAGE,
-        "bound must be a positive finite number, in the units of the curves, got 0.0. It may not be read from the "
+        "--bound must be a positive finite number, in the units of the curves, got 0.0. It may not be read from the "
         "data.",
     ),
     "limits turned round": (

@@ -393,7 +393,7 @@ def test_a_missing_bound_is_named(kind: str, what: str, run: Run, patients: Path
 @pytest.mark.parametrize(
     ("more", "code", "message"),
     [
-        (("--epsilon", 0), 2, "epsilon must be a positive finite number, got 0.0. Most people choose 0.1 to 10."),
+        (("--epsilon", 0), 2, "--epsilon must be a positive finite number, got 0.0. Most people choose 0.1 to 10."),
         (
             ("--delta", 0, "--mechanism", "gaussian"),
             3,

@@ -28,7 +28,12 @@ def test_the_installed_command_is_the_one_that_is_tested_here() -> None:
     [
         (("--version",), 0, "dpfda, version", ""),
         (("reproduce", "--list"), 0, "lin-table-2", ""),
-        (("plan", "mean", "--n", "9", "--epsilon", "0", "--delta", "0", "--bound", "1"), 2, "", "Error: epsilon must"),
+        (
+            ("plan", "mean", "--n", "9", "--epsilon", "0", "--delta", "0", "--bound", "1"),
+            2,
+            "",
+            "Error: --epsilon must",
+        ),
         (
             ("plan", "mean", "--n", "9", "--epsilon", "1", "--delta", "0", "--bound", "1", "--mechanism", "gaussian"),
             3,

@@ -317,7 +317,7 @@ MISTAKES = {
     "penalty": (
         {"mechanism": "exponential", "penalty": 1.0},
         UsageError,
-        "eta and penalty are for mechanism 'iclp-qr'; the exponential mechanism has a kernel alone.",
+        "eta and penalty are for mechanism='iclp-qr'; the exponential mechanism has a kernel alone.",
     ),
     "basis": (
         {"mechanism": "exponential", "basis": "bernstein"},

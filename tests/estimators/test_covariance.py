@@ -178,7 +178,7 @@ def test_it_is_a_scikit_learn_estimator():
         ({"mechanism": "gp"}, UsageError, "Unknown mechanism 'gp' for second moments. Known are 'auto', 'gaussian'"),
         ({"mechanism": "gaussian"}, CannotMeetBudget, "it needs delta > 0"),
         ({"bound": None}, UsageError, "A covariance function needs exactly one of bound and limits"),
-        ({"eta": 2.0}, UsageError, "eta is for mechanism 'iclp-qr'; 'auto' does not use it. Leave it out."),
+        ({"eta": 2.0}, UsageError, "eta is for mechanism='iclp-qr'; 'auto' does not use it. Leave it out."),
         ({"basis": "bernstein"}, UsageError, "Second moments need an orthonormal basis, and Bernstein is none."),
         ({"size": 0}, UsageError, "size must be a whole number of functions, at least 1, got 0."),
         ({"smoothing": "lowess"}, UsageError, "Unknown smoothing 'lowess'"),

@@ -372,19 +372,19 @@ REFUSED = {
     "domain and edges": ({"edges": [0, 1]}, "exactly one of domain and edges"),
     "unknown mechanism": ({"mechanism": "wavelet"}, "Unknown mechanism 'wavelet' for a density. Known are 'auto'"),
     "a kernel of another kind": ({"mechanism": "gp", "kernel": "gaussian"}, "kernel must be a kernel such as"),
-    "a kernel that is not used": ({"kernel": Gaussian(0.1)}, "kernel is for mechanism 'gp', 'iclp-qr', 'frl', 'bern"),
+    "a kernel that is not used": ({"kernel": Gaussian(0.1)}, "kernel is for mechanism='gp', 'iclp-qr', 'frl' or 'bern"),
     "a bandwidth that is not used": ({"bandwidth": 0.1}, "smooth after the noise, free: release_.kernel"),
-    "an eta that is not used": ({"mechanism": "gp", "eta": 2.0}, "eta is for mechanism 'iclp-qr'"),
+    "an eta that is not used": ({"mechanism": "gp", "eta": 2.0}, "eta is for mechanism='iclp-qr'"),
     "no size": ({"size": 0}, "size must be a whole number of cells, at least 2, got 0"),
     "one cell": (
         {"size": 1},
-        "^size must be a whole number of cells, at least 2, got 1: one cell holds everybody, whoever they are. Leave "
-        "size out, or take 2 to 1024: noise hides what is finer.$",
+        "^size must be a whole number of cells, at least 2, got 1. One cell holds everybody, whoever they are. Leave "
+        "it out, or take 2 to 1024: noise hides what is finer.$",
     ),
-    "one cell, normal noise": ({"size": 1, "mechanism": "gaussian"}, "at least 2, got 1: one cell holds everybody"),
+    "one cell, normal noise": ({"size": 1, "mechanism": "gaussian"}, "at least 2, got 1. One cell holds everybody"),
     "edges of one cell": (
         {"domain": None, "edges": [0, 1]},
-        r"^edges must make at least 2 cells, got \[0, 1\]: one cell holds everybody, whoever they are. Add an edge ",
+        r"^edges must make at least 2 cells, got \[0, 1\]. One cell holds everybody, whoever they are. Add an edge ",
     ),
     "one polynomial": ({"size": 1, "mechanism": "bernstein"}, "whole number of functions, at least 2, got 1"),
     "no functions": ({"size": 0, "mechanism": "gp"}, "whole number of functions, at least 1, got 0"),

@@ -28,8 +28,9 @@ def test_a_parameter_is_used_or_refused(mechanism: str, parameter: str) -> None:
     if parameter in PARAMETERS.get(mechanism, ()):
         assert estimator(mechanism=mechanism, **given).plan(500).design.name == mechanism
     else:
-        with pytest.raises(UsageError, match=f"^{parameter} is for mechanism '.*'; '{mechanism}' does not use it"):
+        with pytest.raises(UsageError, match=f"; '{mechanism}' does not use it") as refused:
             estimator(mechanism=mechanism, **given).plan(500)
+        assert refused.value.parameter == parameter
 
 
 def test_k_norm_noise_that_was_chosen_spends_no_delta() -> None:

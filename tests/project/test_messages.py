@@ -1,4 +1,7 @@
-"""Messages never repeat a whole argument of the user's, which may be the data by a slip of the hand."""
+"""Messages never repeat a whole argument of the user's, which may be the data by a slip of the hand.
+
+The fields `value` of an error and `arg(name, value)` in its message are made brief by themselves; see `test_errors`.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from dpfda import errors
+from dpfda import errors, messages
 
 SOURCE = Path(__file__).parents[2] / "src" / "dpfda"
-ERRORS = {name for name in dir(errors) if isinstance(getattr(errors, name), type)}
+ERRORS = {name for module in (errors, messages) for name, thing in vars(module).items() if isinstance(thing, type)}
 
 # What may be shown in full, since it is text that was found short before.
 SHORT = {
@@ -50,7 +53,7 @@ def shown(node: ast.AST) -> str | None:
     return "str(...)" if is_text else ast.unparse(value)
 
 
-def messages(tree: ast.AST) -> list[ast.AST]:
+def spoken(tree: ast.AST) -> list[ast.AST]:
     """Whatever is raised, and errors of ours that are made to be raised later."""
     return [
         node
@@ -61,7 +64,7 @@ def messages(tree: ast.AST) -> list[ast.AST]:
 
 
 def repeated(source: str) -> set[str]:
-    parts = (part for message in messages(ast.parse(source)) for part in ast.walk(message))
+    parts = (part for message in spoken(ast.parse(source)) for part in ast.walk(message))
     return {found for found in map(shown, parts) if found is not None}
 
 
@@ -76,4 +79,6 @@ def test_an_error_shows_a_value_by_brief(path):
 def test_this_check_sees_values_in_errors_that_are_raised_and_that_are_made():
     assert repeated("raise UsageError(f'got {self.edges!r}')") == {"self.edges"}
     assert repeated("problem = UsageError('got ' + repr(value))") == {"value"}
+    assert repeated("raise UsageError(parameter='edges', value=edges, rule=f'is not {edges!r}')") == {"edges"}
+    assert repeated("TEXT = Message('Take ', Words(f'edges={edges!r}', '--edges'), '.')") == {"edges"}
     assert repeated("raise DataError(f'No file {str(path)!r}, {brief(edges)}')") == {"str(...)"}

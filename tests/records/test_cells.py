@@ -20,7 +20,7 @@ from pyarrow import compute
 from dpfda.bases.lattice import Lattice
 from dpfda.errors import DataError, UsageError
 from dpfda.records import as_curves, from_frame
-from dpfda.records import lattice as encoder_module
+from dpfda.records import encoder as encoder_module
 from dpfda.records.cells import number
 from dpfda.records.encoder import Encoder
 from dpfda.records.labelled import as_points

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dpfda.arrays import Array, Integers, brief
+from dpfda.arrays import Array, Integers
 from dpfda.bases.domain import Domain
 from dpfda.errors import UsageError
 
@@ -118,7 +118,11 @@ def cells_between(edges: Sequence[float] | Sequence[Sequence[float]]) -> Cells:
     right = all(len(along) >= 2 and np.isfinite(along).all() and (np.diff(along) > 0).all() for along in sides)
     if not sides or not right or math.prod(len(along) - 1 for along in sides) > MOST_CELLS:
         raise UsageError(
-            f"edges are increasing finite numbers with both ends of the domain, e.g. [0, 1, 5, 10], one such list for "
-            f"each side of a box, with at most {MOST_CELLS} cells in all; got {brief(edges)}."
+            parameter="edges",
+            value=edges,
+            rule=(
+                "are increasing finite numbers with both ends of the domain, e.g. [0, 1, 5, 10], one such "
+                f"list for each side of a box, with at most {MOST_CELLS} cells in all"
+            ),
         )
     return Cells(sides)

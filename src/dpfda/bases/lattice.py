@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpfda.arrays import Array, as_real, brief
+from dpfda.arrays import Array, as_real
 from dpfda.errors import UsageError
 
 RADIUS = 2**24  # squares of norms stay below 2^53, so they are exact in doubles
@@ -24,12 +24,16 @@ class Lattice:
         bound = as_real(self.bound)
         if not 0 < bound < math.inf:
             raise UsageError(
-                f"bound must be a positive finite number, in the units of the curves, got {brief(self.bound)}. "
-                "It may not be read from the data."
+                parameter="bound",
+                value=self.bound,
+                rule="must be a positive finite number, in the units of the curves",
+                fix="It may not be read from the data.",
             )
         # So that variances of covariances, which are fourth powers, neither overflow nor vanish.
         if not 1e-60 <= bound <= 1e60:
-            raise UsageError(f"bound must lie between 1e-60 and 1e60, got {brief(self.bound)}. Change the units.")
+            raise UsageError(
+                parameter="bound", value=self.bound, rule="must lie between 1e-60 and 1e60", fix="Change the units."
+            )
         object.__setattr__(self, "bound", bound)
 
     @property

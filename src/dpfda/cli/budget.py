@@ -14,7 +14,7 @@ from dpfda.cli.budget_words import APPROXIMATE, COUNTER, at, bar, check_sense, d
 from dpfda.cli.charging import Account, check_books
 from dpfda.cli.notices import notice
 from dpfda.cli.options import NEIGHBOURS, options
-from dpfda.errors import DataError, UsageError
+from dpfda.errors import UsageError
 from dpfda.ledger.rules import ADAPTIVE
 
 if TYPE_CHECKING:
@@ -288,6 +288,7 @@ def create(
 
 def _check_new(ledger: Any, url: str, names: tuple[str, ...], epsilon: float, delta: float) -> None:
     """What making a budget would refuse."""
+    from dpfda.ledger.database import NoLedger
     from dpfda.ledger.names import check_distinct, check_name
     from dpfda.ledger.rules import cap_of
 
@@ -298,9 +299,7 @@ def _check_new(ledger: Any, url: str, names: tuple[str, ...], epsilon: float, de
         raise UsageError(f"A data set and its copies have a name each, got {', '.join(map(repr, names))}.")
     try:
         found = ledger.datasets()
-    except DataError as error:
-        if "no ledger at" not in str(error):
-            raise
+    except NoLedger:
         return  # it would be made
     known = [name for each in found for name in (each.name, *each.copies) if name in names]
     if known:

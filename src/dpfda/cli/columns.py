@@ -21,6 +21,8 @@ def point_columns(header: list[str], asked: tuple[str, ...], taken: Mapping[str,
 
     `taken` says what other columns are; patterns pass over them.
     """
+    from dpfda.records.columns import check_column
+
     chosen: list[str] = []
     for text in asked:
         # A name may hold a comma.
@@ -49,20 +51,10 @@ def _matching(header: list[str], pattern: str) -> list[str]:
     return [name for name in header if fnmatchcase(name, pattern)] or choose_columns(header, pattern, None)
 
 
-def check_column(header: list[str], name: str, what: str) -> None:
-    """A column is there; the refusal says what it was wanted for."""
-    from dpfda.records.columns import choose_columns
-
-    try:
-        choose_columns(header, "*", name if name not in header else None)
-    except DataError as error:
-        raise DataError(str(error).replace("for the privacy unit", f"for {what}", 1)) from None
-
-
 def read_points(file: Path, asked: tuple[str, ...], *, unit: str | None, beside: Mapping[str, str]) -> dpfda.Curves:
     """Points in a CSV or Parquet file, read lazily; `beside` says what columns beside them are."""
     from dpfda.records import read_header
-    from dpfda.records.columns import unused
+    from dpfda.records.columns import check_column, unused
     from dpfda.records.files import read_beside
     from dpfda.records.headers import in_few_words, listed
 
@@ -92,8 +84,9 @@ def _numeric(source: Any, names: tuple[str, ...]) -> Any:
     try:
         return replace(source, names=names)
     except DataError as error:
-        message = str(error).replace("Choose the value columns by a pattern: 't*'.", "Name columns of numbers.")
-        raise DataError(message) from None
+        if not error.fix:
+            raise
+        raise DataError(str(error).removesuffix(error.fix), "Name columns of numbers.") from None
 
 
 def check_numbers(points: dpfda.Curves, name: str) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from dpfda.arrays import brief
-from dpfda.cli.columns import check_column
 from dpfda.cli.values import Source
 from dpfda.errors import DataError, UsageError
 
@@ -112,7 +111,7 @@ def limits_of(text: str | None, bound: float | None, named: Named | None) -> lis
 def check_columns(source: Source, named: Named) -> None:
     """Covariates are columns of the file, and none is a value of the curves too."""
     from dpfda.records import read_header
-    from dpfda.records.columns import choose_columns
+    from dpfda.records.columns import check_column, choose_columns
 
     header = read_header(source.file)
     for name in named.columns:

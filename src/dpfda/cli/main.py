@@ -28,7 +28,7 @@ from dpfda.cli.release_machines import plan_classifier, plan_regressor, release_
 from dpfda.cli.serve import serve
 from dpfda.cli.show import evaluate, report, show
 from dpfda.cli.use import predict, sample
-from dpfda.cli.wording import in_options
+from dpfda.cli.words import in_words
 from dpfda.errors import DataError, DpfdaError
 
 
@@ -152,7 +152,7 @@ def main() -> None:
     try:
         code = cli.main(prog_name="dpfda", standalone_mode=False)
     except DpfdaError as error:
-        _leave(in_options(str(error)), error.exit_code)
+        _leave(in_words(error.message), error.exit_code)
     except Gone:
         # What is left in the buffer would be refused again when the process ends.
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115

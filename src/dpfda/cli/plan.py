@@ -14,7 +14,7 @@ from dpfda.cli.covariates import LIMITS, PLANNED_NAMES, limits_of, names_of
 from dpfda.cli.options import COMPONENTS, COVARIANCE, MEAN, MECHANISMS, REGRESSION, options
 from dpfda.cli.targets import check_picture, check_targets
 from dpfda.cli.values import Process, Wishes, check_bound, grouped
-from dpfda.cli.wording import in_options, of_moments, said_of_moments
+from dpfda.cli.words import in_words
 from dpfda.errors import UsageError
 
 if TYPE_CHECKING:
@@ -105,9 +105,8 @@ def plan_covariance(
       dpfda plan covariance --n 382 --epsilon 1 --delta 0 --limits 0,1 --mean centre --json
     """
     check_bound(wishes.bound, wishes.limits, what="A covariance function")
-    with said_of_moments():
-        made = dpfda.CovarianceFunction(**_parameters(wishes, process), mean=mean).plan(n, grid_size=grid_size)
-    show_plan(made, _named(made.table()), "root mean square error", as_json=as_json)
+    made = dpfda.CovarianceFunction(**_parameters(wishes, process), mean=mean).plan(n, grid_size=grid_size)
+    show_plan(made, made.table(), "root mean square error", as_json=as_json)
 
 
 @plan.command("components")
@@ -138,13 +137,12 @@ def plan_components(
 
     check_bound(wishes.bound, wishes.limits, what="A principal component")
     est = dpfda.FPCA(k, **_parameters(wishes, process), mean=mean, base=base, explained_variance=explained_variance)
-    with said_of_moments():
-        made = est.plan(n, grid_size=grid_size)
+    made = est.plan(n, grid_size=grid_size)
     joint = mean != "centre" and wishes.mechanism not in ("exponential", "gibbs")
     name = made.to_dict()["mechanism"]
     rows = table(replace(made.request, mechanism="auto"), k=k, joint=joint, base=base)
     marked = tuple((each, error, "chosen" if each == name else note) for each, error, note in rows)
-    show_plan(made, _named(marked), f"squared distance of the span, of at most {k}", as_json=as_json)
+    show_plan(made, marked, f"squared distance of the span, of at most {k}", as_json=as_json)
 
 
 @plan.command("regression")
@@ -198,17 +196,12 @@ def _parameters(wishes: Wishes, process: Process) -> dict[str, Any]:
     return wishes.parameters() | process.parameters()
 
 
-def _named(rows: Rows) -> Rows:
-    """Rows whose notes name the pure mechanisms that suit second moments."""
-    return tuple((name, error, of_moments(note)) for name, error, note in rows)
-
-
 def show_plan(made: Any, rows: Rows, measure: str, *, as_json: bool, title: str = "") -> None:
     """Print a plan, the mechanisms that can meet the budget, best first, and why the others cannot."""
     from dpfda.cli.tables import print_notes, print_table
     from dpfda.studies.tables import Table
 
-    rows = tuple((name, error, in_options(note)) for name, error, note in rows)
+    rows = tuple((name, error, in_words(note)) for name, error, note in rows)
     if as_json:
         names = ("mechanism", "predicted", "note")
         listed = [dict(zip(names, row, strict=True)) for row in rows]
@@ -239,5 +232,5 @@ def print_ranking(ranking: Ranking) -> None:
     reasons: dict[str, str] = {}
     for row in ranking.entries:
         if row.prediction is None and row.mechanism in MECHANISMS:
-            reasons.setdefault(row.mechanism, f"{row.mechanism}: {in_options(row.note)}")
+            reasons.setdefault(row.mechanism, f"{row.mechanism}: {in_words(row.note)}")
     print_notes(tuple(reasons.values()))

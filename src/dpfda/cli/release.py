@@ -21,7 +21,6 @@ from dpfda.cli.covariates import (
 from dpfda.cli.options import CENTRE, COMPONENTS, COVARIANCE, FILE, MEAN, REGRESSION, options, output_options
 from dpfda.cli.releasing import check_row, output_parameters, ready, write
 from dpfda.cli.values import Output, Process, Source, Wishes, check_bound, grouped
-from dpfda.cli.wording import said_of_moments
 from dpfda.errors import UsageError
 
 
@@ -83,8 +82,7 @@ def release_covariance(
     check_bound(wishes.bound, wishes.limits, what="A covariance function", source=source)
     parameters = _parameters(source, wishes, output, "covariance") | process.parameters()
     est = dpfda.CovarianceFunction(**parameters, mean=mean, centre=centre_of(centre))
-    with said_of_moments():
-        _release(est, source, output, kind="covariance")
+    _release(est, source, output, kind="covariance")
 
 
 @release.command("components")
@@ -122,8 +120,7 @@ def release_components(
         explained_variance=explained_variance,
         centre=centre_of(centre),
     )
-    with said_of_moments():
-        _release(est, source, output, kind="components")
+    _release(est, source, output, kind="components")
 
 
 @release.command("regression")

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from dpfda.cli.covariates import names_of
 from dpfda.cli.layout import NESTED, PLAIN, Group, Layout
 from dpfda.cli.values import PRICE_OF_BOUND, interval
-from dpfda.cli.wording import in_options
+from dpfda.cli.words import in_words
 from dpfda.errors import DataError, UsageError
 
 CURVES = ("mean", "covariance", "components", "regression")
@@ -215,7 +215,7 @@ def _refused(check: Callable[[], object]) -> list[str]:
     try:
         check()
     except DataError as error:
-        return [in_options(str(error))]
+        return [in_words(error.message)]
     return []
 
 
@@ -247,7 +247,7 @@ def _grid(given: dict[str, object], values: list[str], shown: bool) -> list[str]
     try:
         low, high = interval(str(given.get("domain", "0,1")))
     except UsageError as error:
-        return [str(error)]
+        return [in_words(error.message)]
     if min(places) < low or max(places) > high:
         return [
             f"The names put grid points from {min(places):g} to {max(places):g}, outside the domain {low:g} to "
@@ -260,7 +260,7 @@ def _covariates(text: str, layout: Layout, shown: bool) -> list[str]:
     try:
         named = names_of(text).columns
     except UsageError as error:
-        return [str(error)]
+        return [in_words(error.message)]
     return [
         f"--covariates names a column {name!r}, and there is none.{_near(name, layout, shown)}"
         for name in named

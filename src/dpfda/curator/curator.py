@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Integers, brief
+from dpfda.arrays import Integers
 from dpfda.bases import Basis
 from dpfda.bases.lattice import MOST_UNITS
 from dpfda.curator.card import CardFacts
@@ -21,6 +21,7 @@ from dpfda.ledger import AnyLedger, Charge, Receipt
 from dpfda.mechanisms import Mechanism, Randomness, SystemRandomness
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.choice import choose, rate_of
+from dpfda.messages import arg
 from dpfda.privacy import Budget, Counting, Profile, RangeProfile, StatedProfile
 from dpfda.records import Curves
 from dpfda.records.reading import Reading
@@ -44,8 +45,10 @@ class Curator:
     def __post_init__(self) -> None:
         if self.randomness is not None and not isinstance(getattr(self.randomness, "private", None), bool):
             raise UsageError(
-                f"randomness must be None or a source such as dpfda.mechanisms.SeededRandomness(1), got "
-                f"{brief(self.randomness)}. Seeds make a release not private."
+                parameter="randomness",
+                value=self.randomness,
+                rule="must be None or a source such as dpfda.mechanisms.SeededRandomness(1)",
+                fix="Seeds make a release not private.",
             )
         check_ledger(self.ledger)
         if self.public.width != self.curves.source.width:
@@ -151,7 +154,9 @@ class Curator:
         card what was chosen.
         """
         if not budget.pure or self.public.n is None:
-            raise UsageError("A choice is made for pure epsilon and a public number of units: delta=0, 'replace-one'.")
+            raise UsageError(
+                "A choice is made for pure epsilon and a public number of units: ", arg("delta", 0), ", 'replace-one'."
+            )
         self._check_size("choice")
         rate = rate_of(budget.epsilon, selection.spread)
         # The whole way once, on an empty curve and on no curve at all: what fails, fails before the charge.

@@ -18,6 +18,7 @@ from dpfda.arrays import Integers
 from dpfda.errors import DpfdaError, ReleaseFailed, UsageError
 from dpfda.ledger import AnyLedger, Receipt
 from dpfda.ledger.outputs import NONE, Document, pack, unpack
+from dpfda.messages import Message, Words
 from dpfda.releases import Certificate
 from dpfda.releases.choices import ChoiceCard
 from dpfda.releases.files import exact_digest, file_digest
@@ -25,10 +26,14 @@ from dpfda.releases.seal import card_digest, content_digest
 
 T = TypeVar("T")
 STORE = b"answers point by point, kept in a store"  # begins the output of a charge whose noise is drawn as it is asked
-GIVEN = (
-    "This fit was given out already, and one charge pays for one noise: another version of the same function would be "
-    "a second release. To go on with a store, open it with the points, est.open(store, points), which is free; to get "
-    "a new release, fit again, which is charged."
+GIVEN = Message(
+    Words("This fit", "What was charged under this key"),
+    " was given out already, and one charge pays for one noise: another version of the same function would be a second "
+    "release. To go on with a store, ",
+    Words("open it with the points, est.open(store, points)", "ask it without --new"),
+    ", which is free; ",
+    Words("to get a new release, fit again", "for another release use another --key"),
+    ", which is charged.",
 )
 
 
@@ -36,8 +41,11 @@ def check_ledger(ledger: AnyLedger | None) -> None:
     """Refuse what is no ledger before anything is charged: one that cannot keep an output would lose it."""
     if ledger is not None and not all(callable(getattr(ledger, name, None)) for name in ("charge", "store", "burn")):
         raise UsageError(
-            f"ledger must be None or a ledger such as dpfda.Ledger('sqlite:///budget.db'), got a "
-            f"{type(ledger).__name__}. Nothing was charged."
+            parameter="ledger",
+            rule=(
+                f"must be None or a ledger such as dpfda.Ledger('sqlite:///budget.db'), got a {type(ledger).__name__}"
+            ),
+            fix="Nothing was charged.",
         )
 
 

@@ -14,6 +14,7 @@ from dpfda.ledger.events import Event
 from dpfda.ledger.losses import loss_from
 from dpfda.ledger.rules import Account, CountedCharge, count, grouped, losses_in, people_of
 from dpfda.ledger.views import Quote
+from dpfda.messages import Message, Words, arg
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.composition import compose
 from dpfda.privacy.profiles import GaussianProfile, Profile
@@ -82,35 +83,45 @@ def exceeded(order: CountedCharge, tight: Tight) -> BudgetExceeded:
     return BudgetExceeded(_refusal(order, tight, affordable(order, tight)))
 
 
-def _refusal(order: CountedCharge, tight: Tight, grant: str) -> str:
+def _refusal(order: CountedCharge, tight: Tight, grant: str) -> Message:
     """Why a charge is refused: its price at the delta of the budget, as a quote has it, and what could be granted."""
     account, budget = tight.account, order.charge.budget
     if account.pure and not budget.pure and tight.cost >= BEYOND:
-        return (
-            f"The budget of {account.name!r} is pure (delta = 0), and this release has delta {budget.delta:g}. Ask for "
-            "delta=0 with a mechanism for pure epsilon. Nothing was charged."
+        return Message(
+            f"The budget of {account.name!r} is pure (delta = 0), and this release has delta {budget.delta:g}. "
+            "Ask for ",
+            arg("delta", 0),
+            " with a mechanism for pure epsilon. Nothing was charged.",
         )
     if tight.cost >= BEYOND:
-        return (
+        return Message(
             f"This release has no epsilon at delta {account.budget.delta:g}, that of the budget of {account.name!r}: "
             f"its own delta is {budget.delta:g}. Ask for less delta. Nothing was charged."
         )
     left = max(0, account.cap - tight.before)
     digits = next((d for d in (2, 4, 6) if shown(tight.cost, up=True, digits=d) != shown(left, up=False, digits=d)), 12)
     none = "No epsilon" if budget.pure else f"No epsilon with delta {budget.delta:g}"
-    way = f"Lower epsilon to {grant}." if float(grant) > 0 else f"{none} would be granted any more."
+    lower = Message(Words(f"Lower epsilon to {grant}", f"Lower it to --epsilon {grant}"), ".")
+    way = lower if float(grant) > 0 else Message(f"{none} would be granted any more.")
     if units_up(float(grant)) * tight.people > left:
-        way += " That is more than what is left, since releases compose to less than their sum."
+        way = Message(way, " That is more than what is left, since releases compose to less than their sum.")
     elif tight.cost <= left:
-        way = f"Together that is more than their sum, since deltas add up too. {way}"
+        way = Message("Together that is more than their sum, since deltas add up too. ", way)
     price = shown(tight.cost, up=True, digits=digits)
     ordered = shown(tight.people * units_up(budget.epsilon), up=True, digits=digits)
     where = "" if price == ordered else f" at the budget's delta {account.budget.delta:g}"
-    twice = " (counted twice: the budget is for neighbours='replace-one')" if tight.people == 2 else ""
-    return (
-        f"This release costs epsilon {price}{where}{twice}; {'counted' if account.adaptive else 'spent'} "
-        f"{shown(tight.before, up=True, digits=digits)} of {shown(account.cap, up=False)} for {account.name!r}, left "
-        f"{shown(left, up=False, digits=digits)}. {way} Nothing was charged."
+    twice = (
+        Message(" (counted twice: the budget is for ", arg("neighbours", "replace-one"), ")")
+        if tight.people == 2
+        else ""
+    )
+    return Message(
+        f"This release costs epsilon {price}{where}",
+        twice,
+        f"; {'counted' if account.adaptive else 'spent'} {shown(tight.before, up=True, digits=digits)} of "
+        f"{shown(account.cap, up=False)} for {account.name!r}, left {shown(left, up=False, digits=digits)}. ",
+        way,
+        " Nothing was charged.",
     )
 
 

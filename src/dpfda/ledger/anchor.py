@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from dpfda.errors import DataError, LedgerDamaged, UsageError
 from dpfda.ledger.book import Book
+from dpfda.messages import Words, arg
 
 _LINE = re.compile(rb"([0-9a-f]{32}) ([1-9][0-9]{0,17}) ([0-9a-f]{64})( closed)?")
 # What a crash leaves of a line: its beginning, or all but its end. The next process that writes ends it.
@@ -21,6 +22,8 @@ _TORN = re.compile(
     rb"|[0-9a-f]{32} [1-9][0-9]{0,17} [0-9a-f]{64} (?:c|cl|clo|clos|close|closed)?"
 )
 _LONGEST = 120  # bytes of a line
+BEGIN = Words("Ledger(url, anchor=...).start_anchor()", "dpfda budget anchor URL --anchor FILE")
+BEGIN_AGAIN = Words("Ledger(url, anchor=...).start_anchor(lost=True)", "dpfda budget anchor URL --anchor FILE --lost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,9 @@ class Anchor:
     def _damaged(self, what: str) -> LedgerDamaged:
         return LedgerDamaged(
             f"The anchor {str(self.path)!r} is damaged: {what}. Put the whole file back; if it is lost, begin a new "
-            "one on purpose: Ledger(url, anchor=...).start_anchor(lost=True)."
+            "one on purpose: ",
+            BEGIN_AGAIN,
+            ".",
         )
 
     def check(self, book: Book, seen: Seen) -> None:
@@ -130,7 +135,9 @@ class Anchor:
         if book.anchored is None:
             raise UsageError(
                 f"The ledger {book.name} never had an anchor, and {str(self.path)!r} is none of it. Leave it out, or "
-                "begin one on purpose: Ledger(url, anchor=...).start_anchor(). Nothing was entered."
+                "begin one on purpose: ",
+                BEGIN,
+                ". Nothing was entered.",
             )
         if seen.mark is not None and (seen.mark.closed or seen.mark.number < book.anchored):
             raise UsageError(
@@ -141,7 +148,7 @@ class Anchor:
     def check_holds(self, book: Book, seen: Seen) -> None:
         """Refuse a ledger that does not hold what this file remembers of it."""
         if not seen.there:
-            raise DataError(self._missing(book))
+            raise self._missing(book)
         if seen.mark is not None:
             self.compare(seen.mark, book)
         elif book.has_charges():
@@ -155,21 +162,25 @@ class Anchor:
         self.check_holds(book, seen)
         if seen.mark is not None and seen.mark.closed:
             raise UsageError(
-                f"The anchor {str(self.path)!r} was given up already, with entry {seen.mark.number} of the ledger "
-                f"{book.name}. Name the one that was begun there; or say lost=True, if it is gone. Nothing was entered."
+                f"The anchor {str(self.path)!r} was given up already, with entry {seen.mark.number} of the "
+                f"ledger {book.name}. Name the one that was begun there; or say ",
+                arg("lost", True),
+                ", if it is gone. Nothing was entered.",
             )
 
-    def _missing(self, book: Book) -> str:
-        begun = "Ledger(url, anchor=...).start_anchor"
+    def _missing(self, book: Book) -> DataError:
         if book.anchored is None:
-            return (
+            return DataError(
                 f"There is no anchor at {str(self.path)!r}, and the ledger {book.name} never had one. Leave it out, or "
-                f"begin one on purpose: {begun}(). Nothing was entered."
+                "begin one on purpose: ",
+                BEGIN,
+                ". Nothing was entered.",
             )
-        return (
+        return DataError(
             f"There is no anchor at {str(self.path)!r}, and the ledger {book.name} has one since entry "
-            f"{book.anchored}. Put the file back; if it is lost, begin a new one on purpose: {begun}(lost=True). "
-            "Nothing was entered."
+            f"{book.anchored}. Put the file back; if it is lost, begin a new one on purpose: ",
+            BEGIN_AGAIN,
+            ". Nothing was entered.",
         )
 
     def compare(self, mark: Mark, book: Book) -> None:

@@ -10,7 +10,17 @@ from dpfda.ledger.chain import stored
 from dpfda.ledger.contract import Receipt
 from dpfda.ledger.events import ANCHOR, BURN, CHARGE, OUTPUT, Event
 from dpfda.ledger.names import check_distinct
-from dpfda.ledger.rules import CountedCharge, account_of, check_fits, count, is_nominal, losses_text, spent_of, sums_row
+from dpfda.ledger.rules import (
+    CountedCharge,
+    account_of,
+    check_fits,
+    count,
+    is_nominal,
+    losses_text,
+    spent_of,
+    sums_row,
+)
+from dpfda.messages import Words, arg
 
 LOST = "the anchor before was said to be lost"  # what an entry says
 
@@ -82,15 +92,21 @@ def begin_anchor(former: Anchor | None, lost: bool, book: Book) -> Mark:
     if book.anchored is None:
         if former is not None or lost:
             raise UsageError(
-                f"The ledger {book.name} never had an anchor, so none is given up or lost: begin one without former= "
-                "and lost=. Nothing was entered."
+                f"The ledger {book.name} never had an anchor, so none is given up or lost: begin one without ",
+                arg("former="),
+                " and ",
+                arg("lost="),
+                ". Nothing was entered.",
             )
     elif former is not None:
         former.check_former(book, former.seen())
     elif not lost:
         raise UsageError(
-            f"The ledger {book.name} has an anchor since entry {book.anchored}. Name it, so that it is closed: "
-            "former='...'; or say lost=True, if it is gone, which stands in the history. Nothing was entered."
+            f"The ledger {book.name} has an anchor since entry {book.anchored}. Name it, so that it is closed: ",
+            Words("former='...'", "--former FILE"),
+            "; or say ",
+            arg("lost", True),
+            ", if it is gone, which stands in the history. Nothing was entered.",
         )
     event = book.append(ANCHOR, what=LOST if lost else None)
     return Mark(book.id, event.number, event.hash)

@@ -10,10 +10,19 @@ from typing import Any, TypeVar
 from dpfda.errors import DataError, LedgerDamaged, ReleaseFailed
 from dpfda.ledger.book import Book, Verified
 from dpfda.ledger.events import SCHEMA
+from dpfda.messages import Message, Words
 
 PATIENCE = 60.0  # seconds that one process waits for another
-NO_LEDGER = "make one with Ledger.create, or dpfda budget create URL --dataset NAME --epsilon ... --delta ..."
+_CREATE = "dpfda budget create URL --dataset NAME --epsilon ... --delta ..."
+MAKE_ONE = Message("make one with ", Words(f"Ledger.create, or {_CREATE}", _CREATE))
 T = TypeVar("T")
+
+
+class NoLedger(DataError):
+    """There is nothing at the address of a ledger."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no ledger at {name}: ", MAKE_ONE)
 
 
 class Lost(DataError):

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
 
-from dpfda.arrays import brief, check_flag
+from dpfda.arrays import check_flag
 from dpfda.errors import DataError, ReleaseFailed, UsageError
 from dpfda.ledger import chain
 from dpfda.ledger.accounting import Tight, exceeded, quote_of, tight_total
@@ -32,6 +32,7 @@ from dpfda.ledger.rules import (
     sums_row,
 )
 from dpfda.ledger.views import Quote
+from dpfda.messages import Words, arg
 from dpfda.privacy.totals import Sums
 
 T = TypeVar("T")
@@ -66,7 +67,7 @@ class Ledger(Reports):
         charges are then granted by filters, which hold for any choice of prices.
         """
         if not isinstance(copies, list | tuple):
-            raise UsageError(f"copies are a list of names, got {brief(copies)}.")
+            raise UsageError(parameter="copies", value=copies, rule="are a list of names")
         names = [check_name(name) for name in (dataset, *copies)]
         if len(set(names)) < len(names):
             raise UsageError(f"A data set and its copies have a name each, got {', '.join(map(repr, names))}.")
@@ -190,11 +191,22 @@ class Ledger(Reports):
         """
         check_flag(lost, "lost")
         if self._anchor is None:
-            raise UsageError("Name the file first: Ledger(url, anchor='ledger.anchor').start_anchor().")
+            raise UsageError(
+                "Name the file first: ",
+                Words("Ledger(url, anchor='ledger.anchor').start_anchor()", "dpfda budget anchor URL --anchor FILE"),
+                ".",
+                parameter="anchor",
+            )
         if self._anchor.seen().mark is not None:
             raise UsageError(f"The anchor {str(self._anchor.path)!r} is there already. Name a new file.")
         if former is not None and lost:
-            raise UsageError("A former anchor is there or it is lost: give former=... or lost=True, not both.")
+            raise UsageError(
+                "A former anchor is there or it is lost: give ",
+                Words("former=...", "--former FILE"),
+                " or ",
+                arg("lost", True),
+                ", not both.",
+            )
         old = None if former is None else Anchor(Path(former).absolute())
         mark = self._database.write(partial(begin_anchor, old, lost))
         # In this order: if it ends in between, no anchor is left, rather than two.
@@ -229,8 +241,9 @@ class Ledger(Reports):
         if self._anchor is None:
             if book.anchored is not None:
                 raise UsageError(
-                    f"The ledger {book.name} has an anchor, and is only written with it: open it with "
-                    "anchor='...', the file that was named when it was made. Nothing was entered."
+                    f"The ledger {book.name} has an anchor, and is only written with it: open it with ",
+                    Words("anchor='...'", "--anchor FILE"),
+                    ", the file that was named when it was made. Nothing was entered.",
                 )
             return
         seen = self._anchor.seen()
@@ -288,7 +301,11 @@ def as_ledger(thing: object) -> AnyLedger | None:
         return Ledger(thing)
     if isinstance(thing, type) or not all(callable(getattr(thing, name, None)) for name in ("charge", "store", "burn")):
         raise UsageError(
-            "ledger must be None, an address such as 'sqlite:///budget.db' or a ledger such as "
-            f"dpfda.Ledger('sqlite:///budget.db'), got a {type(thing).__name__}. Nothing was charged."
+            parameter="ledger",
+            rule=(
+                "must be None, an address such as 'sqlite:///budget.db' or a ledger such as "
+                f"dpfda.Ledger('sqlite:///budget.db'), got a {type(thing).__name__}"
+            ),
+            fix="Nothing was charged.",
         )
     return cast(AnyLedger, thing)

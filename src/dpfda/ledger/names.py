@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from dpfda.arrays import brief
 from dpfda.errors import UsageError
+from dpfda.messages import Message, Words
 
 SQLITE = "sqlite:///"
 POSTGRES = ("postgresql://", "postgres://")
@@ -97,23 +98,30 @@ def check_distinct(name: str, known: Iterable[str], ledger: str) -> None:
     if other is not None:
         raise UsageError(
             f"The ledger {ledger} has a budget for {other!r}, which differs from {name!r} in case alone. If the data "
-            f"are the same, use dataset={other!r}; else take a name that nobody mistakes for it. Nothing was entered."
+            "are the same, use ",
+            _dataset(other),
+            "; else take a name that nobody mistakes for it. Nothing was entered.",
         )
 
 
-def way_to(name: str, ledger: str, known: Sequence[str]) -> str:
+def way_to(name: str, ledger: str, known: Sequence[str]) -> Message:
     """What to do about a name that has no budget; a second budget for the same people is not what is needed."""
     where = shlex.quote(ledger)
     if not known:
-        return (
-            f"Make one: dpfda budget create {where} --dataset {shlex.quote(name)} --epsilon ... --delta ..., or "
-            "Ledger.create."
-        )
+        create = f"dpfda budget create {where} --dataset {shlex.quote(name)} --epsilon ... --delta ..."
+        return Message("Make one: ", Words(f"{create}, or Ledger.create", create), ".")
     likely = nearly(name, known) or next(iter(get_close_matches(name, known, n=1, cutoff=0.5)), known[0])
     more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
     listed = ", ".join(map(repr, known[:LISTED]))
-    return (
+    return Message(
         f"It has {'one' if len(known) == 1 else 'some'} for {listed}{more}. If the data are the same or of the same "
-        f"people, say so: dataset={likely!r}, or once and for all dpfda budget copy {where} --dataset "
-        f"{shlex.quote(likely)} --name {shlex.quote(name)}. Only for other people: dpfda budget create."
+        "people, say so: ",
+        _dataset(likely),
+        f", or once and for all dpfda budget copy {where} --dataset {shlex.quote(likely)} --name {shlex.quote(name)}. "
+        "Only for other people: dpfda budget create.",
     )
+
+
+def _dataset(name: str) -> Words:
+    """How to name a data set, in full: it is to be typed, and a ledger takes no long names."""
+    return Words(f"dataset={name!r}", f"--dataset {shlex.quote(name)}")

@@ -11,7 +11,7 @@ from weakref import finalize
 
 from dpfda.errors import DataError, DpfdaError, LedgerDamaged, MissingExtra
 from dpfda.ledger.book import COVER, OUTPUTS, Book, Verified, scan
-from dpfda.ledger.database import NO_LEDGER, PATIENCE, Database, Lost
+from dpfda.ledger.database import PATIENCE, Database, Lost, NoLedger
 from dpfda.ledger.events import SCHEMA
 from dpfda.ledger.forks import GATE
 from dpfda.ledger.names import secrets_of, without_password
@@ -219,7 +219,7 @@ class PostgresDatabase(Database):
                 "was entered."
             )
         if isinstance(error, errors.UndefinedTable) and "dpfda_ledger" in said:
-            return DataError(f"There is no ledger at {self.name}: {NO_LEDGER}")
+            return NoLedger(self.name)
         if isinstance(error, damage):
             return LedgerDamaged(f"The ledger {self.name} is damaged: {said}. Nothing was entered.")
         if isinstance(error, errors.LockNotAvailable):

@@ -20,6 +20,7 @@ from dpfda.ledger.events import Event
 from dpfda.ledger.forks import GATE
 from dpfda.ledger.losses import loss_from, losses_of
 from dpfda.ledger.names import check_key, check_name, way_to
+from dpfda.messages import arg
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.neighbours import REPLACE, Unit
 from dpfda.privacy.profiles import Profile
@@ -120,7 +121,12 @@ def account_of(book: Book, name: str) -> Account:
     created = book.named(check_name(name))
     if created is None:
         way = way_to(name, book.name, list(book.names()))
-        raise NoBudget(f"The ledger {book.name} has no budget for {brief(name)}. {way} Nothing was charged.")
+        raise NoBudget(
+            f"The ledger {book.name} has no budget for {brief(name)}.",
+            parameter="dataset",
+            value=name,
+            fix=(way, " Nothing was charged."),
+        )
     nominal = any(map(is_nominal, book.charges(created.number)))
     return Account(created, *book.state(created.number), nominal)
 
@@ -134,14 +140,23 @@ def check_fits(account: Account, charge: Charge) -> None:
     if account.unit is not None and account.unit != charge.unit.name:
         raise PrivacyRefused(
             f"The budget of {account.name!r} protects each {brief(account.unit)}, and this release each "
-            f"{brief(charge.unit.name)}: the two do not add up. Release with the unit {brief(account.unit)}. Nothing "
-            "was charged."
+            f"{brief(charge.unit.name)}: the two do not add up. Release with ",
+            arg("unit", account.unit),
+            ". Nothing was charged.",
+            parameter="unit",
+            value=charge.unit.name,
         )
     if account.created.neighbours != charge.unit.neighbours and charge.unit.neighbours == REPLACE:
         raise PrivacyRefused(
-            f"The budget of {account.name!r} is for neighbours='add-or-remove-one', where the number of "
-            f"{charge.unit.name}s is private, and this release for neighbours='replace-one', which makes it public. "
-            "Release with neighbours='add-or-remove-one'. Nothing was charged."
+            f"The budget of {account.name!r} is for ",
+            arg("neighbours", "add-or-remove-one"),
+            f", where the number of {charge.unit.name}s is private, and this release for ",
+            arg("neighbours", "replace-one"),
+            ", which makes it public. Release with ",
+            arg("neighbours", "add-or-remove-one"),
+            ". Nothing was charged.",
+            parameter="neighbours",
+            value=charge.unit.neighbours,
         )
 
 

@@ -18,7 +18,7 @@ from weakref import finalize
 from dpfda.errors import DataError, DpfdaError, LedgerDamaged
 from dpfda.ledger.anchor import Mark
 from dpfda.ledger.book import COVER, OUTPUTS, Book, Verified, scan
-from dpfda.ledger.database import NO_LEDGER, PATIENCE, Database, Lost
+from dpfda.ledger.database import MAKE_ONE, PATIENCE, Database, Lost, NoLedger
 from dpfda.ledger.events import SCHEMA
 from dpfda.ledger.forks import GATE
 from dpfda.ledger.log_head import LogHead
@@ -160,7 +160,7 @@ class SqliteDatabase(Database):
             return
         if connection.execute("SELECT count(*) FROM sqlite_master WHERE name LIKE 'dpfda%'").fetchone()[0]:
             raise LedgerDamaged(self._words("malformed, its header does not call it a ledger"))
-        raise DataError(f"There is no ledger in {self.name}, but something else: {NO_LEDGER}")
+        raise DataError(f"There is no ledger in {self.name}, but something else: ", MAKE_ONE)
 
     def _commit(self, connection: sqlite3.Connection) -> None:
         try:
@@ -258,7 +258,7 @@ class SqliteDatabase(Database):
         if not self.path.parent.is_dir():
             raise DataError(f"There is no folder {str(self.path.parent)!r} for the ledger {self.name}. Make it first.")
         if mode == "rw" and not self.path.exists():
-            raise DataError(f"There is no ledger at {self.name}: {NO_LEDGER}")
+            raise NoLedger(self.name)
         return _connected(self.path, mode)
 
     @contextmanager

@@ -54,15 +54,19 @@ def check_profile(sensitivity: object, scale: object, size: object = 0) -> None:
     if not 0 < as_real(scale) < math.inf:
         raise UsageError(f"A noise scale must be a positive finite number, got {brief(scale)}.")
     if not is_whole(size, 0, MOST_COORDINATES):
-        raise UsageError(f"size must be a whole number of coordinates, or 0 for any number, got {brief(size)}.")
+        raise UsageError(
+            parameter="size", value=size, rule="must be a whole number of coordinates, or 0 for any number"
+        )
 
 
 def check_source(randomness: object) -> None:
     """Noise is drawn from a source of integer noise."""
     if not all(callable(getattr(randomness, name, None)) for name in ("laplace", "gaussian")):
         raise UsageError(
-            f"randomness must be None or a source such as dpfda.mechanisms.SeededRandomness(1), got "
-            f"{brief(randomness)}. Seeds make a release not private."
+            parameter="randomness",
+            value=randomness,
+            rule="must be None or a source such as dpfda.mechanisms.SeededRandomness(1)",
+            fix="Seeds make a release not private.",
         )
 
 

@@ -95,7 +95,9 @@ class Objective:
         if not NARROWEST_RANGE <= high - low <= WIDEST_RANGE:
             raise UsageError(
                 "utility_range, the public range of one unit's utility, must be two finite numbers (low, high), high "
-                f"above low by {NARROWEST_RANGE:g} to {WIDEST_RANGE:g}, got {brief(self.limits)}."
+                f"above low by {NARROWEST_RANGE:g} to {WIDEST_RANGE:g}, got {brief(self.limits)}.",
+                parameter="utility_range",
+                value=self.limits,
             )
         object.__setattr__(self, "limits", (low, high))
         if not self.prior or not all(LEAST_DEVIATION <= deviation <= POINTS**2 for deviation in self.prior):
@@ -104,7 +106,9 @@ class Objective:
                 f"the radius for each coordinate, got {self.prior}."
             )
         if self.curvature is None and not 1 <= self.candidates <= MOST_CANDIDATES:
-            raise UsageError(f"candidates must be between 1 and {MOST_CANDIDATES}, got {brief(self.candidates)}.")
+            raise UsageError(
+                parameter="candidates", value=self.candidates, rule=f"must be between 1 and {MOST_CANDIDATES}"
+            )
 
     @property
     def size(self) -> int:

@@ -123,7 +123,7 @@ def calibrated(
         )
     for name, value in (("sensitivity", sensitivity), ("moved", moved)):
         if not 0 < value < math.inf:
-            raise UsageError(f"{name} must be a positive finite number, got {brief(value)}.")
+            raise UsageError(parameter=name, value=value, rule="must be a positive finite number")
     coordinates = math.sqrt(cap * (1 if line is None else line.size))
     height = math.sqrt(peak_of(kernel, domain))
     own = (OWN_ERROR_ROWS if line is None else OWN_ERROR) + 0.5 * coordinates / FINE

@@ -16,6 +16,7 @@ from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.kernels import Kernel, Matern, Tensor
 from dpfda.mechanisms import Gaussian, Laplace, Mechanism, SoftThreshold
 from dpfda.mechanisms.randomness import LARGEST_SCALE
+from dpfda.messages import arg
 from dpfda.planning.compatibility import Law, penalised
 from dpfda.planning.default_design import basis_of, check_domain
 from dpfda.planning.request import Design, Request
@@ -43,8 +44,15 @@ def privacy_safe(mechanism: str, *, n: int, epsilon: float, decay: float) -> Par
     """
     if not (n >= 1 and 0 < epsilon < math.inf and not decay <= 0):  # an unknown decay is no number
         raise UsageError(
-            f"Parameters are chosen for at least one unit, a positive epsilon and a positive decay, got n={brief(n)}, "
-            f"epsilon={brief(epsilon)}, decay={brief(decay)}."
+            "Parameters are chosen for at least one unit, a positive epsilon and a positive decay, got ",
+            arg("n", n),
+            ", ",
+            arg("epsilon", epsilon),
+            ", ",
+            arg("decay", decay),
+            ".",
+            parameter="n",
+            value=n,
         )
     inverse = 0.0 if math.isinf(decay) else 1 / decay
     # (n epsilon^2)^(-eta b / (b + 2)) with eta = 1 + 2/b is 1 / (n epsilon^2); more penalty than 1/n only where needed.
@@ -88,11 +96,20 @@ def published_scale(
     longest = longest_change(request)
     if request.calibration == "simple":
         if name != "gp" or weights is None or roots is None or parameters is None:
-            raise UsageError("calibration='simple' is the simpler bound of mechanism='gp'.")
+            raise UsageError(
+                arg("calibration", "simple"),
+                " is the simpler bound of ",
+                arg("mechanism", "gp"),
+                ".",
+                parameter="calibration",
+                value=request.calibration,
+            )
         if parameters.penalty == 0 or parameters.eta <= 0.5:
             raise UsageError(
                 f"The simpler bound needs a penalty above 0 and eta above 0.5, got {parameters.penalty:g} and "
-                f"{parameters.eta:g}. Use calibration='exact'."
+                f"{parameters.eta:g}. Use ",
+                arg("calibration", "exact"),
+                ".",
             )
         ratio = simple_bound(parameters.eta, parameters.penalty) / float(np.max(weights / roots))
         return calibrate(Gaussian(), Sensitivity(longest * max(ratio, 1.0), L2(), "simple"), request.budget)
@@ -101,8 +118,10 @@ def published_scale(
             raise CannotMeetBudget(f"A Gaussian process cannot meet {request.budget}: it needs delta > 0.")
         if request.budget.epsilon > 1:
             raise CannotMeetBudget(
-                f"The published scale of the Gaussian process is proven for epsilon up to 1, got "
-                f"{brief(request.budget.epsilon)}. Use calibration='exact', which holds for every epsilon."
+                "The published scale of the Gaussian process is proven for epsilon up to 1, got "
+                f"{brief(request.budget.epsilon)}. Use ",
+                arg("calibration", "exact"),
+                ", which holds for every epsilon.",
             )
         return up(math.sqrt(2 * math.log(2 / request.budget.delta)) * longest / request.budget.epsilon, 4)
     return up(
@@ -228,7 +247,16 @@ def bernstein(request: Request) -> Design:
     degree = 20 if dimension == 1 else 8
     size = int(request.size) if request.size is not None else (degree + 1) ** dimension
     if request.basis is not None:
-        raise UsageError("mechanism='bernstein' brings its own basis: leave basis out, and state size instead.")
+        raise UsageError(
+            arg("mechanism", "bernstein"),
+            " brings its own basis: leave ",
+            arg("basis"),
+            " out, and state ",
+            arg("size"),
+            " instead.",
+            parameter="basis",
+            value=request.basis,
+        )
     basis = bases.by_name("bernstein", request.domain, size)
     why = "stated by the user" if request.size is not None else f"degree {degree}, a rule"
     return _design(
@@ -308,7 +336,13 @@ def noise_basis(request: Request, kernel: Kernel, size: int) -> Basis:
             raise UsageError("A noise process needs the basis of its kernel: dpfda.bases.mercer(kernel, domain, size).")
         return request.basis
     if request.basis is not None:
-        raise UsageError(f"A noise process brings its kernel's own basis: leave basis={brief(request.basis)} out.")
+        raise UsageError(
+            "A noise process brings its kernel's own basis: leave ",
+            arg("basis", request.basis),
+            " out.",
+            parameter="basis",
+            value=request.basis,
+        )
     return bases.mercer(kernel, request.domain, size)
 
 

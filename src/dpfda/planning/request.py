@@ -7,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpfda.arrays import as_plain_ints, as_real, brief, is_whole
+from dpfda.arrays import as_plain_ints, as_real, is_whole
 from dpfda.bases import Basis, Domain
 from dpfda.bases.base import MOST_FUNCTIONS
 from dpfda.bases.lattice import MOST_UNITS
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import Mechanism
+from dpfda.messages import arg
 from dpfda.privacy import ADD_REMOVE, Budget
 
 CALIBRATIONS = ("exact", "published", "simple")
@@ -24,7 +25,10 @@ def check_units(n: object, name: str = "n") -> None:
     """The number of units that a plan is for, under the name of the argument that states it."""
     if not is_whole(n, 1, MOST_UNITS):
         raise UsageError(
-            f"{name} must be a whole number of units, at least 1, got {brief(n)}. The most is {MOST_UNITS}."
+            parameter=name,
+            value=n,
+            rule="must be a whole number of units, at least 1",
+            fix=f"The most is {MOST_UNITS}.",
         )
 
 
@@ -51,26 +55,37 @@ class Request:
         check_units(self.n)
         if not isinstance(self.calibration, str) or self.calibration not in CALIBRATIONS:
             known = ", ".join(map(repr, CALIBRATIONS))
-            raise UsageError(f"calibration must be one of {known}, got {brief(self.calibration)}.")
+            raise UsageError(parameter="calibration", value=self.calibration, rule=f"must be one of {known}")
         if not (self.grid_size is None or is_whole(self.grid_size, 1, MOST_VALUES)):
             raise UsageError(
-                f"grid_size is the number of values of a curve, 1 to {MOST_VALUES}, got {brief(self.grid_size)}."
+                parameter="grid_size",
+                value=self.grid_size,
+                rule=f"is the number of values of a curve, 1 to {MOST_VALUES}",
             )
         if not (self.kernel is None or isinstance(self.kernel, Kernel)):
             raise UsageError(
-                f"kernel must be a kernel such as dpfda.kernels.Matern(1.5, 0.1), got {brief(self.kernel)}."
+                parameter="kernel", value=self.kernel, rule="must be a kernel such as dpfda.kernels.Matern(1.5, 0.1)"
             )
         for name, value, least in (("eta", self.eta, 0.0), ("penalty", self.penalty, 0.0)):
             if value is not None and not least <= as_real(value) < math.inf:
-                raise UsageError(f"{name} must be a finite number, 0 or more, got {brief(value)}.")
+                raise UsageError(parameter=name, value=value, rule="must be a finite number, 0 or more")
         if not (self.size is None or is_whole(self.size, 1, MOST_FUNCTIONS)):
             raise UsageError(
-                f"size must be a whole number of functions, at least 1, got {brief(self.size)}. The most is "
-                f"{MOST_FUNCTIONS}."
+                parameter="size",
+                value=self.size,
+                rule="must be a whole number of functions, at least 1",
+                fix=f"The most is {MOST_FUNCTIONS}.",
             )
         as_plain_ints(self, "n", "size", "grid_size")
         if self.size is not None and isinstance(self.basis, Basis) and self.basis.size != self.size:
-            raise UsageError(f"The basis has {self.basis.size} functions, but size={self.size}. Leave size out.")
+            raise UsageError(
+                f"The basis has {self.basis.size} functions, but ",
+                arg("size", self.size),
+                ".",
+                parameter="size",
+                value=self.size,
+                fix=("Leave ", arg("size"), " out."),
+            )
 
     @property
     def counted(self) -> bool:

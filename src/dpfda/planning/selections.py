@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpfda.arrays import Array, brief
+from dpfda.arrays import Array
 from dpfda.bases import Basis
 from dpfda.bases.lattice import RADIUS
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Dictionary, Exponential
+from dpfda.messages import arg
 from dpfda.planning.default_design import DEFAULT_BASIS, basis_of
 from dpfda.planning.papers import TERMS, noise_basis, noise_kernel
 from dpfda.planning.request import Design, Request
@@ -47,8 +48,9 @@ def dictionary(request: Request) -> Design:
     _public_size(request, "dictionary")
     if not request.candidates:
         raise UsageError(
-            "mechanism='dictionary' chooses among candidates: pass candidates=[function, ...], each a function of the "
-            "points, e.g. lambda t: np.interp(t, grid, values). They must be public."
+            arg("mechanism", "dictionary"),
+            " chooses among candidates: pass candidates=[function, ...], each a function of the points, "
+            "e.g. lambda t: np.interp(t, grid, values). They must be public.",
         )
     basis, why = basis_of(request, min(request.grid_size or DICTIONARY_SIZE, DICTIONARY_SIZE), DEFAULT_BASIS)
     if not basis.orthonormal:
@@ -95,6 +97,10 @@ def _coordinates(request: Request, basis: Basis) -> tuple[Array, Array]:
 def _public_size(request: Request, name: str) -> None:
     if request.counted:
         raise UsageError(
-            f"mechanism={brief(name)} needs the number of units to be public: use neighbours='replace-one', or a "
-            "mechanism that adds noise."
+            arg("mechanism", name),
+            " needs the number of units to be public: use ",
+            arg("neighbours", "replace-one"),
+            ", or a mechanism that adds noise.",
+            parameter="mechanism",
+            value=name,
         )

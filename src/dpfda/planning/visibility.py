@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from dpfda.errors import DpfdaError
+from dpfda.messages import Message
 from dpfda.privacy import Budget
 
 # Of a plausible signal. An error of 0.7 times the signal, after the best smoothing, is that of noise as large as the
@@ -33,14 +34,14 @@ class Plannable(Protocol):
     def instead(self) -> str: ...
 
 
-def refusal(plan: Plannable, again: Callable[[int, float], Plannable], *, bounded: bool) -> str:
+def refusal(plan: Plannable, again: Callable[[int, float], Plannable], *, bounded: bool) -> Message:
     """Why a release would be mostly noise, and what would do; empty where it would not. Public facts alone.
 
     `again` plans the same with another n and epsilon. With `bounded` signal and noise are both in proportion to a
     bound, so that no bound changes their ratio.
     """
     if not plan.hidden:
-        return ""
+        return Message()
     n, epsilon = plan.n, plan.budget.epsilon
 
     # Tried as they are said, rounded up: a plan may choose another design next to where it was tried.
@@ -59,9 +60,9 @@ def refusal(plan: Plannable, again: Callable[[int, float], Plannable], *, bounde
         ways += [f"epsilon {price(dearer):g}"] if dearer is not None else []
     why = f"With n = {n} and epsilon {epsilon:g} {plan.hidden}."
     if not ways:
-        return f"{why} Neither more units nor more epsilon would do{plan.instead}."
+        return Message(f"{why} Neither more units nor more epsilon would do", plan.instead, ".")
     bound = ", with any bound: the noise is in proportion to it" if bounded else ""
-    return f"{why} About {' or '.join(ways)} would do{bound}."
+    return Message(f"{why} About {' or '.join(ways)} would do{bound}.")
 
 
 def _least(enough: Callable[[float], bool], most: float) -> float | None:

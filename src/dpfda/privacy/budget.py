@@ -55,12 +55,17 @@ class Budget:
         epsilon, delta = as_real(self.epsilon), as_real(self.delta)
         if not 0 < epsilon < math.inf:
             raise UsageError(
-                f"epsilon must be a positive finite number, got {brief(self.epsilon)}. Most people choose 0.1 to 10."
+                parameter="epsilon",
+                value=self.epsilon,
+                rule="must be a positive finite number",
+                fix="Most people choose 0.1 to 10.",
             )
         if not 0 <= delta < 1:
             raise UsageError(
-                f"delta must lie in [0, 1), got {brief(self.delta)}. Use 0 for pure privacy, or at most 1e-5, "
-                "well below one over the number of people."
+                parameter="delta",
+                value=self.delta,
+                rule="must lie in [0, 1)",
+                fix="Use 0 for pure privacy, or at most 1e-5, well below one over the number of people.",
             )
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", delta)
@@ -93,7 +98,9 @@ def stated_budget(epsilon: float, delta: float) -> Budget:
     budget = Budget(epsilon, delta)
     if not LEAST_EPSILON <= budget.epsilon <= MOST_EPSILON:
         raise UsageError(
-            f"epsilon must lie between {LEAST_EPSILON:g} and {MOST_EPSILON:g}, got {brief(budget.epsilon)}: beyond, "
-            "noise is too large or too small for a double. Most people choose 0.1 to 10."
+            parameter="epsilon",
+            value=budget.epsilon,
+            rule=f"must lie between {LEAST_EPSILON:g} and {MOST_EPSILON:g}",
+            fix="Beyond, noise is too large or too small for a double. Most people choose 0.1 to 10.",
         )
     return budget

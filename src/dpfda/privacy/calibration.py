@@ -8,6 +8,7 @@ from typing import Protocol
 from dpfda.arrays import told
 from dpfda.bases.norms import Norm, Sensitivity, up
 from dpfda.errors import CannotMeetBudget, DpfdaError, UsageError
+from dpfda.messages import arg
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.profiles import Profile
 
@@ -25,17 +26,26 @@ class Noisy(Protocol):
         """The privacy curve at a scale; `size` counts the integer coordinates, 0 states the continuous law."""
 
 
-def calibrate(mechanism: Noisy, sensitivity: Sensitivity, budget: Budget, *, size: int = 0) -> float:
+def calibrate(
+    mechanism: Noisy,
+    sensitivity: Sensitivity,
+    budget: Budget,
+    *,
+    size: int = 0,
+    pure: tuple[str, ...] = ("k-norm", "laplace"),
+) -> float:
     """The smallest scale whose privacy curve meets the budget, from above.
 
     `size` is the number of integer coordinates that will be released; what the integer sampler adds to the continuous
-    law's delta is then counted. With size 0 the scale is that of the continuous law.
+    law's delta is then counted. With size 0 the scale is that of the continuous law. `pure` names the mechanisms that
+    suit the statistic where there is no delta, for the refusal of one that needs it.
     """
     if budget.pure and not mechanism.pure:
         # Refused by what the mechanism is, never by comparing a tiny delta with zero.
         raise CannotMeetBudget(
-            f"{mechanism.name} noise cannot meet {budget} at any scale: it needs delta > 0. "
-            "For delta = 0 use mechanism='k-norm' or 'laplace'."
+            f"{mechanism.name} noise cannot meet {budget} at any scale: it needs delta > 0. For delta = 0 use ",
+            arg("mechanism", *pure),
+            ".",
         )
     sensitivity = sensitivity.to(mechanism.norm, size)
 

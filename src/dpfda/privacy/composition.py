@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpfda.arrays import brief
 from dpfda.bases.norms import up
 from dpfda.errors import UsageError
 from dpfda.privacy.bounded_range import range_law
@@ -86,7 +85,7 @@ class Composed:
     def nothing(delta: float, *, people: int = 1) -> Composed:
         """A data set of which nothing was released."""
         if not 0 <= delta < 1:
-            raise UsageError(f"delta must lie in [0, 1), got {brief(delta)}.")
+            raise UsageError(parameter="delta", value=delta, rule="must lie in [0, 1)")
         statement = Statement(0.0, delta, 0.0, 0.0, SUM)
         zero = Fraction()
         return Composed(

@@ -43,7 +43,7 @@ class Unit:
             raise UsageError(f"The name of a privacy unit is a text, e.g. 'person', got {brief(self.name)}.")
         if not isinstance(self.neighbours, str) or self.neighbours not in RELATIONS:
             known = ", ".join(map(repr, RELATIONS))
-            raise UsageError(f"neighbours must be one of {known}, got {brief(self.neighbours)}.")
+            raise UsageError(parameter="neighbours", value=self.neighbours, rule=f"must be one of {known}")
 
     @property
     def size_is_public(self) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpfda.arrays import ArrayLike, brief
+from dpfda.arrays import ArrayLike
 from dpfda.errors import UsageError
+from dpfda.messages import arg
 from dpfda.records.columns import as_grid, grid_of
 from dpfda.records.curves import Curves
 from dpfda.records.encoder import Encoder, smallest_cap
@@ -34,7 +35,9 @@ def as_curves(data: Any, *, grid: ArrayLike | str | None, units: object) -> Curv
     """Curves from whatever people hold: Curves, a scikit-fda FDataGrid, a data frame, or a matrix."""
     if isinstance(data, Curves):
         if grid is not None or units is not None:
-            raise UsageError("These Curves have their own grid and units: leave grid= and units= out.")
+            raise UsageError(
+                "These Curves have their own grid and units: leave ", arg("grid="), " and ", arg("units="), " out."
+            )
         return data
     if hasattr(data, "data_matrix") and hasattr(data, "grid_points"):
         return from_fdatagrid(data, grid_of(grid, []), units)
@@ -46,5 +49,10 @@ def as_curves(data: Any, *, grid: ArrayLike | str | None, units: object) -> Curv
     if hasattr(data, "iloc") or hasattr(data, "__arrow_c_stream__"):
         return from_frame(with_units(data, units), unit=units, grid=grid)
     if isinstance(grid, str) and grid != "even":
-        raise UsageError(f"grid={brief(grid)} is for tables, whose columns have names. Pass the points themselves.")
+        raise UsageError(
+            arg("grid", grid),
+            " is for tables, whose columns have names. Pass the points themselves.",
+            parameter="grid",
+            value=grid,
+        )
     return from_array(data, None if isinstance(grid, str) else as_grid(grid), units)

@@ -131,7 +131,8 @@ def check_types(schema: Any, names: list[str] | tuple[str, ...]) -> None:
         kind = schema.field(name).type
         if not _cellwise(kind):
             raise DataError(
-                f"{called(name, schema.names)} holds {kind}, not numbers. Choose the value columns by a pattern: 't*'."
+                f"{called(name, schema.names)} holds {kind}, not numbers.",
+                fix="Choose the value columns by a pattern: 't*'.",
             )
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, brief, is_one_of, public_numbers
 from dpfda.errors import DataError, UsageError
+from dpfda.messages import arg
 from dpfda.records.headers import MAY_BE_A_RECORD, all_of, called, listed, may_be_record
 
 NUMBERED = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
@@ -53,13 +54,11 @@ def choose_columns(columns: list[str], values: Values | None, unit: str | None) 
     What a pattern matches must look alike, as t1, t2, t3, so that 't*' does not take `tariff` along; '*' takes all but
     the unit's. Without a pattern all but the unit's are taken, if they look alike.
     """
-    if len(set(columns)) < len(columns):
-        # Without the name: of a table that was read without a header it is somebody's value.
-        raise DataError("Two columns of the table have one name. Rename one.")
+    _check_names(columns)
     if not (unit is None or isinstance(unit, str)):
-        raise UsageError(f"unit is the name of a column, got {brief(unit)}.")
-    if unit is not None and unit not in columns:
-        raise DataError(f"No column {brief(unit)} for the privacy unit. Columns are: {all_of(columns)}")
+        raise UsageError(parameter="unit", value=unit, rule="is the name of a column")
+    if unit is not None:
+        check_column(columns, unit, "the privacy unit")
     rest = [name for name in columns if name != unit]
     if values is None:
         if rest and not alike(rest):
@@ -82,12 +81,27 @@ def choose_columns(columns: list[str], values: Values | None, unit: str | None) 
     return chosen
 
 
+def check_column(columns: list[str], name: str, what: str) -> None:
+    """A column is there; the refusal says what it was wanted for."""
+    _check_names(columns)
+    if name not in columns:
+        raise DataError(f"No column {brief(name)} for {what}. Columns are: {all_of(columns)}")
+
+
+def _check_names(columns: list[str]) -> None:
+    if len(set(columns)) < len(columns):
+        # Without the name: of a table that was read without a header it is somebody's value.
+        raise DataError("Two columns of the table have one name. Rename one.")
+
+
 def _parts(values: Values, columns: list[str]) -> list[str]:
     if not isinstance(values, str):
         listed_names = isinstance(values, Iterable) and getattr(values, "ndim", 1) > 0  # an array may hold one cell
         parts = list(values) if listed_names else []
         if not parts or not all(isinstance(part, str) for part in parts):
-            raise UsageError(f"values is a pattern, e.g. 't*', or a list of names of columns, got {brief(values)}.")
+            raise UsageError(
+                parameter="values", value=values, rule="is a pattern, e.g. 't*', or a list of names of columns"
+            )
         return parts
     if values in columns or "," not in values or any(fnmatchcase(name, values) for name in columns):
         return [values]
@@ -148,12 +162,14 @@ def unused(columns: list[str], used: Iterable[str]) -> list[str]:
 def check_rows(rows: str | None, left: list[str]) -> None:
     """Rows of different kinds are averaged only if that is stated; `left` are the columns that are not used."""
     if rows is not None and not is_one_of(rows, ("average",)):
-        raise UsageError(f"rows is 'average' or None, got {brief(rows)}.")
+        raise UsageError(parameter="rows", value=rows, rule="is 'average' or None")
     kinds = [name for name in left if KINDS.match(name)]
     if kinds and rows is None and not may_be_record(left):
         raise DataError(
-            f"By its name column {brief(kinds[0])} says which kind of row it is, and it is not used: rows of all kinds "
-            "would be averaged. Keep the rows of one kind, or say rows='average' if that is meant."
+            f"By its name column {brief(kinds[0])} says which kind of row it is, and it is not used: rows "
+            "of all kinds would be averaged. Keep the rows of one kind, or say ",
+            arg("rows", "average"),
+            " if that is meant.",
         )
 
 
@@ -219,9 +235,12 @@ def check_even(names: list[str]) -> None:
     if found is not None and (is_even(found) or is_even([abs(place) for place in found])):
         return
     raise DataError(
-        "The numbers in the names of the value columns do not increase by equal steps, and an even grid would put the "
-        "points elsewhere. Say grid='header' to take the numbers for places, or grid='even' for equal steps all the "
-        "same."
+        "The numbers in the names of the value columns do not increase by equal steps, and an even "
+        "grid would put the points elsewhere. Say ",
+        arg("grid", "header"),
+        " to take the numbers for places, or ",
+        arg("grid", "even"),
+        " for equal steps all the same.",
     )
 
 
@@ -230,14 +249,18 @@ def header_grid(columns: list[str]) -> Array:
     found = places(columns)
     if found is None and len(columns) > 1 and alike(columns):
         raise DataError(
-            "More than one number differs between the names of the value columns, so no grid can be read from the "
-            "header. Pass grid=."
+            "More than one number differs between the names of the value columns, so no grid can be read "
+            "from the header. Pass ",
+            arg("grid="),
+            ".",
         )
     last = [NUMBER.search(name) for name in columns]
     if found is None and None in last:
         name = columns[last.index(None)]
         raise DataError(
-            f"{called(name, columns)} does not end in a number, so no grid can be read from the header. Pass grid=."
+            f"{called(name, columns)} does not end in a number, so no grid can be read from the header. Pass ",
+            arg("grid="),
+            ".",
         )
     grid = np.array(found or [float(number.group()) for number in last if number is not None])
     if may_be_record(columns) and not np.all(np.diff(grid) > 0):
@@ -272,7 +295,7 @@ def grid_of(grid: ArrayLike | str | None, columns: list[str]) -> Array | None:
         if grid == "even":
             return None
         if grid != "header":
-            raise UsageError(f"grid is a sequence of numbers, 'even', 'header' or None, got {brief(grid)}.")
+            raise UsageError(parameter="grid", value=grid, rule="is a sequence of numbers, 'even', 'header' or None")
         return header_grid(columns)
     if grid is None and columns:
         check_even(columns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dpfda.arrays import LONGEST, brief
+from dpfda.messages import LONGEST, brief
 
 MAY_BE_A_RECORD = "the first line may be a record: give the file a line of names"
 ALONE = "There is no other: if the first line of the file is a title, delete it, since that line names the columns."

@@ -31,6 +31,7 @@ import numpy as np
 
 from dpfda.arrays import Array, Integers
 from dpfda.errors import UsageError
+from dpfda.messages import arg
 from dpfda.records.cells import BEYOND_ARROW, cells_of
 
 # What tools write where a row does not say whose it is, in canonical form.
@@ -489,7 +490,9 @@ def named_units(units: object) -> tuple[object, str]:
     """
     if isinstance(units, Mapping):
         if len(units) != 1 or not all(isinstance(name, str) and name for name in units):
-            raise UsageError('units with a name are given as {"ID": identifiers}: one name, one vector.')
+            raise UsageError(
+                arg("units"), ' with a name are given as {"ID": identifiers}: one name, one vector.', parameter="units"
+            )
         ((name, ids),) = units.items()
         return ids, str(name)
     name = getattr(units, "name", None)
@@ -502,8 +505,9 @@ def identify(ids: object, rows: int) -> Identity:
     if identity is None or len(identity.codes) != rows:
         # No numbers here: that of the rows may be private.
         raise UsageError(
-            "units must hold one identifier for each row, no more and no fewer. "
-            "Pass a vector, or the name of a column if the curves are a table."
+            parameter="units",
+            rule="must hold one identifier for each row, no more and no fewer",
+            fix="Pass a vector, or the name of a column if the curves are a table.",
         )
     return identity
 

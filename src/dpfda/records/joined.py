@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, brief
+from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import DataError, UsageError
+from dpfda.messages import arg
 from dpfda.records.cells import as_numbers, check_unit_type, columns_of
 from dpfda.records.columns import choose_columns
 from dpfda.records.curves import Curves, Source
@@ -64,8 +65,12 @@ def curves_in_order(data: Any, *, grid: ArrayLike | str | None, units: object) -
         curves = as_curves(data, grid=grid, units=units)
         if isinstance(curves.source, ArraySource) and curves.source.units is not None:
             raise UsageError(
-                "These Curves have been put in the order of their units, and covariates would no longer fit. Pass the "
-                "table or matrix itself, with grid= and units=."
+                "These Curves have been put in the order of their units, and covariates would no longer fit. "
+                "Pass the table or matrix itself, with ",
+                arg("grid="),
+                " and ",
+                arg("units="),
+                ".",
             )
         return curves
     data = with_units(data, units)
@@ -87,7 +92,10 @@ def without(frame: Any, unit: str) -> tuple[Any, object, str]:
         return frame.drop(columns=frame.columns[place]), frame.iloc[:, place], unit
     if not hasattr(frame, "__arrow_c_stream__"):
         raise UsageError(
-            f"units={brief(unit)} names a column, and a matrix has none. Pass one identifier for each row."
+            arg("units", unit),
+            " names a column, and a matrix has none. Pass one identifier for each row.",
+            parameter="units",
+            value=unit,
         )
     table = as_arrow(frame)
     choose_columns(table.column_names, "*", unit)
@@ -108,7 +116,9 @@ def as_covariates(data: Any, size: int | None) -> tuple[np.ndarray[Any, Any], tu
         table, names = _from_array(data, size), None
     if size is not None and table.shape[1] != size:
         raise UsageError(
-            f"There are {table.shape[1]} covariate(s) in Z and {size} pair(s) in covariate_limits: one pair for each."
+            f"There are {table.shape[1]} covariate(s) in Z and {size} pair(s) in ",
+            arg("covariate_limits"),
+            ": one pair for each.",
         )
     return table, names
 
@@ -150,8 +160,9 @@ def _from_array(data: Any, size: int | None) -> np.ndarray[Any, Any]:
     if is_listed(data):
         if size is None:
             raise UsageError(
-                "A list has no public width: each of its rows could have its own. Pass covariate_limits, or covariates "
-                "as an array: numpy.asarray(Z, dtype=float)."
+                "A list has no public width: each of its rows could have its own. Pass ",
+                arg("covariate_limits"),
+                ", or covariates as an array: numpy.asarray(Z, dtype=float).",
             )
         # Row by row: numpy would read all of them as text because of one word.
         return np.asarray(from_array(data, np.arange(size, dtype=np.float64), None).source.table)  # type: ignore[attr-defined]

@@ -86,7 +86,9 @@ def _counts(data: Any, counts: Any) -> Array:
             columns = counts.to_frame() if hasattr(counts, "to_frame") else table_of(counts)
         records = points_from_frame(columns, None)
         if records.source.width != 1:
-            raise UsageError(f"counts is one whole number for each row, got {records.source.width} columns.")
+            raise UsageError(
+                parameter="counts", rule=f"is one whole number for each row, got {records.source.width} columns"
+            )
         for name in names_of(columns) if is_pandas(columns) else as_arrow(columns).column_names:
             check_count(name)
         return np.concatenate([np.empty((0, 1)), *records.batches(2**16)])[:, 0]
@@ -97,7 +99,7 @@ def _counts(data: Any, counts: Any) -> Array:
         return np.array([number(cell) for cell in counts], dtype=np.float64)
     array = np.asarray(counts)
     if array.ndim != 1:
-        raise UsageError(f"counts is one whole number for each row, got {array.ndim} dimension(s).")
+        raise UsageError(parameter="counts", rule=f"is one whole number for each row, got {array.ndim} dimension(s)")
     check_dtype(array.dtype, "counts is an array")
     return as_numbers(array)
 
@@ -184,9 +186,13 @@ def as_targets(targets: Any) -> np.ndarray[Any, Any]:
     if array.ndim == 2:
         array = array[:, 0] if array.shape[-1] == 1 else array
     if array.ndim != 1:
-        raise UsageError(f"y is one label or response for each row, got {array.ndim} dimension(s).")
+        raise UsageError(parameter="y", rule=f"is one label or response for each row, got {array.ndim} dimension(s)")
     if array.dtype.kind not in CELLWISE:
-        raise UsageError(f"y holds {array.dtype}: labels and responses are numbers or texts. Convert it first.")
+        raise UsageError(
+            parameter="y",
+            rule=f"holds {array.dtype}: labels and responses are numbers or texts",
+            fix="Convert it first.",
+        )
     return as_numbers(array) if array.dtype.kind == "m" else array
 
 
@@ -226,7 +232,11 @@ def check_declared(targets: Any) -> None:
     else:
         wrong = any(bool(getattr(kind, name, bool)()) for name in ("is_nested", "is_temporal"))
     if wrong:
-        raise UsageError(f"y holds {kind}: labels and responses are numbers or texts. Convert the column first.")
+        raise UsageError(
+            parameter="y",
+            rule=f"holds {kind}: labels and responses are numbers or texts",
+            fix="Convert the column first.",
+        )
 
 
 def responses(targets: Any) -> Array:

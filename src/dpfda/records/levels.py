@@ -10,6 +10,7 @@ import numpy as np
 
 from dpfda.arrays import Array, brief
 from dpfda.errors import DataError, UsageError
+from dpfda.messages import arg
 from dpfda.records.cells import as_numbers, cells_of, check_dtype, check_types, columns_of, number
 from dpfda.records.forgetting import reads_records
 from dpfda.records.headers import called
@@ -30,8 +31,12 @@ def check_levels(levels: object) -> dict[str, tuple[str, ...]]:
         keys = {_key(level) for level in listed}
         if not isinstance(name, str) or len(listed) < 2 or len(keys) < len(listed) or None in keys:
             raise UsageError(
-                "covariate_levels gives the public levels of columns, two or more that differ, as texts or numbers, "
-                f"e.g. {{'sex': ('female', 'male')}}, got {brief(levels)}."
+                parameter="covariate_levels",
+                value=levels,
+                rule=(
+                    "gives the public levels of columns, two or more that differ, as texts or numbers, e.g. "
+                    "{'sex': ('female', 'male')}"
+                ),
             )
         found[name] = tuple(str(level).strip() for level in listed)
     return found
@@ -55,12 +60,15 @@ def covariate_table(data: Any, levels: Levels, size: int | None) -> tuple[np.nda
     names = [name for name, _ in columns]
     for name in levels:
         if names.count(name) != 1:
-            raise UsageError(f"covariate_levels names {brief(name)}, which must be one column of Z, among {names}.")
+            raise UsageError(
+                parameter="covariate_levels", rule=f"names {brief(name)}, which must be one column of Z, among {names}"
+            )
     plain = len(names) - len(levels)
     if size is not None and plain != size:
         raise UsageError(
-            f"There are {plain} covariate(s) without levels in Z and {size} pair(s) in covariate_limits: one pair for "
-            "each of them, none for those with levels."
+            f"There are {plain} covariate(s) without levels in Z and {size} pair(s) in ",
+            arg("covariate_limits"),
+            ": one pair for each of them, none for those with levels.",
         )
     made = [column for name in names for column in columns_for(name, levels)]
     if len(set(made)) < len(made):
@@ -98,9 +106,9 @@ def _floats(column: Any, name: str) -> Array:
     if kind == "category" or kind.startswith("dictionary"):
         # By its type, which somebody has declared, not by what a cell holds.
         raise DataError(
-            f"Column {brief(name)} of the covariates is a category. Declare its levels, e.g. "
-            f"covariate_levels={{{brief(name)}: ('a', 'b')}}, or make 0/1 columns by pandas.get_dummies with fixed "
-            "categories."
+            f"Column {brief(name)} of the covariates is a category. Declare its levels, e.g. ",
+            arg("covariate_levels", {name: ("a", "b")}),
+            ", or make 0/1 columns by pandas.get_dummies with fixed categories.",
         )
     try:
         if hasattr(column, "iloc"):
@@ -148,7 +156,9 @@ def _columns(data: Any) -> list[tuple[str, Any]]:
     if hasattr(data, "iloc") and hasattr(data, "columns"):
         return [(str(name), data.iloc[:, place]) for place, name in enumerate(data.columns)]
     if not hasattr(data, "__arrow_c_stream__"):
-        raise UsageError("covariate_levels names columns: pass covariates as a data frame or table that has them.")
+        raise UsageError(
+            parameter="covariate_levels", rule="names columns: pass covariates as a data frame or table that has them"
+        )
     if has_columns(data):
         table = as_arrow(data)
     else:

@@ -12,6 +12,7 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import UsageError
+from dpfda.messages import arg
 from dpfda.records.cells import as_numbers, check_dtype, check_types, check_unit_type, columns_of, number
 from dpfda.records.columns import Values, check_curve, check_rows, choose_columns, grid_of, unused
 from dpfda.records.curves import Curves, name_columns
@@ -50,8 +51,11 @@ def from_array(values: ArrayLike, grid: Array | None, units: object) -> Curves:
     # No message says how many rows there are: that may be private.
     if table.ndim != 2:
         raise UsageError(
-            f"Curves are a matrix, one row a curve and one column a grid point, got {table.ndim} dimension(s). "
-            "Reshape your data: a single curve with X.reshape(1, -1), surfaces with X.reshape(len(X), -1) and grid=."
+            f"Curves are a matrix, one row a curve and one column a grid point, got {table.ndim} "
+            "dimension(s). Reshape your data: a single curve with X.reshape(1, -1), surfaces with "
+            "X.reshape(len(X), -1) and ",
+            arg("grid="),
+            ".",
         )
     if table.shape[1] == 0:
         raise UsageError("0 feature(s) (shape=(, 0)) while a minimum of 1 is required: no values in the curves.")
@@ -70,8 +74,9 @@ def _matrix(values: ArrayLike, grid: Array | None) -> np.ndarray[Any, Any]:
     if is_listed(values):
         if grid is None:
             raise UsageError(
-                "A list has no public width: each of its rows could have its own. Pass grid=, so that every row is cut "
-                "or padded to it, or an array: numpy.asarray(X, dtype=float)."
+                "A list has no public width: each of its rows could have its own. Pass ",
+                arg("grid="),
+                ", so that every row is cut or padded to it, or an array: numpy.asarray(X, dtype=float).",
             )
         table = [_row(row, len(grid)) for row in values]  # type: ignore[union-attr]
         return np.array(table, dtype=np.float64).reshape(len(table), len(grid))
@@ -118,7 +123,7 @@ def _reordered(table: np.ndarray[Any, Any], units: Identity) -> ArraySource:
 def from_fdatagrid(data: Any, grid: Array | None, units: object) -> Curves:
     """Curves from a scikit-fda FDataGrid, read by its attributes."""
     if grid is not None:
-        raise UsageError("An FDataGrid has its own grid: leave grid= out.")
+        raise UsageError("An FDataGrid has its own grid: leave ", arg("grid="), " out.")
     values = np.asarray(data.data_matrix)
     if values.shape[-1] != 1:
         raise UsageError(f"Curves must have one value at each point, got {values.shape[-1]}. Release each by itself.")

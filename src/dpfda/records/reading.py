@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from dpfda.arrays import as_plain_ints, brief, check_flag, is_whole
+from dpfda.arrays import as_plain_ints, check_flag, is_whole
 from dpfda.errors import UsageError
 
 
@@ -25,7 +25,9 @@ class Reading:
     def __post_init__(self) -> None:
         for name, number, most in (("batch_rows", self.batch_rows, 2**20), ("workers", self.workers, 2**10)):
             if number is not None and not is_whole(number, 1, most):
-                raise UsageError(f"{name} must be None or a whole number between 1 and {most}, got {brief(number)}.")
+                raise UsageError(
+                    parameter=name, value=number, rule=f"must be None or a whole number between 1 and {most}"
+                )
         check_flag(self.progress, "progress", none=True)
         as_plain_ints(self, "batch_rows", "workers")
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, brief
+from dpfda.arrays import Array
 from dpfda.errors import DataError, UsageError
+from dpfda.messages import arg
 from dpfda.records.cells import BEYOND_ARROW, CELLWISE, as_numbers, check_types, doubles
 from dpfda.records.headers import called
 from dpfda.records.identity import written
@@ -38,8 +39,10 @@ def with_units(frame: Any, units: object) -> Any:
         return frame
     if units is None:
         raise UsageError(
-            f"The index of this frame has a name, {', '.join(names)}, and is not read. If it says whose row each is, "
-            f"pass units={brief(names[0])}; if every row is another person, frame.reset_index(drop=True)."
+            f"The index of this frame has a name, {', '.join(names)}, and is not read. If it says whose "
+            "row each is, pass ",
+            arg("units", names[0]),
+            "; if every row is another person, frame.reset_index(drop=True).",
         )
     named = isinstance(units, str) and units in names and units not in names_of(frame)
     return frame.reset_index(level=units) if named else frame

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from dpfda.arrays import Array, ArrayLike, brief, check_flag, is_whole, public_numbers, values_of
+from dpfda.arrays import Array, ArrayLike, check_flag, is_whole, public_numbers, values_of
 from dpfda.bases import Basis, Domain, as_domain
 from dpfda.bases.lattice import MOST_UNITS, Lattice
 from dpfda.curator import Curator
@@ -20,6 +20,7 @@ from dpfda.kernels import Kernel
 from dpfda.ledger import AnyLedger, OwnSpend, as_ledger
 from dpfda.mechanisms import Randomness
 from dpfda.mechanisms.base import check_mechanism, check_source
+from dpfda.messages import Message, arg
 from dpfda.planning.request import check_units
 from dpfda.planning.visibility import Plannable, refusal
 from dpfda.privacy import Budget, Counting, Unit
@@ -70,9 +71,11 @@ def is_single(value: object) -> bool:
         return False
 
 
-COUNTED_ONLY = (
-    "mechanism='gp' answers with weights that are bounded by the number of units, so that number is counted and not "
-    "stated: leave n out, or take another mechanism."
+COUNTED_ONLY = Message(
+    arg("mechanism", "gp"),
+    " answers with weights that are bounded by the number of units, so that number is counted and not stated: leave ",
+    arg("n"),
+    " out, or take another mechanism.",
 )
 
 
@@ -102,8 +105,11 @@ def size_of(
     if not unit.size_is_public:
         if planned_n is None:
             raise UsageError(
-                "Under add-or-remove-one the number of units is private, so n is unknown to the plan. "
-                "State a public guess, e.g. planned_n=5000."
+                "Under add-or-remove-one the number of units is private, so n is unknown to the plan. State "
+                "a public guess, e.g. ",
+                arg("planned_n", 5000),
+                ".",
+                parameter="planned_n",
             )
         return Size(planned_n, None, Counting.PRIVATE)
     counted = records.size_under(unit) if people is None else people()
@@ -118,11 +124,18 @@ def size_of(
 
 def _stated(n: object, unit: Unit) -> int:
     if not is_whole(n, 1, MOST_UNITS):
-        raise UsageError(f"n states the number of units, a whole number between 1 and 2^38, got {brief(n)}.")
+        raise UsageError(parameter="n", value=n, rule="states the number of units, a whole number between 1 and 2^38")
     if not unit.size_is_public:
         raise UsageError(
-            "n states the number of units, which is private under 'add-or-remove-one'. State a public guess of it, "
-            f"planned_n={n}, or choose neighbours='replace-one'."
+            parameter="n",
+            rule="states the number of units, which is private under 'add-or-remove-one'",
+            fix=(
+                "State a public guess of it, ",
+                arg("planned_n", n),
+                ", or choose ",
+                arg("neighbours", "replace-one"),
+                ".",
+            ),
         )
     return int(n)  # type: ignore[call-overload, no-any-return]
 
@@ -158,7 +171,7 @@ class Spender(BaseEstimator):  # type: ignore[misc]
 
         text = refusal(plan, again, bounded=bounded)
         if text:
-            raise UsageError(f"{text} Say force=True to release it all the same. Nothing was charged.")
+            raise UsageError(text, " Say ", arg("force", True), " to release it all the same. Nothing was charged.")
 
     @abstractmethod
     def _again(self, plan: Any, n: int) -> Plannable:
@@ -168,37 +181,47 @@ class Spender(BaseEstimator):  # type: ignore[misc]
         """Refuse values that no parameter takes, so that later rules compare plain values only."""
         for name, value in self.get_params(deep=False).items():
             if not (name in OF_MANY or is_single(value)):
-                raise UsageError(f"{name} takes a single value, got {brief(value)}.")
+                raise UsageError(parameter=name, value=value, rule="takes a single value")
             if isinstance(value, int) and value.bit_length() > LONGEST_NUMBER:
-                raise UsageError(f"{name} is a whole number of more than {LONGEST_NUMBER} bits. State a smaller one.")
+                raise UsageError(
+                    parameter=name,
+                    rule=f"is a whole number of more than {LONGEST_NUMBER} bits",
+                    fix="State a smaller one.",
+                )
         params = self.get_params(deep=False)
         named = params.get("dataset", "unnamed")
         if not (isinstance(named, str) and 1 <= len(named) <= LONGEST_NAME and named.isprintable()):
             raise UsageError(
-                f"dataset is a name of 1 to {LONGEST_NAME} printable characters for the card, got {brief(named)}."
+                parameter="dataset",
+                value=named,
+                rule=f"is a name of 1 to {LONGEST_NAME} printable characters for the card",
             )
         if params.get("randomness") is not None:
             check_source(params["randomness"])
         if not (params.get("kernel") is None or isinstance(params["kernel"], Kernel)):
             raise UsageError(
-                f"kernel must be a kernel such as dpfda.kernels.Matern(1.5, 0.1), got {brief(params['kernel'])}."
+                parameter="kernel",
+                value=params["kernel"],
+                rule="must be a kernel such as dpfda.kernels.Matern(1.5, 0.1)",
             )
         if not isinstance(params.get("smoothing", "auto"), str):
             raise UsageError(
-                f"smoothing is chosen by its name, e.g. 'auto' or 'none', got {brief(params['smoothing'])}."
+                parameter="smoothing", value=params["smoothing"], rule="is chosen by its name, e.g. 'auto' or 'none'"
             )
         if not (params.get("basis") is None or isinstance(params["basis"], str | Basis)):
             raise UsageError(
-                f"basis must be None, a name, e.g. 'cosine', or an object such as dpfda.bases.cosine((0, 1), 9), got "
-                f"{brief(params['basis'])}."
+                parameter="basis",
+                value=params["basis"],
+                rule="must be None, a name, e.g. 'cosine', or an object such as dpfda.bases.cosine((0, 1), 9)",
             )
         stated_budget(params["epsilon"], params.get("delta", 0.0))
         mechanism = params.get("mechanism", "auto")
         if not isinstance(mechanism, str):
             if isinstance(mechanism, type) or not hasattr(mechanism, "profile"):
                 raise UsageError(
-                    f"mechanism must be a name, e.g. 'auto', or an object such as dpfda.mechanisms.Laplace(), got "
-                    f"{brief(mechanism)}."
+                    parameter="mechanism",
+                    value=mechanism,
+                    rule="must be a name, e.g. 'auto', or an object such as dpfda.mechanisms.Laplace()",
                 )
             check_mechanism(mechanism)
         check_flag(params.get("progress"), "progress", none=True)
@@ -310,21 +333,43 @@ class CurveEstimator(Spender):
         """The lattice, the middle of the limits, and whether limits were given."""
         if (self.bound is None) == (self.limits is None):
             raise UsageError(
-                f"{self.what} needs exactly one of bound and limits, known in advance, e.g. bound=6.0 or "
-                f"limits=(0.0, 12.0); got bound={brief(self.bound)} and limits={brief(self.limits)}. "
-                "Neither may be read from the data."
+                f"{self.what} needs exactly one of ",
+                arg("bound"),
+                " and ",
+                arg("limits"),
+                ", known in advance, e.g. ",
+                arg("bound", 6.0),
+                " or ",
+                arg("limits", (0.0, 12.0)),
+                "; got ",
+                arg("bound", self.bound),
+                " and ",
+                arg("limits", self.limits),
+                ".",
+                parameter="bound",
+                value=self.bound,
+                fix="Neither may be read from the data.",
             )
         if self.limits is None:
             return Lattice(self.bound), 0.0, False  # type: ignore[arg-type]
         if self.centre is not None:
-            raise UsageError("limits imply their own centre, half-way: leave centre out, or use bound with it.")
+            raise UsageError(
+                parameter="limits",
+                rule=(
+                    "imply their own centre, half-way: leave ",
+                    arg("centre"),
+                    " out, or use ",
+                    arg("bound"),
+                    " with it",
+                ),
+            )
         try:
             low, high = public_numbers(self.limits, "Limits").tolist()
         except (TypeError, ValueError):
             low = high = float("nan")
         if not (isinstance(low, float) and np.isfinite([low, high]).all() and low < high):
             raise UsageError(
-                f"limits must be two finite numbers (low, high) with low < high, got {brief(self.limits)}."
+                parameter="limits", value=self.limits, rule="must be two finite numbers (low, high) with low < high"
             )
         return Lattice((high - low) / 2), (low + high) / 2, True
 
@@ -332,7 +377,12 @@ class CurveEstimator(Spender):
         if curves.grid is not None:
             return domain.points(curves.grid)
         if domain.dimension > 1:
-            raise UsageError("On a box the grid must be stated: pass grid= with one point in each row.")
+            raise UsageError(
+                "On a box the grid must be stated: pass ",
+                arg("grid="),
+                " with one point in each row.",
+                parameter="grid",
+            )
         if curves.source.width == 1:
             raise UsageError(ONE_POINT)
         return domain.grid(curves.source.width)
@@ -361,8 +411,11 @@ class CurveEstimator(Spender):
             values = np.full(len(points), float(values))
         if values.shape != (len(points),) or not (np.abs(values) <= 1e100).all():
             raise UsageError(
-                f"centre must be a number, {len(points)} values on the grid, or a function that gives them, all finite "
-                f"and at most 1e100; got shape {values.shape}."
+                parameter="centre",
+                rule=(
+                    f"must be a number, {len(points)} values on the grid, or a function that gives them, all "
+                    f"finite and at most 1e100; got shape {values.shape}"
+                ),
             )
         return values
 

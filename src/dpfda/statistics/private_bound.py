@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, Integers, brief, check_flag
+from dpfda.arrays import Array, ArrayLike, Integers, check_flag
 from dpfda.bases import Domain, as_domain
 from dpfda.bases.lattice import squared_norms
 from dpfda.bases.projection import grid_weights
@@ -19,6 +19,7 @@ from dpfda.errors import UsageError
 from dpfda.ledger import AnyLedger, as_ledger
 from dpfda.mechanisms import Randomness
 from dpfda.mechanisms.choice import MOST_CANDIDATES, Scores
+from dpfda.messages import arg
 from dpfda.privacy.budget import stated_budget
 from dpfda.records import Encoder, as_curves
 from dpfda.records.encoder import FRACTIONS
@@ -168,7 +169,7 @@ def private_bound(
     budget = stated_budget(epsilon, 0.0)
     listed = candidates_of(candidates)
     if not (isinstance(quantile, int | float | np.number) and 0 < quantile <= 1):
-        raise UsageError(f"quantile must lie in (0, 1], e.g. 0.95, got {brief(quantile)}.")
+        raise UsageError(parameter="quantile", value=quantile, rule="must lie in (0, 1], e.g. 0.95")
     check_flag(force, "force")
     reading = Reading(batch_rows=batch_rows, workers=workers, progress=progress)
     curves = as_curves(X, grid=grid, units=units)
@@ -204,9 +205,12 @@ def candidates_of(candidates: Sequence[float]) -> tuple[float, ...]:
     right = table.ndim == 1 and 2 <= len(table) <= MOST_CANDIDATES and bool(np.all(np.diff(table) > 0))
     if not (right and table[0] >= 1e-100 and table[-1] <= 1e100 and table[-1] <= WIDEST * table[0]):
         raise UsageError(
-            f"candidates are bounds known in advance: 2 to {MOST_CANDIDATES} increasing numbers between 1e-100 and "
-            f"1e100, the last at most {WIDEST:g} times the first; two are the ends of a grid of {GRID}. "
-            f"Got {brief(candidates)}."
+            parameter="candidates",
+            value=candidates,
+            rule=(
+                f"are bounds known in advance: 2 to {MOST_CANDIDATES} increasing numbers between 1e-100 and "
+                f"1e100, the last at most {WIDEST:g} times the first; two are the ends of a grid of {GRID}"
+            ),
         )
     if len(table) == 2:
         table = np.append(table[0] * (table[1] / table[0]) ** (np.arange(GRID - 1) / (GRID - 1)), table[1])
@@ -232,10 +236,11 @@ def check_heard(n: int, epsilon: float, quantile: float, size: int) -> None:
     missed = missed_by(epsilon, size)
     if missed >= quantile * n:
         raise UsageError(
-            f"With n = {n} and epsilon {epsilon:g} the bound would be drawn almost blindly: it may miss the quantile "
-            f"by {missed} units. About n = {math.ceil(2 * missed / quantile)} or epsilon "
-            f"{2 * missed * epsilon / (quantile * n):.2g} would do, or candidates that are fewer. Say force=True to "
-            "choose all the same. Nothing was charged."
+            f"With n = {n} and epsilon {epsilon:g} the bound would be drawn almost blindly: it may miss "
+            f"the quantile by {missed} units. About n = {math.ceil(2 * missed / quantile)} or epsilon "
+            f"{2 * missed * epsilon / (quantile * n):.2g} would do, or candidates that are fewer. Say ",
+            arg("force", True),
+            " to choose all the same. Nothing was charged.",
         )
 
 

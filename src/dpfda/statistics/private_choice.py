@@ -19,6 +19,7 @@ from dpfda.errors import UsageError
 from dpfda.ledger import AnyLedger, as_ledger
 from dpfda.mechanisms import Randomness
 from dpfda.mechanisms.choice import Scores
+from dpfda.messages import arg
 from dpfda.planning.visibility import NOISY_FROM
 from dpfda.privacy import REPLACE
 from dpfda.privacy.budget import stated_budget
@@ -144,8 +145,11 @@ def private_choice(
     listed = list(candidates) if isinstance(candidates, Sequence) else []
     if not listed or not all(isinstance(candidate, MeanFunction) for candidate in listed):
         raise UsageError(
-            "candidates must be a list of estimators, e.g. [MeanFunction(mechanism='gp', penalty=p, ...) for p in "
-            f"penalties], got {brief(candidates)}."
+            parameter="candidates",
+            value=candidates,
+            rule=(
+                "must be a list of estimators, e.g. [MeanFunction(mechanism='gp', penalty=p, ...) for p in penalties]"
+            ),
         )
     curves = as_curves(X, grid=grid, units=units)
     public = _shared(listed, curves)
@@ -155,9 +159,12 @@ def private_choice(
         needed = off / (NOISY_FROM * public.lattice.bound)
         raise UsageError(
             f"With n = {public.planned} and epsilon {budget.epsilon:g} the error of the choice would be "
-            f"{off / public.lattice.bound:.0%} of the bound. About n = {math.ceil(needed * public.planned) + 1} or "
-            f"epsilon {math.ceil(100 * needed * budget.epsilon + 1) / 100:g} would do, with any bound: the error is in "
-            "proportion to it. Say force=True to choose all the same. Nothing was charged."
+            f"{off / public.lattice.bound:.0%} of the bound. About n = "
+            f"{math.ceil(needed * public.planned) + 1} or epsilon "
+            f"{math.ceil(100 * needed * budget.epsilon + 1) / 100:g} would do, with any bound: the error "
+            "is in proportion to it. Say ",
+            arg("force", True),
+            " to choose all the same. Nothing was charged.",
         )
     curator = Curator(
         curves,
@@ -183,8 +190,9 @@ def _shared(candidates: list[MeanFunction], curves: Curves) -> Public:
     for candidate in candidates:
         if candidate.neighbours != REPLACE:
             raise UsageError(
-                f"A private choice needs neighbours='replace-one', where the number of units is public, got "
-                f"{brief(candidate.neighbours)}."
+                "A private choice needs ",
+                arg("neighbours", "replace-one"),
+                f", where the number of units is public, got {brief(candidate.neighbours)}.",
             )
     facts = [candidate.facts(curves) for candidate in candidates]
     first = facts[0]

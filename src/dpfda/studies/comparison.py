@@ -233,7 +233,7 @@ def _check(scenario: str, mechanisms: Sequence[str], calibration: str, *, n: int
     if unknown or not mechanisms:
         raise UsageError(f"Mechanisms to compare are {', '.join(MECHANISMS)}; got {', '.join(unknown) or 'none'}.")
     if calibration not in CALIBRATIONS:
-        raise UsageError(f"calibration must be one of {', '.join(CALIBRATIONS)}, got {brief(calibration)}.")
+        raise UsageError(parameter="calibration", value=calibration, rule=f"must be one of {', '.join(CALIBRATIONS)}")
     if n < 1 or repetitions < 2:
         raise UsageError(
             f"A comparison needs n of at least 1 and 2 repetitions, got {brief(n)} and {brief(repetitions)}."

@@ -17,6 +17,7 @@ from dpfda.mechanisms.frames.gibbs import gibbs_frames
 from dpfda.mechanisms.frames.stiefel import check_count
 from dpfda.mechanisms.noise import NothingAdded, register_law
 from dpfda.mechanisms.randomness import Randomness
+from dpfda.messages import arg
 from dpfda.privacy.profiles import RangeProfile
 
 MOST_PROJECTED = 6  # beyond it too few proposals are accepted under the projected measure
@@ -61,8 +62,10 @@ class Frames:
                 raise UsageError("The projected base measure needs a precision: that of the normal vectors.")
             if self.k < len(self.precision) and len(self.precision) > MOST_PROJECTED:
                 raise UsageError(
-                    f"The projected base measure takes up to {MOST_PROJECTED} coordinates, got {len(self.precision)}: "
-                    "beyond, almost no proposal is accepted. Take fewer, or base='bingham', which takes any number."
+                    f"The projected base measure takes up to {MOST_PROJECTED} coordinates, got "
+                    f"{len(self.precision)}: beyond, almost no proposal is accepted. Take fewer, or ",
+                    arg("base", "bingham"),
+                    ", which takes any number.",
                 )
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> RangeProfile:

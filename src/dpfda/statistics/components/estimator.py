@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dpfda.arrays import Array, ArrayLike, as_real, brief, is_whole
+from dpfda.arrays import Array, ArrayLike, as_real, is_whole
 from dpfda.bases import Basis, as_domain, combined
 from dpfda.bases.norms import up
 from dpfda.curator import DrawLog, described
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import Mechanism
+from dpfda.messages import arg
 from dpfda.planning.request import check_units
 from dpfda.privacy import Budget, PureProfile, StatedProfile, Unit
 from dpfda.records import Curves, as_curves
@@ -110,20 +111,30 @@ class FPCA(MomentsEstimator):
         plan = plan_components(request, k=k, joint=self._joint, base=self.base, share=share)
         if k > plan.basis.size:
             raise UsageError(
-                f"There can be at most {plan.basis.size} components in a basis of {plan.basis.size} functions, got "
-                f"n_components={k}. State size= for more functions."
+                f"There can be at most {plan.basis.size} components in a basis of {plan.basis.size} functions, got ",
+                arg("n_components", k),
+                ".",
+                parameter="n_components",
+                value=k,
+                fix=("State ", arg("size="), " for more functions."),
             )
         if isinstance(plan, FramesPlan):
             return plan
         if not self._joint and self.neighbours == "add-or-remove-one":
             raise UsageError(
-                "Under add-or-remove-one the number of units is private and released along with the mean: leave mean "
-                "out, or take mechanism='exponential', which needs neither."
+                "Under add-or-remove-one the number of units is private and released along with the mean: "
+                "leave mean out, or take ",
+                arg("mechanism", "exponential"),
+                ", which needs neither.",
             )
         if share and self.mechanism != "auto":
             raise UsageError(
-                "explained_variance is a price that only the exponential mechanism asks: through a covariance the "
-                "variances cost nothing. Leave it out."
+                parameter="explained_variance",
+                rule=(
+                    "is a price that only the exponential mechanism asks: through a covariance the variances "
+                    "cost nothing"
+                ),
+                fix="Leave it out.",
             )
         return plan
 
@@ -201,21 +212,27 @@ class FPCA(MomentsEstimator):
             return 0.0
         if not 0 < as_real(share) < 1:
             raise UsageError(
-                "explained_variance is the share of epsilon to spend on it, between 0 and 1, e.g. 0.2, got "
-                f"{brief(share)}."
+                parameter="explained_variance",
+                value=share,
+                rule="is the share of epsilon to spend on it, between 0 and 1, e.g. 0.2",
             )
         if self.neighbours != "replace-one":
-            raise UsageError("explained_variance needs the number of units, which is private under add-or-remove-one.")
+            raise UsageError(
+                parameter="explained_variance",
+                rule="needs the number of units, which is private under add-or-remove-one",
+            )
         return float(share)
 
     def _check_components(self, n: int) -> int:
         k = self.n_components
         if not is_whole(k, 1, 2**31):
-            raise UsageError(f"n_components must be a whole number, at least 1, got {brief(k)}.")
+            raise UsageError(parameter="n_components", value=k, rule="must be a whole number, at least 1")
         check_units(n)
         if k > n:
             raise UsageError(
-                f"n_components must not exceed the number of units: {n} curves span no more directions, got {k}."
+                parameter="n_components",
+                value=k,
+                rule=f"must not exceed the number of units: {n} curves span no more directions",
             )
         return int(k)
 

@@ -14,6 +14,7 @@ from dpfda.bases.norms import Nuclear, Sensitivity
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms.frames import Frames, Gibbs
 from dpfda.mechanisms.frames.mechanism import LARGEST_PRECISION, MOST_PROJECTED
+from dpfda.messages import arg
 from dpfda.planning.base import AnyPlan, basis_text, price
 from dpfda.planning.default_design import DEFAULT_BASIS, basis_of
 from dpfda.planning.papers import eigenvalues_of, noise_basis
@@ -124,13 +125,17 @@ def plan_components(request: Request, *, k: int, joint: bool, base: str, share: 
     """
     check_side(request)
     if not isinstance(base, str) or base not in BASES:
-        raise UsageError(f"base must be 'bingham' or 'projected', got {brief(base)}.")
+        raise UsageError(parameter="base", value=base, rule="must be 'bingham' or 'projected'")
     name = request.mechanism
     if name in ("exponential", "gibbs"):
         if joint:
             raise UsageError(
-                f"mechanism={brief(name)} releases no mean: it takes components around the public centre. Leave mean "
-                "out, and let centre= be a public curve or a mean release."
+                arg("mechanism", name),
+                " releases no mean: it takes components around the public centre. Leave mean out, and let ",
+                arg("centre="),
+                " be a public curve or a mean release.",
+                parameter="mechanism",
+                value=name,
             )
         return plan_frames(request, k=k, base=base, share=share)
     if name in ("auto", "covariance"):
@@ -138,7 +143,9 @@ def plan_components(request: Request, *, k: int, joint: bool, base: str, share: 
         if name == "covariance" or joint:
             if request.kernel is not None:
                 raise UsageError(
-                    "kernel is the base measure of mechanism='exponential', which is not considered here. Leave it out."
+                    parameter="kernel",
+                    rule=("is the base measure of ", arg("mechanism", "exponential"), ", which is not considered here"),
+                    fix="Leave it out.",
                 )
             return through
         drawn = plan_frames(request, k=k, base=base, share=share)
@@ -149,7 +156,11 @@ def plan_components(request: Request, *, k: int, joint: bool, base: str, share: 
         return replace(chosen, reasons=(*reasons, ("mechanism", f"{why}: the least predicted distance of the span")))
     if isinstance(name, str) and name not in NAMES:
         known = ", ".join(map(repr, ("auto", "covariance", "exponential", "gibbs", *NAMES)))
-        raise UsageError(f"Unknown mechanism {brief(name)} for principal components. Known are {known}.")
+        raise UsageError(
+            f"Unknown mechanism {brief(name)} for principal components. Known are {known}.",
+            parameter="mechanism",
+            value=name,
+        )
     return plan_moments(request, lead=joint, k=k)
 
 
@@ -158,10 +169,19 @@ def plan_frames(request: Request, *, k: int, base: str, share: float | None = No
     if request.n * request.budget.epsilon > LARGEST_PRECISION:
         raise UsageError(
             f"The exponential mechanism is drawn for up to n epsilon = {LARGEST_PRECISION:g}, got "
-            f"{request.n * request.budget.epsilon:g}. Take mechanism='covariance'."
+            f"{request.n * request.budget.epsilon:g}. Take ",
+            arg("mechanism", "covariance"),
+            ".",
         )
     if request.eta is not None or request.penalty is not None:
-        raise UsageError("eta and penalty are for mechanism 'iclp-qr'; the exponential mechanism has a kernel alone.")
+        raise UsageError(
+            arg("eta"),
+            " and ",
+            arg("penalty"),
+            " are for ",
+            arg("mechanism", "iclp-qr"),
+            "; the exponential mechanism has a kernel alone.",
+        )
     terms = TERMS if base == "bingham" else MOST_PROJECTED
     most = min(terms, request.grid_size or terms)
     if request.kernel is not None:
@@ -179,7 +199,13 @@ def plan_frames(request: Request, *, k: int, base: str, share: float | None = No
         why = "eigenvalues j^-3, which keeps components continuous: a rule"
     check_orthonormal(basis)
     if k > basis.size:
-        raise UsageError(f"There can be at most {basis.size} components in this basis, got n_components={k}.")
+        raise UsageError(
+            f"There can be at most {basis.size} components in this basis, got ",
+            arg("n_components", k),
+            ".",
+            parameter="n_components",
+            value=k,
+        )
     spends, rest = _shared(request.budget.epsilon, share)
     gibbs = request.mechanism == "gibbs"
     values = tuple(precision.tolist())
@@ -212,5 +238,5 @@ def table(request: Request, *, k: int, joint: bool, base: str) -> tuple[tuple[st
             note = "around the public centre only" if joint and name == "exponential" else ""
             rows.append((name, plan.subspace_error(k), note))
         except DpfdaError as error:
-            rows.append((name, None, str(error)))
+            rows.append((name, None, error.message))
     return tuple(sorted(rows, key=lambda row: (math.inf if row[1] is None else row[1], row[0])))

@@ -12,6 +12,7 @@ from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
 from dpfda.bases import Basis
 from dpfda.bases.domain import MOST_ASKED, check_asked
 from dpfda.errors import MissingExtra, UsageError
+from dpfda.messages import arg
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.serialise import finite, finite_number
@@ -57,8 +58,11 @@ class ComponentsRelease:
         """The variance along each component, (k,)."""
         if self.variances is None:
             raise UsageError(
-                "The explained variance was not released: it costs budget. Ask for it with explained_variance=0.2, the "
-                "share of epsilon that it may take, or use mechanism='covariance', which has it for nothing."
+                "The explained variance was not released: it costs budget. Ask for it with ",
+                arg("explained_variance", 0.2),
+                ", the share of epsilon that it may take, or use ",
+                arg("mechanism", "covariance"),
+                ", which has it for nothing.",
             )
         return self.variances
 
@@ -72,8 +76,11 @@ class ComponentsRelease:
         variances = self.explained_variance
         if self.total is None:
             raise UsageError(
-                "The variance of whole curves was not released, so shares of it are unknown: explained_variance has "
-                "the variances themselves. With mechanism='covariance' both come for nothing."
+                "The variance of whole curves was not released, so shares of it are unknown: ",
+                arg("explained_variance"),
+                " has the variances themselves. With ",
+                arg("mechanism", "covariance"),
+                " both come for nothing.",
             )
         # Smoothing and projection may leave a total below its parts; shares never add up to more than one.
         return variances / max(self.total, float(variances.sum()), 1e-300)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from dpfda.arrays import ArrayLike, brief
+from dpfda.arrays import ArrayLike
 from dpfda.bases import Basis, as_domain
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
@@ -56,8 +56,12 @@ class MomentsEstimator(CurveEstimator):
             return self.mechanism not in ("exponential", "gibbs")  # which know no mean
         if self.mean not in MEANS:
             raise UsageError(
-                f"mean must be None or 'joint', to release it along with second moments, or 'centre', to take the "
-                f"public centre for it, got {brief(self.mean)}."
+                parameter="mean",
+                value=self.mean,
+                rule=(
+                    "must be None or 'joint', to release it along with second moments, or 'centre', to take the "
+                    "public centre for it"
+                ),
             )
         return self.mean == "joint"
 

@@ -18,6 +18,7 @@ from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.mechanisms.wishart import Wishart
+from dpfda.messages import arg
 from dpfda.planning.base import AnyPlan, basis_text, price
 from dpfda.planning.blocks import optimal_blocks, shape_weights
 from dpfda.planning.default_design import DEFAULT_BASIS, basis_of
@@ -80,6 +81,7 @@ def _shapes(eigenvalues: Array, eta: float, penalty: float) -> tuple[Array, Arra
 
 
 NAMES = ("gaussian", "wishart", "k-norm", "laplace", "iclp-qr")
+PURE = ("wishart", "k-norm")  # those with the least error where there is no delta
 MOST_STATED = 256  # functions that a user may ask for
 LARGEST_SIDE = 48  # some thousand entries; noise in more would take longer than it tells
 LEAST_SIDE = 3
@@ -144,7 +146,7 @@ class MomentsPlan(AnyPlan):
                 plan = self if mine else plan_moments(replace(self.request, mechanism=name), lead=self.design.lead > 0)
                 rows.append((name, plan.predict(), "chosen" if mine else ""))
             except DpfdaError as error:
-                rows.append((name, None, str(error)))
+                rows.append((name, None, error.message))
         return tuple(sorted(rows, key=lambda row: (math.inf if row[1] is None else row[1], row[0])))
 
     @property
@@ -221,8 +223,12 @@ def check_side(request: Request) -> None:
     """A stated number of functions whose products can be released and turned in seconds."""
     if request.size is not None and request.size > MOST_STATED:
         raise UsageError(
-            f"Second moments take at most {MOST_STATED} functions, got size={brief(request.size)}. Noise would hide "
-            "more."
+            f"Second moments take at most {MOST_STATED} functions, got ",
+            arg("size", request.size),
+            ".",
+            parameter="size",
+            value=request.size,
+            fix="Noise would hide more.",
         )
 
 
@@ -240,8 +246,12 @@ def plan_moments(request: Request, *, lead: bool, k: int | None = None) -> Momen
         return _planned(request, lead, least, "stated by the user")
     for parameter in ("kernel", "eta", "penalty"):
         if getattr(request, parameter) is not None:
-            raise UsageError(f"{parameter} is for mechanism 'iclp-qr'; 'auto' does not use it. Leave it out.")
-    names = ("wishart", "k-norm") if request.budget.pure else ("gaussian", "wishart", "k-norm")
+            raise UsageError(
+                parameter=parameter,
+                rule=("is for ", arg("mechanism", "iclp-qr"), "; 'auto' does not use it"),
+                fix="Leave it out.",
+            )
+    names = PURE if request.budget.pure else ("gaussian", *PURE)
     plans = [_planned(replace(request, mechanism=name), lead, least, "") for name in names]
     best = min(plans, key=lambda plan: _cost(plan, k))
     why = f"{best.design.name} noise has the least predicted error of {', '.join(names)}"
@@ -262,7 +272,9 @@ def _planned(request: Request, lead: bool, least: int, why: str) -> MomentsPlan:
     name = request.mechanism if isinstance(request.mechanism, str) else request.mechanism.name
     if isinstance(request.mechanism, str) and name not in NAMES:
         raise UsageError(
-            f"Unknown mechanism {brief(name)} for second moments. Known are 'auto', {', '.join(map(repr, NAMES))}."
+            f"Unknown mechanism {brief(name)} for second moments. Known are 'auto', {', '.join(map(repr, NAMES))}.",
+            parameter="mechanism",
+            value=name,
         )
     if not isinstance(request.mechanism, str) and hasattr(request.mechanism, "k"):
         raise UsageError(f"{name} draws components and adds no noise to moments: FPCA takes it by its name.")
@@ -300,7 +312,7 @@ def _with_noise(request: Request, design: MomentsDesign, spends: Budget) -> Mome
     size = packed_size(side)
     square = float(ROUGH**2 + design.lead**2)
     scales = [
-        calibrate(design.mechanism, bound, spends, size=size)
+        calibrate(design.mechanism, bound, spends, size=size, pure=PURE)
         for bound in moved_by(square, side, replaced=not request.counted)
         if bound.norm == design.mechanism.norm or bound.norm != Nuclear()
     ]

@@ -86,7 +86,10 @@ def chosen_noise(budget: Budget, mechanism: str, *, counted: bool) -> tuple[str,
         return mechanism, pure
     if mechanism not in ("auto", "gaussian"):
         raise UsageError(
-            f"A density by steps takes the mechanism 'auto', 'gaussian', 'laplace' or 'k-norm', got {brief(mechanism)}."
+            "A density by steps takes the mechanism 'auto', 'gaussian', 'laplace' or 'k-norm', got "
+            f"{brief(mechanism)}.",
+            parameter="mechanism",
+            value=mechanism,
         )
     try:
         moved = 1.0 if counted else math.sqrt(2)

@@ -17,6 +17,7 @@ from dpfda.curator import GIVEN, Curator, DrawLog, Order, Payment
 from dpfda.curator.summary import Public
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
+from dpfda.messages import arg
 from dpfda.online import FiniteOracle, Oracle, Store, check_store, header_of, open_finite, open_online
 from dpfda.privacy import REPLACE, Budget, Unit
 from dpfda.privacy.budget import stated_budget
@@ -193,13 +194,21 @@ class DensityFunction(Spender):
         """The bandwidth to check a plan with: the stated one, or any before a private one is bought."""
         if not isinstance(self.bandwidth, str):
             if self.bandwidth_epsilon is not None:
-                raise UsageError("bandwidth_epsilon goes with bandwidth='private-iqr'. Leave it out.")
+                raise UsageError(
+                    parameter="bandwidth_epsilon",
+                    rule=("goes with ", arg("bandwidth", "private-iqr")),
+                    fix="Leave it out.",
+                )
             return self.bandwidth
         if self.bandwidth != PRIVATE or self.bandwidth_epsilon is None or self.neighbours != REPLACE:
             raise UsageError(
-                f"A bandwidth is a number, one for each side, a matrix, None for a rule, or {PRIVATE!r}, which takes "
-                f"bandwidth_epsilon=... of its own and 'replace-one'; got {brief(self.bandwidth)} with "
-                f"bandwidth_epsilon={brief(self.bandwidth_epsilon)} and {brief(self.neighbours)}."
+                f"A bandwidth is a number, one for each side, a matrix, None for a rule, or {PRIVATE!r}, which takes ",
+                arg("bandwidth_epsilon", ...),
+                f" of its own and 'replace-one'; got {brief(self.bandwidth)} with ",
+                arg("bandwidth_epsilon", self.bandwidth_epsilon),
+                f" and {brief(self.neighbours)}.",
+                parameter="bandwidth",
+                value=self.bandwidth,
             )
         stated_budget(self.bandwidth_epsilon, 0.0)  # refuses what is none
         return tuple(length / 10 for length in self._domain().lengths)
@@ -325,9 +334,22 @@ class DensityFunction(Spender):
     def _domain(self) -> Domain:
         if (self.domain is None) == (self.edges is None):
             raise UsageError(
-                "A density needs exactly one of domain and edges, known in advance, e.g. domain=(0.0, 100.0) or "
-                f"edges=[0, 1, 5, 10]; got domain={brief(self.domain)} and edges={brief(self.edges)}. Neither may be "
-                "read from the data."
+                "A density needs exactly one of ",
+                arg("domain"),
+                " and ",
+                arg("edges"),
+                ", known in advance, e.g. ",
+                arg("domain", (0.0, 100.0)),
+                " or ",
+                arg("edges", [0, 1, 5, 10]),
+                "; got ",
+                arg("domain", self.domain),
+                " and ",
+                arg("edges", self.edges),
+                ".",
+                parameter="domain",
+                value=self.domain,
+                fix="Neither may be read from the data.",
             )
         return as_domain(self.domain) if self.domain is not None else cells_between(self.edges).domain  # type: ignore[arg-type]
 

@@ -18,6 +18,7 @@ from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.kernels import Exponential, Kernel
 from dpfda.kernels import Tensor as TensorKernel
 from dpfda.mechanisms import Gaussian, Laplace, Mechanism
+from dpfda.messages import arg
 from dpfda.privacy import Budget, calibrate
 from dpfda.statistics.density.windows import Bandwidth, feature_basis, spectral_basis, widths_of, window
 
@@ -300,8 +301,10 @@ def classical_factor(budget: Budget) -> float:
         raise CannotMeetBudget(f"A Gaussian process cannot meet {budget}: it needs delta > 0.")
     if budget.epsilon > 1:
         raise CannotMeetBudget(
-            f"The published scale of the Gaussian process is proven for epsilon up to 1, got {brief(budget.epsilon)}. "
-            "Use calibration='exact', which holds for every epsilon."
+            "The published scale of the Gaussian process is proven for epsilon up to 1, got "
+            f"{brief(budget.epsilon)}. Use ",
+            arg("calibration", "exact"),
+            ", which holds for every epsilon.",
         )
     exact = calibrate(Gaussian(), Sensitivity(1.0, L2(), "one"), budget)
     return max(1.0, math.sqrt(2 * math.log(2 / budget.delta)) / budget.epsilon / exact)

@@ -19,6 +19,7 @@ from dpfda.kernels import Kernel
 from dpfda.mechanisms import SeededRandomness
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
+from dpfda.messages import Message, arg
 from dpfda.planning.base import AnyPlan, basis_text, price
 from dpfda.planning.request import check_units
 from dpfda.planning.visibility import NOISY_FROM
@@ -43,7 +44,7 @@ MECHANISMS = ("auto", *OWN, *PAPERS)
 
 
 MOST_STATED = 1024  # functions or cells that a user may ask for
-ONE_CELL = "one cell holds everybody, whoever they are"
+ONE_CELL = "One cell holds everybody, whoever they are."
 
 
 FLAT = 0.1  # a density that differs by less from a uniform one is no signal to compare noise with
@@ -70,26 +71,33 @@ class DensityRequest:
         if not isinstance(self.mechanism, str) or self.mechanism not in MECHANISMS:
             raise UsageError(
                 f"Unknown mechanism {brief(self.mechanism)} for a density. Known are "
-                f"{', '.join(map(repr, MECHANISMS))}."
+                f"{', '.join(map(repr, MECHANISMS))}.",
+                parameter="mechanism",
+                value=self.mechanism,
             )
         if not (self.kernel is None or isinstance(self.kernel, Kernel)):
             raise UsageError(
-                f"kernel must be a kernel such as dpfda.kernels.Matern(1.5, 0.1), got {brief(self.kernel)}."
+                parameter="kernel", value=self.kernel, rule="must be a kernel such as dpfda.kernels.Matern(1.5, 0.1)"
             )
         self._check_size()
         as_plain_ints(self, "n", "size")
         known = PAPERS[self.mechanism][1] if self.mechanism in PAPERS else ()
         for parameter in ("kernel", "bandwidth", "eta"):
             if getattr(self, parameter) is not None and parameter not in known:
-                able = ", ".join(repr(name) for name, (_, each) in PAPERS.items() if parameter in each)
+                able = [name for name, (_, each) in PAPERS.items() if parameter in each]
+                free = ", or smooth after the noise, free: release_.kernel(h)" if parameter == "bandwidth" else ""
                 raise UsageError(
-                    f"{parameter} is for mechanism {able}; {brief(self.mechanism)} does not use it. Leave it out"
-                    + (", or smooth after the noise, free: release_.kernel(h)." if parameter == "bandwidth" else ".")
+                    parameter=parameter,
+                    rule=("is for ", arg("mechanism", *able), f"; {brief(self.mechanism)} does not use it"),
+                    fix=f"Leave it out{free}.",
                 )
         if self.calibration != "exact" and self.mechanism not in PAPERS:
             raise UsageError(
-                f"calibration={brief(self.calibration)} is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; "
-                f"{brief(self.mechanism)} is always calibrated exactly."
+                arg("calibration", self.calibration),
+                f" is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; {brief(self.mechanism)} is always "
+                "calibrated exactly.",
+                parameter="calibration",
+                value=self.calibration,
             )
         if self.edges is not None and (self.mechanism in PAPERS or self.size is not None):
             raise UsageError(
@@ -98,7 +106,10 @@ class DensityRequest:
             )
         if self.edges is not None and self.cells.size == 1:
             raise UsageError(
-                f"edges must make at least 2 cells, got {brief(self.edges)}: {ONE_CELL}. Add an edge between the ends."
+                parameter="edges",
+                value=self.edges,
+                rule="must make at least 2 cells",
+                fix=f"{ONE_CELL} Add an edge between the ends.",
             )
 
     def _check_size(self) -> None:
@@ -109,12 +120,16 @@ class DensityRequest:
             return
         if own:
             raise UsageError(
-                f"size must be a whole number of cells, at least 2, got {brief(self.size)}: {ONE_CELL}. Leave size "
-                f"out, or take 2 to {MOST_STATED}: noise hides what is finer."
+                parameter="size",
+                value=self.size,
+                rule="must be a whole number of cells, at least 2",
+                fix=f"{ONE_CELL} Leave it out, or take 2 to {MOST_STATED}: noise hides what is finer.",
             )
         raise UsageError(
-            f"size must be a whole number of functions, at least {least}, got {brief(self.size)}. The most is "
-            f"{MOST_STATED}: noise hides what is finer."
+            parameter="size",
+            value=self.size,
+            rule=f"must be a whole number of functions, at least {least}",
+            fix=f"The most is {MOST_STATED}: noise hides what is finer.",
         )
 
     @property
@@ -177,7 +192,9 @@ class DensityPlan(AnyPlan):
     @property
     def instead(self) -> str:
         """What else to state where neither more units nor more epsilon help."""
-        return super().instead or (": take mechanism='auto'" if self.request.mechanism in PAPERS else "")
+        return super().instead or (
+            Message(": take ", arg("mechanism", "auto")) if self.request.mechanism in PAPERS else ""
+        )
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -195,7 +212,7 @@ class DensityPlan(AnyPlan):
             try:
                 rows.append((name, (self if chosen else self._other(name)).error, "chosen" if chosen else ""))
             except DpfdaError as error:
-                rows.append((name, None, str(error)))
+                rows.append((name, None, error.message))
         return tuple(sorted(rows, key=lambda row: math.inf if row[1] is None else row[1]))
 
     def _other(self, name: str) -> DensityPlan:

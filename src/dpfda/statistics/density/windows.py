@@ -17,6 +17,7 @@ from dpfda.bases.features import landmarks
 from dpfda.bases.matern_spectrum import sides
 from dpfda.errors import UsageError
 from dpfda.kernels import Anisotropic, Exponential, Gaussian, Kernel, Matern, RationalQuadratic, Scaled, Tensor
+from dpfda.messages import arg
 
 Bandwidth = float | Sequence[float] | Sequence[Sequence[float]] | Array
 
@@ -81,8 +82,9 @@ def _check_wide(widths: tuple[float, ...], domain: Domain) -> None:
         # A shade less, for a width that was made from this very bound.
         if width < NARROWEST * length * (1 - 1e-9):
             raise UsageError(
-                f"A bandwidth of {width:.4g} is too narrow for a side of length {length:g}: it must be at least "
-                f"{NARROWEST * length:.4g}. The rule n^(-1/(4+d)) is in the units of the points: state bandwidth=..."
+                f"A bandwidth of {width:.4g} is too narrow for a side of length {length:g}: it must be at "
+                f"least {NARROWEST * length:.4g}. The rule n^(-1/(4+d)) is in the units of the points: state ",
+                arg("bandwidth", ...),
             )
 
 

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from dpfda.arrays import Array, ArrayLike, Label, as_real, brief, public_numbers, told
 from dpfda.errors import AssumptionWarning, UsageError, warn
+from dpfda.messages import arg
 from dpfda.records.labelled import label_of, responses, signs
 from dpfda.statistics.machines.base import KernelMachine
 from dpfda.statistics.machines.losses import Loss, loss_of
@@ -102,8 +103,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         compared = label_of(first), label_of(second)
         if None in compared or compared[0] == compared[1]:
             raise UsageError(
-                f"classes={brief(self.classes)} cannot be told apart, or from a missing label, once labels are read "
-                "from a table: numbers are compared as numbers, texts without spaces around them. Name them otherwise."
+                arg("classes", self.classes),
+                " cannot be told apart, or from a missing label, once labels are read from a table: numbers "
+                "are compared as numbers, texts without spaces around them. Name them otherwise.",
+                parameter="classes",
+                value=self.classes,
             )
         return first, second
 
@@ -199,8 +203,10 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         bound = as_real(self.response_bound)
         if not 1e-100 <= bound <= 1e100:
             raise UsageError(
-                f"response_bound must be a positive finite number, between 1e-100 and 1e100, got "
-                f"{brief(self.response_bound)}. It may not be read from the data."
+                parameter="response_bound",
+                value=self.response_bound,
+                rule="must be a positive finite number, between 1e-100 and 1e100",
+                fix="It may not be read from the data.",
             )
         return bound
 

@@ -14,6 +14,7 @@ from dpfda.bases.features import spread
 from dpfda.bases.norms import L2, Sensitivity
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.mechanisms import Gaussian
+from dpfda.messages import arg
 from dpfda.planning.base import AnyPlan
 from dpfda.privacy import Budget, calibrate
 from dpfda.statistics.machines.plan import MachineRequest, by, check_penalty, drowned, ruled_penalty
@@ -119,7 +120,9 @@ def _unit_scale(budget: Budget) -> float:
 def plan_exactly(request: MachineRequest) -> ExactPlan:
     """The plan of the exact minimiser; what it cannot do is refused."""
     if request.budget.pure:
-        raise CannotMeetBudget("A Gaussian process needs delta > 0. For delta = 0 use mechanism='k-norm' or 'iclp-qr'.")
+        raise CannotMeetBudget(
+            "A Gaussian process needs delta > 0. For delta = 0 use ", arg("mechanism", "k-norm", "iclp-qr"), "."
+        )
     if not request.replaced:
         raise UsageError("The exact minimiser is released under 'replace-one': its weights are bounded by a public n.")
     if request.n > MOST_RECORDS:
@@ -128,7 +131,12 @@ def plan_exactly(request: MachineRequest) -> ExactPlan:
         )
     if not (request.features is None or request.features == "auto"):
         raise UsageError(
-            f"mechanism 'gp' releases the exact minimiser: features must be None, got {brief(request.features)}."
+            arg("mechanism", "gp"),
+            " releases the exact minimiser: ",
+            arg("features"),
+            f" must be None, got {brief(request.features)}.",
+            parameter="features",
+            value=request.features,
         )
     kernel, loss = request.known_kernel, request.loss
     where = spread(request.domain, LOOKED_AT)

@@ -297,9 +297,9 @@ def loss_of(name: object, *, bound: float | None = None, threshold: float | None
     """
     known = tuple(CLASSIFIERS) if bound is None else REGRESSORS
     if not isinstance(name, str) or name not in known:
-        raise UsageError(f"loss must be one of {', '.join(map(repr, known))}, got {brief(name)}.")
+        raise UsageError(parameter="loss", value=name, rule=f"must be one of {', '.join(map(repr, known))}")
     if threshold is not None and name != "huber":
-        raise UsageError(f"threshold is for loss 'huber'; {brief(name)} does not use it.")
+        raise UsageError(parameter="threshold", rule=f"is for loss 'huber'; {brief(name)} does not use it")
     if bound is None:
         return CLASSIFIERS[name]
     if name == "huber":
@@ -311,5 +311,5 @@ def loss_of(name: object, *, bound: float | None = None, threshold: float | None
 def _positive(threshold: object) -> float:
     number = isinstance(threshold, Real) and not isinstance(threshold, bool)
     if not number or not 1e-100 <= float(threshold) <= 1e100:  # type: ignore[arg-type]
-        raise UsageError(f"threshold must be a positive finite number, got {brief(threshold)}.")
+        raise UsageError(parameter="threshold", value=threshold, rule="must be a positive finite number")
     return float(threshold)  # type: ignore[arg-type]

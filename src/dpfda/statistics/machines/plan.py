@@ -22,6 +22,7 @@ from dpfda.mechanisms import Gaussian as GaussianNoise
 from dpfda.mechanisms import KNorm, Laplace, Mechanism
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
+from dpfda.messages import arg
 from dpfda.planning.base import AnyPlan, price
 from dpfda.planning.blocks import optimal_blocks
 from dpfda.planning.request import check_units
@@ -66,17 +67,26 @@ class MachineRequest:
     def __post_init__(self) -> None:
         check_units(self.n)
         if not (self.kernel is None or isinstance(self.kernel, Kernel)):
-            raise UsageError(f"kernel must be a kernel such as dpfda.kernels.Gaussian(0.1), got {brief(self.kernel)}.")
+            raise UsageError(
+                parameter="kernel", value=self.kernel, rule="must be a kernel such as dpfda.kernels.Gaussian(0.1)"
+            )
         for name, value, least in (("penalty", self.penalty, 1e-100), ("eta", self.eta, 1.0)):
             if value is not None and not least <= as_real(value) <= 1e100:
-                raise UsageError(f"{name} must be None or a number of at least {least:g}, got {brief(value)}.")
+                raise UsageError(parameter=name, value=value, rule=f"must be None or a number of at least {least:g}")
         if self.eta is not None and self.mechanism != "iclp-qr":
-            raise UsageError(f"eta is for mechanism 'iclp-qr'; {brief(self.mechanism)} does not use it.")
+            raise UsageError(
+                parameter="eta",
+                rule=("is for ", arg("mechanism", "iclp-qr"), f"; {brief(self.mechanism)} does not use it"),
+            )
         known = self.features is None or isinstance(self.features, Basis) or self.features == "auto"
         if not known and not is_whole(self.features, 1, MOST_FEATURES):
             raise UsageError(
-                f"features must be 'auto', a number of features between 1 and {MOST_FEATURES}, None for the exact "
-                f"minimiser, or a basis such as dpfda.bases.landmarks(...), got {brief(self.features)}."
+                parameter="features",
+                value=self.features,
+                rule=(
+                    f"must be 'auto', a number of features between 1 and {MOST_FEATURES}, None for the exact "
+                    "minimiser, or a basis such as dpfda.bases.landmarks(...)"
+                ),
             )
         as_plain_ints(self, "n", *(("features",) if isinstance(self.features, Integral) else ()))
         if isinstance(self.features, Basis) and self.features.domain != self.domain:
@@ -168,7 +178,7 @@ class MachinePlan(AnyPlan):
                 wish = replace(self.request, mechanism=name, penalty=self.penalty, features=self._features(name))
                 rows.append((name, (self if mine else plan_machine(wish)).noise_rms, "chosen" if mine else ""))
             except DpfdaError as error:
-                rows.append((name, None, str(error)))
+                rows.append((name, None, error.message))
         return tuple(sorted(rows, key=lambda row: (math.inf if row[1] is None else row[1], row[0])))
 
     def _features(self, name: str) -> str | int | Basis | None:
@@ -238,7 +248,12 @@ def plan_machine(request: MachineRequest) -> MachinePlan:
     if request.mechanism != "auto":
         return _planned(request, request.mechanism, "stated by the user")
     if request.features is None:
-        raise UsageError("features=None, the exact minimiser, is released with mechanism='gp': noise at asked points.")
+        raise UsageError(
+            arg("features", None),
+            ", the exact minimiser, is released with ",
+            arg("mechanism", "gp"),
+            ": noise at asked points.",
+        )
     if request.budget.pure:
         return _planned(request, "k-norm", "pure epsilon asks for K-norm noise")
     gaussian = _planned(request, "gaussian", "delta > 0 allows Gaussian noise, and the least error is expected of it")
@@ -267,9 +282,11 @@ def _variance(kernel: Kernel, domain: Domain) -> float:
 def _planned(request: MachineRequest, mechanism: str | Mechanism, why: str) -> MachinePlan:
     name = mechanism if isinstance(mechanism, str) else mechanism.name
     if isinstance(mechanism, str) and mechanism not in NAMES:
-        raise UsageError(f"mechanism must be 'auto', {', '.join(map(repr, (*NAMES, EXACT)))}, got {brief(mechanism)}.")
+        raise UsageError(
+            parameter="mechanism", value=mechanism, rule=f"must be 'auto', {', '.join(map(repr, (*NAMES, EXACT)))}"
+        )
     if request.features is None:
-        raise UsageError(f"features=None is for mechanism 'gp'; {brief(name)} needs features.")
+        raise UsageError(arg("features", None), " is for ", arg("mechanism", "gp"), f"; {brief(name)} needs features.")
     basis, why_features = _features(request, name)
     noise_maker = _noise_maker(name, basis) if isinstance(mechanism, str) else mechanism
     # Pure noise spends no delta.

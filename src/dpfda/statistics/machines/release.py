@@ -15,6 +15,7 @@ from dpfda.bases import Basis, Domain
 from dpfda.bases.domain import check_asked
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.mechanisms.noise import NoiseLaw
+from dpfda.messages import arg
 from dpfda.releases.bands import at_points
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.detection import SURE, compared, differs
@@ -71,7 +72,9 @@ class MachineRelease:
         """The chances of both classes at each point, (m, 2); the logistic loss alone gives its values that meaning."""
         if self.loss != "logistic":
             raise UsageError(
-                f"Values of a machine with loss {brief(self.loss)} are no probabilities. Fit one with loss='logistic'."
+                f"Values of a machine with loss {brief(self.loss)} are no probabilities. Fit one with ",
+                arg("loss", "logistic"),
+                ".",
             )
         from scipy.special import expit
 
@@ -174,8 +177,13 @@ def check_classes(classes: object) -> tuple[Label, Label]:
     finite_labels = all(not isinstance(label, float) or math.isfinite(label) for label in labels)
     if len(labels) != 2 or not known or not finite_labels or labels[0] == labels[1]:
         raise UsageError(
-            f"classes must be two different labels, both numbers or both texts, stated in advance, e.g. (-1, 1) or "
-            f"('healthy', 'ill'), got {brief(classes)}. They may not be read from the data."
+            parameter="classes",
+            value=classes,
+            rule=(
+                "must be two different labels, both numbers or both texts, stated in advance, e.g. (-1, 1) "
+                "or ('healthy', 'ill')"
+            ),
+            fix="They may not be read from the data.",
         )
     return labels[0], labels[1]
 

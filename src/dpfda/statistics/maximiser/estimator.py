@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from dpfda.arrays import ArrayLike, brief, is_whole, told
+from dpfda.arrays import ArrayLike, is_whole, told
 from dpfda.bases import Basis, as_domain
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
@@ -83,7 +83,7 @@ class Maximiser(CurveEstimator):
         self._check_parameters()
         lattice, _, _ = self._clipping()
         if not callable(self.utility):
-            raise UsageError(f"utility must be a function of units and a point, got {brief(self.utility)}.")
+            raise UsageError(parameter="utility", value=self.utility, rule="must be a function of units and a point")
         request = Request(
             n=n,
             budget=Budget(self.epsilon, 0.0),
@@ -158,7 +158,7 @@ class Maximiser(CurveEstimator):
 
     def _whole_candidates(self) -> int:
         if not is_whole(self.candidates, -(2**31), 2**31):
-            raise UsageError(f"candidates must be a whole number of points, got {brief(self.candidates)}.")
+            raise UsageError(parameter="candidates", value=self.candidates, rule="must be a whole number of points")
         return int(self.candidates)
 
     def _conditions(self, plan: ObjectivePlan) -> tuple[tuple[str, str], ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, as_real, brief, public_numbers
+from dpfda.arrays import Array, ArrayLike, as_real, public_numbers
 from dpfda.bases import Basis
 from dpfda.bases.lattice import Lattice
 from dpfda.errors import UsageError
@@ -24,6 +24,7 @@ from dpfda.mechanisms.objective import (
     spread_of,
 )
 from dpfda.mechanisms.utility_checks import planned_acceptances
+from dpfda.messages import arg
 from dpfda.planning.base import AnyPlan, basis_text
 from dpfda.planning.papers import noise_basis, noise_kernel
 from dpfda.planning.request import Request
@@ -173,9 +174,11 @@ class ObjectivePlan(AnyPlan):
         """Refuse what would hardly ever end, by public facts: once units are read there is no giving up."""
         if self.acceptances is not None and self.acceptances[0] < HOPELESS:
             raise UsageError(
-                f"For made-up units about one in {1 / max(self.acceptances[0], 1e-300):.0e} proposals would be "
-                "accepted: the draw would hardly ever end. Take fewer coordinates (size=), a utility that bends more "
-                "evenly, or no curvature: then one of a public number of candidates is chosen."
+                f"For made-up units about one in {1 / max(self.acceptances[0], 1e-300):.0e} proposals would "
+                "be accepted: the draw would hardly ever end. Take fewer coordinates (",
+                arg("size="),
+                "), a utility that bends more evenly, or no curvature: then one of a public number of "
+                "candidates is chosen.",
             )
 
     @property
@@ -227,7 +230,11 @@ def plan_objective(
         raise UsageError(f"An objective is summed over at most {MOST_PLANNED} units, got {request.n}.")
     if request.size is not None and request.size > MOST_FUNCTIONS:
         raise UsageError(
-            f"A maximiser is drawn among at most {MOST_FUNCTIONS} functions, got size={brief(request.size)}."
+            f"A maximiser is drawn among at most {MOST_FUNCTIONS} functions, got ",
+            arg("size", request.size),
+            ".",
+            parameter="size",
+            value=request.size,
         )
     radius = in_range("radius", request.bound if radius is None else radius)
     spread = in_range("spread", radius if spread is None else spread)
@@ -273,7 +280,7 @@ def in_range(name: str, value: object) -> float:
     """A length in the units of the curves."""
     found = as_real(value)
     if not 1e-60 <= found <= 1e60:
-        raise UsageError(f"{name} lies between 1e-60 and 1e60, in the units of the curves, got {brief(value)}.")
+        raise UsageError(parameter=name, value=value, rule="lies between 1e-60 and 1e60, in the units of the curves")
     return found
 
 
@@ -283,7 +290,8 @@ def _as_function(curvature: object) -> Curvature | None:
     number = as_real(curvature)
     if not 0 <= number < math.inf:
         raise UsageError(
-            "curvature must be None, a number of 0 or more, or a function of the distance between unit and point, got "
-            f"{brief(curvature)}."
+            parameter="curvature",
+            value=curvature,
+            rule="must be None, a number of 0 or more, or a function of the distance between unit and point",
         )
     return lambda distances: np.full(np.shape(distances), number)

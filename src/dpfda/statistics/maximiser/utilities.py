@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpfda.arrays import Array, brief
+from dpfda.arrays import Array
 from dpfda.errors import UsageError
 
 
@@ -46,7 +46,9 @@ class RobustDistance:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.knot, int | float) and 0 < self.knot < math.inf):
-            raise UsageError(f"knot must be a positive number, in the units of the curves, got {brief(self.knot)}.")
+            raise UsageError(
+                parameter="knot", value=self.knot, rule="must be a positive number, in the units of the curves"
+            )
 
     @property
     def __name__(self) -> str:
@@ -67,8 +69,10 @@ class RobustDistance:
         """Refuse a knot that is next to a kink for units and points that are at most so far apart."""
         if farthest > FARTHEST * self.knot:
             raise UsageError(
-                f"knot must be at least {farthest / FARTHEST:.3g}, a thousandth of the bound, got {brief(self.knot)}: "
-                "so near a kink a draw may take very long. Take a larger knot, or a smaller bound."
+                parameter="knot",
+                value=self.knot,
+                rule=f"must be at least {farthest / FARTHEST:.3g}, a thousandth of the bound",
+                fix="So near a kink a draw may take very long. Take a larger knot, or a smaller bound.",
             )
 
     def curvature(self, distances: Array) -> Array:

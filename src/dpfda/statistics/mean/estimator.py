@@ -143,8 +143,11 @@ class MeanFunction(CurveEstimator):
         listed = isinstance(self.candidates, Sequence) and all(callable(candidate) for candidate in self.candidates)
         if not listed or not (self.centre is None or callable(self.centre) or isinstance(self.centre, int | float)):
             raise UsageError(
-                "candidates must be a list of functions of the points, and with them centre a number or a function, "
-                f"got {type(self.candidates).__name__} and centre {type(self.centre).__name__}."
+                parameter="candidates",
+                rule=(
+                    "must be a list of functions of the points, and with them centre a number or a function, got "
+                    f"{type(self.candidates).__name__} and centre {type(self.centre).__name__}"
+                ),
             )
         centre = middle if self.centre is None else self.centre
 

@@ -17,6 +17,7 @@ from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms import Mechanism
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
+from dpfda.messages import arg
 from dpfda.planning import papers, selections
 from dpfda.planning.base import AnyPlan, basis_text, price
 from dpfda.planning.default_design import own_design
@@ -156,7 +157,7 @@ class Plan(AnyPlan):
             plan = self if chosen else make_plan(request)
             prediction = plan.predict(within)
         except DpfdaError as error:
-            return Row(name, calibration, None, chosen, note=str(error))
+            return Row(name, calibration, None, chosen, note=error.message)
         note = "" if prediction is not None else "depends on its candidates"
         return Row(name, calibration, prediction, chosen, note=note)
 
@@ -257,15 +258,22 @@ def _planned(request: Request, why: str, *, spends: Budget | None = None) -> Pla
     if isinstance(request.mechanism, str):
         if request.mechanism not in DESIGNS:
             known = ", ".join(repr(known) for known in ("auto", *DESIGNS))
-            raise UsageError(f"Unknown mechanism {brief(request.mechanism)}. Known are {known}.")
+            raise UsageError(
+                f"Unknown mechanism {brief(request.mechanism)}. Known are {known}.",
+                parameter="mechanism",
+                value=request.mechanism,
+            )
         _check_parameters(request, request.mechanism)
         design = DESIGNS[request.mechanism](request)
     else:
         design = own_design(request, request.mechanism)
     if request.calibration != "exact" and design.name not in (*CALIBRATED, "bernstein"):
         raise UsageError(
-            f"calibration={brief(request.calibration)} is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; "
-            f"{brief(design.name)} is always calibrated exactly."
+            arg("calibration", request.calibration),
+            f" is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; {brief(design.name)} is always "
+            "calibrated exactly.",
+            parameter="calibration",
+            value=request.calibration,
         )
     noise = law_of(design.mechanism, _scale(request, design, spends), design.basis.size + request.counted)
     if request.counted:
@@ -280,8 +288,12 @@ def _check_parameters(request: Request, name: str) -> None:
     """Refuse what the mechanism would ignore."""
     for parameter in ("kernel", "eta", "penalty", "candidates"):
         if getattr(request, parameter) is not None and parameter not in PARAMETERS.get(name, ()):
-            able = ", ".join(repr(other) for other, known in PARAMETERS.items() if parameter in known)
-            raise UsageError(f"{parameter} is for mechanism {able}; {brief(name)} does not use it. Leave it out.")
+            able = [other for other, known in PARAMETERS.items() if parameter in known]
+            raise UsageError(
+                parameter=parameter,
+                rule=("is for ", arg("mechanism", *able), f"; {brief(name)} does not use it"),
+                fix="Leave it out.",
+            )
 
 
 def _scale(request: Request, design: Design, spends: Budget) -> float:

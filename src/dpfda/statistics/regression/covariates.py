@@ -157,8 +157,12 @@ def check_limits(limits: object) -> tuple[tuple[float, float], ...]:
     wide = array.ndim == 2 and array.shape[1:] == (2,) and len(array) > 0
     if not (wide and (np.abs(array) <= 1e100).all() and (array[:, 1] - array[:, 0] >= 1e-100).all()):
         raise UsageError(
-            "covariate_limits must be one pair (low, high) of finite numbers with low < high for each covariate, e.g. "
-            f"[(18, 90), (0, 1)], got {brief(limits)}."
+            parameter="covariate_limits",
+            value=limits,
+            rule=(
+                "must be one pair (low, high) of finite numbers with low < high for each covariate, e.g. "
+                "[(18, 90), (0, 1)]"
+            ),
         )
     return tuple((float(low), float(high)) for low, high in array)
 

@@ -14,6 +14,7 @@ from dpfda.arrays import Array, ArrayLike, brief, check_flag, is_whole
 from dpfda.bases import Basis, as_domain
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Mechanism
+from dpfda.messages import arg
 from dpfda.planning.request import Request
 from dpfda.privacy import Budget, Unit
 from dpfda.records.forgetting import forgets_records
@@ -103,7 +104,13 @@ class FunctionOnScalarRegression(CurveEstimator):
         self._check_parameters()
         limits, levels = self._covariate_limits(), check_levels(self.covariate_levels)
         if covariates is None and limits is None:
-            raise UsageError("With covariate_bound a plan has to be told the number of covariates: covariates=2.")
+            raise UsageError(
+                "With ",
+                arg("covariate_bound"),
+                " a plan has to be told the number of covariates: ",
+                arg("covariates", 2),
+                ".",
+            )
         if covariates is None or is_whole(covariates, 1, MOST_COVARIATES):
             plain = len(limits) if limits is not None else int(covariates or 0) - len(levels)  # type: ignore[arg-type]
             columns = (*check_names(None, plain), *levels)
@@ -111,8 +118,9 @@ class FunctionOnScalarRegression(CurveEstimator):
             columns = tuple(map(str, covariates))
         else:
             raise UsageError(
-                f"covariates are the number of columns, 1 to {MOST_COVARIATES}, or a list of their names, got "
-                f"{brief(covariates)}."
+                parameter="covariates",
+                value=covariates,
+                rule=f"are the number of columns, 1 to {MOST_COVARIATES}, or a list of their names",
             )
         names = tuple(made for column in columns for made in columns_for(column, levels))
         return self._plan(n, self._covariates(names), grid_size)
@@ -220,9 +228,20 @@ class FunctionOnScalarRegression(CurveEstimator):
             alone and self.covariate_bound is None
         ):
             raise UsageError(
-                "A regression needs exactly one of covariate_limits and covariate_bound, known in advance, e.g. "
-                f"covariate_limits=[(18, 90), (0, 1)]; got covariate_limits={brief(self.covariate_limits)} and "
-                f"covariate_bound={brief(self.covariate_bound)}. Neither may be read from the data."
+                "A regression needs exactly one of ",
+                arg("covariate_limits"),
+                " and ",
+                arg("covariate_bound"),
+                ", known in advance, e.g. ",
+                arg("covariate_limits", [(18, 90), (0, 1)]),
+                "; got ",
+                arg("covariate_limits", self.covariate_limits),
+                " and ",
+                arg("covariate_bound", self.covariate_bound),
+                ".",
+                parameter="covariate_limits",
+                value=self.covariate_limits,
+                fix="Neither may be read from the data.",
             )
         check_flag(self.intercept, "intercept")
         if self.covariate_limits is not None:
@@ -233,8 +252,10 @@ class FunctionOnScalarRegression(CurveEstimator):
         number = isinstance(bound, Real) and not isinstance(bound, bool)
         if not number or not 1e-100 <= float(bound) <= 1e100:
             raise UsageError(
-                f"covariate_bound must be a positive finite number, between 1e-100 and 1e100, got {brief(bound)}. It "
-                "may not be read from the data."
+                parameter="covariate_bound",
+                value=bound,
+                rule="must be a positive finite number, between 1e-100 and 1e100",
+                fix="It may not be read from the data.",
             )
         return None
 
@@ -251,8 +272,9 @@ class FunctionOnScalarRegression(CurveEstimator):
             limits = tuple(pair for pair in (*wide, *stated) if pair is not None)
             if None in wide or len(limits) != len(names):
                 raise UsageError(
-                    f"There must be one pair in covariate_limits for each covariate without levels, got "
-                    f"{brief(self.covariate_limits)} for {', '.join(names)}."
+                    "There must be one pair in ",
+                    arg("covariate_limits"),
+                    f" for each covariate without levels, got {brief(self.covariate_limits)} for {', '.join(names)}.",
                 )
         return scaled(
             names, limits=limits, bound=None if bound is None else float(bound), intercept=bool(self.intercept)

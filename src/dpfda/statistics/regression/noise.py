@@ -89,7 +89,9 @@ def design_of(request: Request, setting: RegressionSetting) -> RegressionDesign:
     name = request.mechanism if isinstance(request.mechanism, str) else request.mechanism.name
     if isinstance(request.mechanism, str) and name not in NAMES:
         raise UsageError(
-            f"Unknown mechanism {brief(name)} for a regression. Known are 'auto', {', '.join(map(repr, NAMES))}."
+            f"Unknown mechanism {brief(name)} for a regression. Known are 'auto', {', '.join(map(repr, NAMES))}.",
+            parameter="mechanism",
+            value=name,
         )
     if name == "iclp-qr":
         return _process(request, setting)

@@ -14,6 +14,7 @@ from dpfda.bases.symmetric import packed_size, unpack
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
+from dpfda.messages import arg
 from dpfda.planning.base import AnyPlan, basis_text, price
 from dpfda.planning.prediction import (
     DEFAULT_CLASS,
@@ -125,7 +126,7 @@ class RegressionPlan(AnyPlan):
                 plan = self if mine else plan_regression(replace(self.request, mechanism=name), self.covariates)
                 rows.append((name, self.bound * math.sqrt(plan.predict().total), "chosen" if mine else ""))
             except DpfdaError as error:
-                rows.append((name, None, str(error)))
+                rows.append((name, None, error.message))
         return tuple(sorted(rows, key=lambda row: (math.inf if row[1] is None else row[1], row[0])))
 
     @property
@@ -201,7 +202,10 @@ def plan_regression(request: Request, covariates: Covariates) -> RegressionPlan:
     """The design that was asked for, or the one with the least predicted error, by public facts alone."""
     for parameter in ("kernel", "eta", "penalty"):
         if getattr(request, parameter) is not None and request.mechanism != "iclp-qr":
-            raise UsageError(f"{parameter} is for mechanism 'iclp-qr'; {brief(request.mechanism)} does not use it.")
+            raise UsageError(
+                parameter=parameter,
+                rule=("is for ", arg("mechanism", "iclp-qr"), f"; {brief(request.mechanism)} does not use it"),
+            )
     if request.mechanism != "auto":
         return _planned(request, covariates, "stated by the user")
     names = ("k-norm",) if request.budget.pure else ("gaussian", "k-norm")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, as_real, brief
+from dpfda.arrays import Array, ArrayLike, as_real
 from dpfda.bases import Basis
 from dpfda.bases.base import MOST_VALUES
 from dpfda.bases.domain import MOST_ASKED, check_asked
@@ -381,8 +381,12 @@ def check_ridge(ridge: object) -> float | None:
     number = as_real(ridge)
     if not 0 <= number < np.inf:
         raise UsageError(
-            "ridge must be 'auto' or a number of 0 or more, added to the diagonal of the mean of z z' with covariates "
-            f"scaled into the unit ball, got {brief(ridge)}."
+            parameter="ridge",
+            value=ridge,
+            rule=(
+                "must be 'auto' or a number of 0 or more, added to the diagonal of the mean of z z' with "
+                "covariates scaled into the unit ball"
+            ),
         )
     return number
 
