@@ -340,7 +340,11 @@ class Caller:
     def kernel(self) -> tuple[str, Callable[[], Any], bool]:
         if self.rng.random() < 0.5:
             return self.method(self.some(KERNELS), oddly=0.6, reaches=False)
-        names = [name for name in kernels.__all__ if not inspect.isabstract(getattr(kernels, name))]
+        names = [
+            name
+            for name in kernels.__all__
+            if callable(getattr(kernels, name)) and not inspect.isabstract(getattr(kernels, name))
+        ]
         name = self.some(names)
         function = getattr(kernels, name)
         arguments = self.filled(function, {}, optional=0.5, oddly=0.6)

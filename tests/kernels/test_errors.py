@@ -266,11 +266,27 @@ def test_a_name_is_registered_once() -> None:
     with pytest.raises(UsageError, match=r"^The name 'gaussian' of a kernel with a range is taken"):
         register(by_range={"gaussian": lambda rho: Gaussian2()})(Gaussian2)
     assert "gaussian2" not in FAMILIES
-    for wrong in ({"a,b": Gaussian}, {"a": 3}, {3: Gaussian}):
+    for wrong in ({"a,b": Gaussian}, {"a": 3}, {3: Gaussian}, frozenset({1}), "gaussian"):
         with pytest.raises(UsageError, match="names without commas and functions of a range"):
             register(by_range=wrong)  # type: ignore[call-overload]
+
+
+def test_an_example_is_a_function() -> None:
+    with pytest.raises(UsageError, match=r"^example must be a function that makes a kernel, got 3"):
+        register(example=3)  # type: ignore[call-overload]
 
 
 def test_a_class_that_is_made_anew_may_be_registered_again() -> None:
     assert register(Gaussian) is Gaussian
     assert FAMILIES["gaussian"] is Gaussian
+
+
+@pytest.mark.parametrize(("family", "text"), [("linear", "one of anisotropic, .*, got 'linear'"), (3, "got 3")])
+def test_an_unknown_family_has_no_example(family: Any, text: str) -> None:
+    with pytest.raises(UsageError, match=text):
+        example_of(family)
+
+
+def test_a_kernel_of_others_has_no_example_by_itself() -> None:
+    with pytest.raises(UsageError, match=r"^The kernel 'sum' takes arguments. Register it with example="):
+        example_of("sum")

@@ -97,11 +97,16 @@ def register(
     """
     if kernel is not None:
         return _entered(kernel, {}, None)
-    named = dict(by_range or {})
-    for name, build in named.items():
-        if not (isinstance(name, str) and name and "," not in name and callable(build)):
-            raise UsageError(f"by_range has names without commas and functions of a range, got {brief(by_range)}.")
+    named = {} if by_range is None else by_range
+    if not (isinstance(named, Mapping) and all(_is_named(name, build) for name, build in named.items())):
+        raise UsageError(f"by_range has names without commas and functions of a range, got {brief(by_range)}.")
+    if not (example is None or callable(example)):
+        raise UsageError(f"example must be a function that makes a kernel, got {brief(example)}.")
     return lambda made: _entered(made, named, example)
+
+
+def _is_named(name: object, build: object) -> bool:
+    return isinstance(name, str) and bool(name) and "," not in name and callable(build)
 
 
 def _entered(
@@ -131,7 +136,14 @@ def _entered(
 
 def example_of(family: str) -> Kernel:
     """A kernel of this family for the unit interval, on which the contract tests run."""
-    return _EXAMPLES.get(family, FAMILIES[family])()
+    if not isinstance(family, str) or family not in FAMILIES:
+        raise UsageError(f"A family of kernels is one of {', '.join(sorted(FAMILIES))}, got {brief(family)}.")
+    try:
+        return _EXAMPLES.get(family, FAMILIES[family])()
+    except TypeError:
+        raise UsageError(
+            f"The kernel {brief(family)} takes arguments. Register it with example=, a function that makes one."
+        ) from None
 
 
 def as_kernel(value: object) -> Kernel:
