@@ -155,6 +155,7 @@ def fields(tree: ast.AST) -> set[str]:
             continue
         stated = [each.value for each in node.keywords if each.arg == "parameter"] if node.func.id in NAMED else []
         stated += node.args[:1] if node.func.id == "arg" else []
+        stated += node.args[1:2] if node.func.id == "check_flag" else []
         found |= {each.value.removesuffix("=") for each in stated if isinstance(each, ast.Constant)}
     return found
 
@@ -184,7 +185,7 @@ def parameters() -> set[str]:
 
 # Parameters of Python alone: a command has none of them, or reads them from its file.
 WITHOUT_OPTION = {"curvature", "decay", "intercept", "knot", "progress", "randomness", "utility"}
-WITHOUT_OPTION |= {"utility_range", "y"}
+WITHOUT_OPTION |= {"nominal", "utility_range", "y"}
 
 
 def test_every_parameter_that_an_error_names_is_one_of_a_public_function() -> None:

@@ -10,16 +10,7 @@ from dpfda.ledger.chain import stored
 from dpfda.ledger.contract import Receipt
 from dpfda.ledger.events import ANCHOR, BURN, CHARGE, OUTPUT, Event
 from dpfda.ledger.names import check_distinct
-from dpfda.ledger.rules import (
-    CountedCharge,
-    account_of,
-    check_fits,
-    count,
-    is_nominal,
-    losses_text,
-    spent_of,
-    sums_row,
-)
+from dpfda.ledger.rules import CountedCharge, account_of, check_fits, count, is_nominal, losses_text, spent_of, sums_row
 from dpfda.messages import Words, arg
 
 LOST = "the anchor before was said to be lost"  # what an entry says
