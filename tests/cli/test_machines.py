@@ -578,7 +578,9 @@ def test_a_plan_says_what_would_be_done_and_ranks_the_noise(kind: str, run: Run)
     asked = ("--n", 5000, *PLANNED[kind], "--domain", "0,1", *SPENT, *SMALL)
     done = run("plan", kind, *asked)
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith(f"Plan for a kernel {kind} of 5000 units at (epsilon = 1, delta = 1e-06); nothing read")
+    assert done.out.startswith(
+        f"Plan for a kernel {kind} of 5000 units at (epsilon = 1, delta = 1e-06); no values read"
+    )
     assert "Noise in the function at a penalty of " in done.out
     data = json.loads(run("plan", kind, *asked, "--json").out)
     assert {row["mechanism"] for row in data["table"]} == set(OF_MACHINES) - {"auto"}

@@ -321,7 +321,7 @@ def test_plans_say_what_they_would_do():
     est = KernelClassifier(**GOOD, domain=SQUARE, force=True)
     text = str(est.plan(5000))
     assert "5000 units" in text
-    assert "nothing read, nothing charged" in text
+    assert "no values read, nothing charged" in text
     assert "gaussian" in text
     table = est.plan(5000).table()
     assert [row[0] for row in table if row[2] == "chosen"] == ["gaussian"]
