@@ -62,6 +62,21 @@ def test_the_command_line_knows_the_new_kind(folder: Path, command: tuple[str, .
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_service_answers_for_the_new_kind(folder: Path) -> None:
+    command_line(folder, "show")  # makes the file
+    code = (
+        "from starlette.testclient import TestClient\n"
+        "import dpfda\nfrom dpfda.releases import kinds\nfrom dpfda.service import make_app\n"
+        "kinds.register('binned', 'binned')\nrelease = dpfda.load('binned.json')\n"
+        "client = TestClient(make_app({'bins': release}), base_url='http://localhost')\n"
+        "answer = client.post('/releases/bins/evaluate', json={'points': [[0.1], [0.9]]})\n"
+        "assert answer.status_code == 200, answer.text\n"
+        "assert answer.json()['values'] == release([0.1, 0.9]).tolist()\n"
+    )
+    done = python(folder, "-c", code)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_guarantee_of_the_new_kind_is_recomputed(folder: Path) -> None:
     done = command_line(folder, "verify")
     assert "the guarantee holds as recomputed" in done.stdout, done.stdout + done.stderr
