@@ -10,7 +10,7 @@ import numpy as np
 from dpfda.arrays import Array, Integers
 from dpfda.bases.norms import L2, Norm, Sensitivity, WeightedL2, up
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_shape, check_source, draw_shaped, inverse
-from dpfda.mechanisms.noise import Care, NoiseLaw, check_blocks, check_scale, register_law
+from dpfda.mechanisms.noise import Care, NoiseLaw, Simulator, check_blocks, check_scale, register_law
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.privacy import GaussianProfile
 
@@ -88,7 +88,7 @@ class GaussianLaw(NoiseLaw):
         normals *= np.repeat(self.scales, self.sizes)
         return normals
 
-    def standard_draws(self, generator: np.random.Generator, count: int) -> Array:
+    def standard_draws(self, generator: Simulator, count: int) -> Array:
         return generator.standard_normal((count, self.size))
 
     def tail(self, failure: float) -> Array:

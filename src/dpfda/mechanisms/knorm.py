@@ -15,7 +15,7 @@ from dpfda.bases.norms import BlockNorm, Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.decision import Booleans, decide, exponential, exponential_exactly, wide
-from dpfda.mechanisms.noise import Care, NoiseLaw, check_blocks, check_scale, register_law
+from dpfda.mechanisms.noise import Care, NoiseLaw, Simulator, check_blocks, check_scale, register_law
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.privacy import PureProfile
 
@@ -110,7 +110,7 @@ class RadialLaw(NoiseLaw):
         normals *= np.repeat(mixing * np.array(self.scales), self.sizes, axis=1)
         return normals
 
-    def standard_draws(self, generator: np.random.Generator, count: int) -> Array:
+    def standard_draws(self, generator: Simulator, count: int) -> Array:
         drawn = generator.standard_normal((count, self.size))
         shapes = self._shapes
         mixing = np.sqrt(2 * generator.standard_gamma(shapes, (count, len(shapes))) / (2 * shapes))

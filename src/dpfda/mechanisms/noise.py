@@ -6,7 +6,7 @@ import inspect
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,16 @@ class Care:
 
     caution: float
     temperature: float
+
+
+class Simulator(Protocol):
+    """A seeded generator that its caller brings: what a law would look like is simulated, and enters no release."""
+
+    def random(self, size: tuple[int, ...]) -> Array: ...
+
+    def standard_normal(self, size: tuple[int, ...]) -> Array: ...
+
+    def standard_gamma(self, shape: Array, size: tuple[int, ...]) -> Array: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +133,7 @@ class NoiseLaw(ABC):
 
     # What follows from them ----------------------------------------------------------------------------------------
 
-    def standard_draws(self, generator: np.random.Generator, count: int) -> Array:
+    def standard_draws(self, generator: Simulator, count: int) -> Array:
         """A sample of the law with all variances one, (count, size), for simulation alone."""
         standard = self.standard()
         return standard.from_uniforms(generator.random((count, self.dimension))) / np.sqrt(standard.variances)
@@ -215,7 +225,7 @@ class NothingAdded(NoiseLaw):
     def from_uniforms(self, uniforms: Array) -> Array:
         return np.zeros((len(uniforms), self.size))
 
-    def standard_draws(self, generator: np.random.Generator, count: int) -> Array:
+    def standard_draws(self, generator: Simulator, count: int) -> Array:
         return np.zeros((count, self.size))
 
     def tail(self, failure: float) -> Array:

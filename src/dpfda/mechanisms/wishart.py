@@ -14,7 +14,7 @@ from dpfda.bases.symmetric import multiplicities, pack, places, side_of
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.decision import Booleans
-from dpfda.mechanisms.noise import Care, NoiseLaw, register_law
+from dpfda.mechanisms.noise import Care, NoiseLaw, Simulator, register_law
 from dpfda.mechanisms.normals import WORD, Reals, draw_normals
 from dpfda.mechanisms.randomness import LARGEST_SCALE, SMALLEST_SCALE, Randomness
 from dpfda.privacy import PureProfile
@@ -117,7 +117,7 @@ class WishartLaw(NoiseLaw):
             noise += sign * self.scales[0] / 2 * squares[:, first, second]
         return noise
 
-    def standard_draws(self, generator: np.random.Generator, count: int) -> Array:
+    def standard_draws(self, generator: Simulator, count: int) -> Array:
         """Differences of two matrices `G'G / 2`, G with one row more than columns, each entry over its deviation."""
         side = self._side
         first, second = places(side)
