@@ -74,10 +74,10 @@ def test_a_link_to_the_file_or_its_folder_leads_to_the_same_budget(tmp_path: Pat
 @pytest.mark.parametrize("name", ["a.db", "a.db-wal", "a.db-shm", "a.db-journal", "link.db"])
 def test_no_output_is_written_over_the_log_of_a_ledger(tmp_path: Path, name: str) -> None:
     """The newest charges stand in the log, until the last process that has the ledger open is gone."""
-    from dpfda.cli.charging import Account, check_books
+    from dpfda.cli.charging import LedgerChoice, check_books
 
     (tmp_path / "link.db").symlink_to(tmp_path / "a.db")
-    account = Account(f"sqlite:///{tmp_path / 'link.db'}", None, None, dry_run=False)
+    account = LedgerChoice(f"sqlite:///{tmp_path / 'link.db'}", None, None, dry_run=False)
     check_books(account, [tmp_path / "mean.json"])
     with pytest.raises(UsageError, match="cannot be written over the ledger"):
         check_books(account, [tmp_path / name])

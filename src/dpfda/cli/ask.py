@@ -9,14 +9,14 @@ from typing import Any
 import click
 
 import dpfda
-from dpfda.cli.charging import LEDGER, Account, quoted, till_of
+from dpfda.cli.charging import LEDGER, LedgerChoice, ledger_of, quoted
 from dpfda.cli.notices import notice
 from dpfda.cli.options import DATASET, SPENT, kernel_option, options
 from dpfda.cli.point_options import DOMAIN, POINT_FILE, UNIT_OR_COUNTS
 from dpfda.cli.point_values import (
     Counts,
-    DensityWishes,
-    PointSource,
+    DensityOptions,
+    PointSourceOptions,
     called_after,
     check_sides,
     number_of_units,
@@ -69,10 +69,10 @@ ASKED = [
 
 @click.command()
 @options(POINT_FILE, UNIT_OR_COUNTS, ASKED)
-@grouped(PointSource, Account)
+@grouped(PointSourceOptions, LedgerChoice)
 def ask(
-    source: PointSource,
-    account: Account,
+    source: PointSourceOptions,
+    account: LedgerChoice,
     *,
     counts: str | None,
     domain: tuple[str, ...],
@@ -118,12 +118,12 @@ def ask(
         raise UsageError(
             "--ledger goes with --new: a store was paid for when it was made, and asking it again is free." + NOTHING
         )
-    till = till_of(account)
-    wishes = DensityWishes(
+    book = ledger_of(account)
+    choices = DensityOptions(
         domain, (), epsilon, delta, "replace-one", "gp", "exact", kernel, bandwidth, None, None, None
     )
     est = dpfda.DensityFunction(
-        **wishes.parameters(), answers=answers, dataset=dataset or source.file.stem, ledger=till, force=force
+        **choices.parameters(), answers=answers, dataset=dataset or source.file.stem, ledger=book, force=force
     )
     points = protected_points(source, {} if counts is None else {counts: "the counts"})
     many = None if counts is None else Counts(points, counts)
@@ -138,15 +138,15 @@ def ask(
     if new:
         est.check_seen(made)
     if account.dry_run:
-        about = about_density(est, points, counts, wishes)
-        show_dry_run(made, about, None if till is None else quoted(opened), as_json=as_json)
+        about = about_density(est, points, counts, choices)
+        show_dry_run(made, about, None if book is None else quoted(opened), as_json=as_json)
         return
     with opened() as oracle:
         if rows is not None:
             columns["value"] = oracle(rows).tolist()
         _print(columns, oracle.certificate, new=new, as_json=as_json)
         if new and not as_json:
-            notice(f"\n{told_line(till, est.dataset)}")
+            notice(f"\n{told_line(book, est.dataset)}")
         if port is not None:
             _answer(oracle, store, host, port)
 

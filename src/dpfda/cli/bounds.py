@@ -12,12 +12,12 @@ import click
 
 import dpfda
 from dpfda.cli.budget_words import typed
-from dpfda.cli.charging import LEDGER, Account, Asked, Till, check_books, quoted, till_of
+from dpfda.cli.charging import LEDGER, CommandLedger, LedgerChoice, LedgerQuote, check_books, ledger_of, quoted
 from dpfda.cli.options import CENTRE, DATASET, FILE, options
 from dpfda.cli.release import centre_of, curves_of
 from dpfda.cli.releasing import NOTHING, told_line
 from dpfda.cli.targets import check_targets, same_file, write_text
-from dpfda.cli.values import Source, grouped, interval
+from dpfda.cli.values import SourceOptions, grouped, interval
 from dpfda.errors import UsageError
 from dpfda.page.evaluation import numbers
 
@@ -51,10 +51,10 @@ ASKED = [
 
 @click.command()
 @options(FILE, ASKED)
-@grouped(Source, Account)
+@grouped(SourceOptions, LedgerChoice)
 def bounds(
-    source: Source,
-    account: Account,
+    source: SourceOptions,
+    account: LedgerChoice,
     *,
     domain: str,
     epsilon: float,
@@ -81,7 +81,7 @@ def bounds(
       dpfda bounds scans.csv --unit ID --values 't*' --epsilon 0.1 --candidates 0.01,1000 --dry-run
     """
     ends = numbers(candidates, "--candidates", count=None)
-    till = till_of(account)
+    book = ledger_of(account)
     if out is not None:
         if same_file(source.file, out):
             raise UsageError("The data and the card must be different files. Name another with --out." + NOTHING)
@@ -90,7 +90,7 @@ def bounds(
     curves = curves_of(source)
     name = dataset or source.file.stem
 
-    def bought(ledger: Till | None) -> Any:
+    def bought(ledger: CommandLedger | None) -> Any:
         return dpfda.private_bound(
             curves,
             epsilon=epsilon,
@@ -105,10 +105,10 @@ def bounds(
 
     if account.dry_run:
         # Without a ledger too it goes as far as the charge: whatever can be refused is refused.
-        asked = quoted(lambda: bought(till or Till(None, "", dry=True)))
+        asked = quoted(lambda: bought(book or CommandLedger(None, "", dry=True)))
         _show_dry_run(curves, epsilon, quantile, ends, asked, as_json=as_json)
         return
-    choice = bought(till)
+    choice = bought(book)
     facts = {"bound": choice.value, **choice.card.to_dict()}
     if out is not None:
         from dpfda.releases.cards.document import json_text
@@ -118,7 +118,7 @@ def bounds(
         click.echo(json.dumps(facts, indent=1))
         return
     click.echo(f"{choice.text()}\n\nBound: {choice.value:.6g}" + (f"\nWritten: {out}" if out is not None else ""))
-    click.echo(told_line(till, name))
+    click.echo(told_line(book, name))
     click.echo(f"Next:  {_next(source, account, name, f'{choice.value:.6g}', domain, centre)}")
 
 
@@ -127,7 +127,7 @@ def _show_dry_run(
     epsilon: float,
     quantile: float,
     ends: tuple[float, ...],
-    asked: Asked | None,
+    asked: LedgerQuote | None,
     *,
     as_json: bool,
 ) -> None:
@@ -166,7 +166,7 @@ def _show_dry_run(
         refuse(asked)
 
 
-def _next(source: Source, account: Account, name: str, bound: str, domain: str, centre: Path | None) -> str:
+def _next(source: SourceOptions, account: LedgerChoice, name: str, bound: str, domain: str, centre: Path | None) -> str:
     """The release that the bound is for; what it may cost is for the user to say."""
     # A mean is not taken around a curve that was released before; what comes after it is.
     kind = "mean" if centre is None else "covariance"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpfda.cli.budget_words import APPROXIMATE, COUNTER, at, bar, check_sense, down, nominally, opened, safe, typed, up
-from dpfda.cli.charging import Account, check_books
+from dpfda.cli.charging import LedgerChoice, check_books
 from dpfda.cli.notices import notice
 from dpfda.cli.options import NEIGHBOURS, options
 from dpfda.errors import UsageError
@@ -434,7 +434,7 @@ def export(url: str, out: str, overwrite: bool, anchor: Path | None, as_json: bo
     from dpfda.cli.targets import check_targets, write_text
 
     if out != "-":
-        check_books(Account(url, anchor, None, dry_run=False), [Path(out)])
+        check_books(LedgerChoice(url, anchor, None, dry_run=False), [Path(out)])
         check_targets([Path(out)], overwrite=overwrite)
     text = json.dumps(opened(url, anchor).export(), indent=1)
     if out == "-":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpfda.errors import BudgetExceeded, DpfdaError, PrivacyRefused
 
 if TYPE_CHECKING:
-    from dpfda.cli.charging import Asked, Till
+    from dpfda.cli.charging import CommandLedger, LedgerQuote
     from dpfda.ledger import Quote, Receipt, Remaining
     from dpfda.privacy.composition import Statement
 
@@ -113,11 +113,11 @@ def unrecorded(dataset: str) -> str:
     )
 
 
-def left_after(till: Till, receipt: Receipt) -> str:
+def left_after(book: CommandLedger, receipt: Receipt) -> str:
     """One line for a release that was charged: its entry, and what all charges come to by the best accountant."""
     entry = f"Ledger:  entry {receipt.number} of {receipt.ledger}, key {receipt.key}"
     try:
-        spent, rest = till.ledger.spent(receipt.dataset), till.ledger.remaining(receipt.dataset)
+        spent, rest = book.ledger.spent(receipt.dataset), book.ledger.remaining(receipt.dataset)
     except DpfdaError:  # the release stands, whatever has become of the ledger
         return entry
     cap = "" if receipt.cap is None else f" of {down(receipt.cap.epsilon)}"
@@ -132,7 +132,7 @@ def left_after(till: Till, receipt: Receipt) -> str:
     )
 
 
-def quote_lines(asked: Asked) -> tuple[tuple[str, str], ...]:
+def quote_lines(asked: LedgerQuote) -> tuple[tuple[str, str], ...]:
     """What a dry run says about the ledger, as labels and texts."""
     quote = asked.quote
     cap = quote.cap.epsilon
@@ -145,7 +145,7 @@ def quote_lines(asked: Asked) -> tuple[tuple[str, str], ...]:
     )
 
 
-def quote_facts(asked: Asked) -> dict[str, Any]:
+def quote_facts(asked: LedgerQuote) -> dict[str, Any]:
     """The same for machines; what has no number is null."""
     quote = asked.quote
     return {
@@ -166,7 +166,7 @@ def quote_facts(asked: Asked) -> dict[str, Any]:
     }
 
 
-def refuse(asked: Asked) -> None:
+def refuse(asked: LedgerQuote) -> None:
     """End as the release itself would, if it would be refused."""
     if asked.quote.refusal is not None and not asked.known:
         raise BudgetExceeded(asked.quote.refusal)

@@ -35,7 +35,7 @@ LEDGER = [
 ]
 
 
-class Ordered(Protocol):
+class LedgerOptions(Protocol):
     """Where the options of a ledger stand."""
 
     @property
@@ -49,7 +49,7 @@ class Ordered(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class LedgerChoice:
     """The options of a ledger, for commands that have no other output."""
 
     ledger: str | None
@@ -59,7 +59,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LedgerQuote:
     """What a ledger says to a charge that was not entered."""
 
     charge: Charge
@@ -70,13 +70,13 @@ class Asked:
 class Stopped(Exception):
     """A dry run has come to the charge: everything public was checked, and nothing is read."""
 
-    def __init__(self, asked: Asked | None) -> None:
+    def __init__(self, asked: LedgerQuote | None) -> None:
         super().__init__()
         self.asked = asked
 
 
 @dataclass(slots=True)
-class Till:
+class CommandLedger:
     """A ledger as one command sees it: all under one key, and in a dry run it is only asked what would become of it."""
 
     ledger: Any  # None: a dry run without one, which stops before the charge all the same
@@ -97,14 +97,14 @@ class Till:
             notice(f"Key of this request: --key {self.key} gives the same output again, free.")
         return self.receipt
 
-    def _asked(self, entry: Charge) -> Asked:
+    def _asked(self, entry: Charge) -> LedgerQuote:
         entries = self.ledger.history()
         if not self.anchored and any(each.kind == "anchor" for each in entries):
             raise UsageError(
                 "This ledger has an anchor, and is only charged with it: add --anchor FILE, the file that was named "
                 "when it was made. Nothing was charged."
             )
-        return Asked(entry, self.ledger.quote(entry), any(each.key == entry.key for each in entries))
+        return LedgerQuote(entry, self.ledger.quote(entry), any(each.key == entry.key for each in entries))
 
     def store(self, receipt: Receipt, output: bytes) -> bytes:
         return bytes(self.ledger.store(receipt, output))
@@ -112,11 +112,11 @@ class Till:
     def burn(self, receipt: Receipt) -> None:
         self.ledger.burn(receipt)
 
-    def __deepcopy__(self, memo: object) -> Till:
+    def __deepcopy__(self, memo: object) -> CommandLedger:
         return self  # a clone of an estimator charges the same ledger
 
 
-def check_books(order: Ordered, paths: list[Path]) -> None:
+def check_books(order: LedgerOptions, paths: list[Path]) -> None:
     """Nothing is written over the ledger or its anchor: what was spent would be forgotten."""
     from dpfda.cli.targets import same_file
     from dpfda.ledger.names import SQLITE, sqlite_path
@@ -132,8 +132,8 @@ def check_books(order: Ordered, paths: list[Path]) -> None:
         )
 
 
-def till_of(order: Ordered) -> Till | None:
-    """The till of a command; None where nothing is to be charged and nothing asked."""
+def ledger_of(order: LedgerOptions) -> CommandLedger | None:
+    """The ledger of a command; None where nothing is to be charged and nothing asked."""
     for name in ("anchor", "key"):
         if getattr(order, name) is not None and order.ledger is None:
             raise UsageError(f"--{name} goes with --ledger, e.g. --ledger sqlite:///budget.db. Nothing was charged.")
@@ -143,7 +143,7 @@ def till_of(order: Ordered) -> Till | None:
         return None
     from dpfda.cli.budget_words import opened
 
-    return Till(
+    return CommandLedger(
         opened(order.ledger, order.anchor),
         order.key or uuid4().hex,
         order.dry_run,
@@ -152,7 +152,7 @@ def till_of(order: Ordered) -> Till | None:
     )
 
 
-def quoted(fit: Callable[[], object]) -> Asked | None:
+def quoted(fit: Callable[[], object]) -> LedgerQuote | None:
     """What a ledger would say to the charge of this fit, which goes no further than that; None without a ledger."""
     try:
         fit()

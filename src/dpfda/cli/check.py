@@ -15,7 +15,7 @@ from dpfda.cli.layout import Layout, layout_of
 from dpfda.cli.release import release
 from dpfda.cli.release_density import release_density
 from dpfda.cli.release_machines import release_classifier, release_regressor
-from dpfda.cli.statements import CURVES, KINDS, Statement, command, flag, guessed, kind_of, missing, wrong
+from dpfda.cli.statements import CURVES, KINDS, MissingOption, command, flag, guessed, kind_of, missing, wrong
 from dpfda.errors import UsageError
 
 WIDTH = 118
@@ -142,7 +142,7 @@ def _quoted(value: object) -> object:
 
 
 def _facts(
-    layout: Layout, kind: str, statements: list[Statement], problems: list[str], line: str, *, shown: bool
+    layout: Layout, kind: str, statements: list[MissingOption], problems: list[str], line: str, *, shown: bool
 ) -> dict[str, Any]:
     return {
         "file": str(layout.file),
@@ -172,7 +172,7 @@ def _facts(
 
 
 def _texts(
-    layout: Layout, kind: str, statements: list[Statement], problems: list[str], line: str, *, shown: bool
+    layout: Layout, kind: str, statements: list[MissingOption], problems: list[str], line: str, *, shown: bool
 ) -> list[str]:
     """What is said to people, in paragraphs."""
     columns = "1 column" if len(layout.names) == 1 else f"{len(layout.names)} columns"

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from dpfda.arrays import brief
-from dpfda.cli.values import Source
+from dpfda.cli.values import SourceOptions
 from dpfda.errors import DataError, UsageError
 
 NAMES = click.option(
@@ -108,7 +108,7 @@ def limits_of(text: str | None, bound: float | None, named: Named | None) -> lis
     return [(low, high) for low, high in pairs]
 
 
-def check_columns(source: Source, named: Named) -> None:
+def check_columns(source: SourceOptions, named: Named) -> None:
     """Covariates are columns of the file, and none is a value of the curves too."""
     from dpfda.records import read_header
     from dpfda.records.columns import check_column, choose_columns
@@ -125,7 +125,7 @@ def check_columns(source: Source, named: Named) -> None:
         )
 
 
-def read_covariates(source: Source, named: Named) -> Any:
+def read_covariates(source: SourceOptions, named: Named) -> Any:
     """The columns of covariates as a table with their names; texts where levels are declared."""
     table = _read(source, named)
     if table is None:
@@ -143,7 +143,7 @@ def empty_covariates(curves: Any, named: Named) -> Any:
     return pa.table({name: texts if name in named.levels else missing for name in named.columns})
 
 
-def _read(source: Source, named: Named) -> Any:
+def _read(source: SourceOptions, named: Named) -> Any:
     import numpy as np
     import pyarrow as pa
 

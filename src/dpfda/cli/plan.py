@@ -13,7 +13,7 @@ import dpfda
 from dpfda.cli.covariates import LIMITS, PLANNED_NAMES, limits_of, names_of
 from dpfda.cli.options import COMPONENTS, COVARIANCE, MEAN, MECHANISMS, REGRESSION, options
 from dpfda.cli.targets import check_picture, check_targets
-from dpfda.cli.values import Process, Wishes, check_bound, grouped
+from dpfda.cli.values import CurveOptions, ProcessOptions, check_bound, grouped
 from dpfda.cli.words import in_words
 from dpfda.errors import UsageError
 
@@ -51,10 +51,10 @@ def plan() -> None:
 
 @plan.command("mean")
 @options(PEOPLE, MEAN, GRID, PICTURE, JSON)
-@grouped(Wishes, Process)
+@grouped(CurveOptions, ProcessOptions)
 def plan_mean(
-    wishes: Wishes,
-    process: Process,
+    choices: CurveOptions,
+    process: ProcessOptions,
     *,
     n: int,
     calibration: str,
@@ -73,10 +73,10 @@ def plan_mean(
       dpfda plan mean --n 5000 --epsilon 0.5 --delta 0 --limits 60,210 --domain 1,18 --plot plan.png
       dpfda plan mean --n 500 --epsilon 1 --delta 0 --bound 1 --mechanism iclp-qr --size 20
     """
-    check_bound(wishes.bound, wishes.limits)
+    check_bound(choices.bound, choices.limits)
     check_picture(picture)
     check_targets([picture] if picture is not None else [], overwrite=overwrite)
-    made = dpfda.MeanFunction(**_parameters(wishes, process), calibration=calibration).plan(n, grid_size=grid_size)
+    made = dpfda.MeanFunction(**_parameters(choices, process), calibration=calibration).plan(n, grid_size=grid_size)
     ranking = made.table()
     if picture is not None:
         made.plot().savefig(picture, dpi=150)
@@ -91,9 +91,9 @@ def plan_mean(
 
 @plan.command("covariance")
 @options(PEOPLE, COVARIANCE, GRID, JSON)
-@grouped(Wishes, Process)
+@grouped(CurveOptions, ProcessOptions)
 def plan_covariance(
-    wishes: Wishes, process: Process, *, n: int, mean: str | None, grid_size: int | None, as_json: bool
+    choices: CurveOptions, process: ProcessOptions, *, n: int, mean: str | None, grid_size: int | None, as_json: bool
 ) -> None:
     """Say what a release of a covariance function would do, and what error to expect of every mechanism.
 
@@ -104,17 +104,17 @@ def plan_covariance(
       dpfda plan covariance --n 5000 --epsilon 1 --delta 1e-6 --bound 1
       dpfda plan covariance --n 382 --epsilon 1 --delta 0 --limits 0,1 --mean centre --json
     """
-    check_bound(wishes.bound, wishes.limits, what="A covariance function")
-    made = dpfda.CovarianceFunction(**_parameters(wishes, process), mean=mean).plan(n, grid_size=grid_size)
+    check_bound(choices.bound, choices.limits, what="A covariance function")
+    made = dpfda.CovarianceFunction(**_parameters(choices, process), mean=mean).plan(n, grid_size=grid_size)
     show_plan(made, made.table(), "root mean square error", as_json=as_json)
 
 
 @plan.command("components")
 @options(PEOPLE, COMPONENTS, GRID, JSON)
-@grouped(Wishes, Process)
+@grouped(CurveOptions, ProcessOptions)
 def plan_components(
-    wishes: Wishes,
-    process: Process,
+    choices: CurveOptions,
+    process: ProcessOptions,
     *,
     n: int,
     k: int,
@@ -135,10 +135,10 @@ def plan_components(
     """
     from dpfda.statistics.components.plan import table
 
-    check_bound(wishes.bound, wishes.limits, what="A principal component")
-    est = dpfda.FPCA(k, **_parameters(wishes, process), mean=mean, base=base, explained_variance=explained_variance)
+    check_bound(choices.bound, choices.limits, what="A principal component")
+    est = dpfda.FPCA(k, **_parameters(choices, process), mean=mean, base=base, explained_variance=explained_variance)
     made = est.plan(n, grid_size=grid_size)
-    joint = mean != "centre" and wishes.mechanism not in ("exponential", "gibbs")
+    joint = mean != "centre" and choices.mechanism not in ("exponential", "gibbs")
     name = made.to_dict()["mechanism"]
     rows = table(replace(made.request, mechanism="auto"), k=k, joint=joint, base=base)
     marked = tuple((each, error, "chosen" if each == name else note) for each, error, note in rows)
@@ -147,9 +147,9 @@ def plan_components(
 
 @plan.command("regression")
 @options(PEOPLE, [PLANNED_NAMES], LIMITS, COUNT, REGRESSION, GRID, JSON)
-@grouped(Wishes)
+@grouped(CurveOptions)
 def plan_regression(
-    wishes: Wishes,
+    choices: CurveOptions,
     *,
     n: int,
     covariates: str | None,
@@ -173,7 +173,7 @@ def plan_regression(
       dpfda plan regression --n 382 --covariate-bound 3 --covariate-count 2 --epsilon 1 --delta 0 \\
           --bound 1
     """
-    check_bound(wishes.bound, wishes.limits, what="A regression of curves")
+    check_bound(choices.bound, choices.limits, what="A regression of curves")
     named = None if covariates is None else names_of(covariates)
     limits = limits_of(covariate_limits, covariate_bound, named)
     if (covariate_count is None) == (limits is None and named is None):
@@ -182,7 +182,7 @@ def plan_regression(
             "are."
         )
     est = dpfda.FunctionOnScalarRegression(
-        **wishes.parameters(),
+        **choices.parameters(),
         covariate_limits=limits,
         covariate_bound=covariate_bound,
         covariate_levels=None if named is None else named.levels or None,
@@ -192,8 +192,8 @@ def plan_regression(
     show_plan(made, made.table(), "root mean square error", as_json=as_json)
 
 
-def _parameters(wishes: Wishes, process: Process) -> dict[str, Any]:
-    return wishes.parameters() | process.parameters()
+def _parameters(choices: CurveOptions, process: ProcessOptions) -> dict[str, Any]:
+    return choices.parameters() | process.parameters()
 
 
 def show_plan(made: Any, rows: Rows, measure: str, *, as_json: bool, title: str = "") -> None:

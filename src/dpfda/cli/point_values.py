@@ -11,7 +11,7 @@ import dpfda
 from dpfda.arrays import brief
 from dpfda.cli.columns import check_numbers, read_numbers, read_points
 from dpfda.cli.releasing import NOTHING, check_row
-from dpfda.cli.values import Output, interval, kernel_of
+from dpfda.cli.values import OutputOptions, interval, kernel_of
 from dpfda.errors import UsageError
 from dpfda.page.evaluation import numbers
 
@@ -20,7 +20,7 @@ MOST_EDGES = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class PointSource:
+class PointSourceOptions:
     """The file, and the columns that hold points."""
 
     file: Path
@@ -34,8 +34,8 @@ class PointSource:
 
 
 @dataclass(frozen=True, slots=True)
-class DensityWishes:
-    """What is public, and what is wished for, of a density."""
+class DensityOptions:
+    """What is public, and what is asked for, of a density."""
 
     domain: tuple[str, ...]
     edges: tuple[str, ...]
@@ -74,8 +74,8 @@ class DensityWishes:
 
 
 @dataclass(frozen=True, slots=True)
-class MachineWishes:
-    """What is public, and what is wished for, of a kernel machine."""
+class MachineOptions:
+    """What is public, and what is asked for, of a kernel machine."""
 
     domain: tuple[str, ...]
     epsilon: float
@@ -158,7 +158,7 @@ def classes_of(text: str) -> tuple[str, str]:
     return labels[0], labels[1]
 
 
-def protected_points(source: PointSource, beside: dict[str, str]) -> dpfda.Curves:
+def protected_points(source: PointSourceOptions, beside: dict[str, str]) -> dpfda.Curves:
     """The points of a file, when it is clear who is protected."""
     if (source.unit is None) == ("the counts" not in beside.values()):
         raise UsageError(
@@ -220,7 +220,7 @@ def check_sides(points: dpfda.Curves, sides: int) -> None:
         )
 
 
-def check_drawn(sides: int, output: Output, *, what: str) -> None:
+def check_drawn(sides: int, output: OutputOptions, *, what: str) -> None:
     """A picture only where there can be one, before anything is charged."""
     if output.picture is not None and sides > 2:
         raise UsageError(

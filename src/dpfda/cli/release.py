@@ -20,7 +20,7 @@ from dpfda.cli.covariates import (
 )
 from dpfda.cli.options import CENTRE, COMPONENTS, COVARIANCE, FILE, MEAN, REGRESSION, options, output_options
 from dpfda.cli.releasing import check_row, output_parameters, ready, write
-from dpfda.cli.values import Output, Process, Source, Wishes, check_bound, grouped
+from dpfda.cli.values import CurveOptions, OutputOptions, ProcessOptions, SourceOptions, check_bound, grouped
 from dpfda.errors import UsageError
 
 
@@ -45,8 +45,10 @@ def release() -> None:
 
 @release.command("mean")
 @options(FILE, MEAN, output_options("mean"))
-@grouped(Source, Wishes, Process, Output)
-def release_mean(source: Source, wishes: Wishes, process: Process, output: Output, *, calibration: str) -> None:
+@grouped(SourceOptions, CurveOptions, ProcessOptions, OutputOptions)
+def release_mean(
+    source: SourceOptions, choices: CurveOptions, process: ProcessOptions, output: OutputOptions, *, calibration: str
+) -> None:
     """Release the mean curve of FILE, a wide CSV or Parquet table: one row a curve, one column a grid point.
 
     \b
@@ -56,16 +58,22 @@ def release_mean(source: Source, wishes: Wishes, process: Process, output: Outpu
           --epsilon 1 --delta 0 --limits 60,210 --out growth.json --plot growth.png
       dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1 --dry-run
     """
-    check_bound(wishes.bound, wishes.limits, source=source)
-    parameters = _parameters(source, wishes, output, "mean") | process.parameters()
+    check_bound(choices.bound, choices.limits, source=source)
+    parameters = _parameters(source, choices, output, "mean") | process.parameters()
     _release(dpfda.MeanFunction(**parameters, calibration=calibration), source, output, kind="mean")
 
 
 @release.command("covariance")
 @options(FILE, COVARIANCE, [CENTRE], output_options("covariance"))
-@grouped(Source, Wishes, Process, Output)
+@grouped(SourceOptions, CurveOptions, ProcessOptions, OutputOptions)
 def release_covariance(
-    source: Source, wishes: Wishes, process: Process, output: Output, *, mean: str | None, centre: Path | None
+    source: SourceOptions,
+    choices: CurveOptions,
+    process: ProcessOptions,
+    output: OutputOptions,
+    *,
+    mean: str | None,
+    centre: Path | None,
 ) -> None:
     """Release the covariance function of the curves in FILE, a wide CSV or Parquet table as for the mean.
 
@@ -79,20 +87,20 @@ def release_covariance(
       dpfda release covariance scans.csv --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1 \\
           --centre scans-mean.json --mean centre
     """
-    check_bound(wishes.bound, wishes.limits, what="A covariance function", source=source)
-    parameters = _parameters(source, wishes, output, "covariance") | process.parameters()
+    check_bound(choices.bound, choices.limits, what="A covariance function", source=source)
+    parameters = _parameters(source, choices, output, "covariance") | process.parameters()
     est = dpfda.CovarianceFunction(**parameters, mean=mean, centre=centre_of(centre))
     _release(est, source, output, kind="covariance")
 
 
 @release.command("components")
 @options(FILE, COMPONENTS, [CENTRE], output_options("components"))
-@grouped(Source, Wishes, Process, Output)
+@grouped(SourceOptions, CurveOptions, ProcessOptions, OutputOptions)
 def release_components(
-    source: Source,
-    wishes: Wishes,
-    process: Process,
-    output: Output,
+    source: SourceOptions,
+    choices: CurveOptions,
+    process: ProcessOptions,
+    output: OutputOptions,
     *,
     k: int,
     mean: str | None,
@@ -110,8 +118,8 @@ def release_components(
       dpfda release components scans.csv --k 1 --unit ID --values 't*' --epsilon 1 --delta 0 \\
           --bound 1 --mechanism exponential --explained-variance 0.2 --centre scans-mean.json
     """
-    check_bound(wishes.bound, wishes.limits, what="A principal component", source=source)
-    parameters = _parameters(source, wishes, output, "components") | process.parameters()
+    check_bound(choices.bound, choices.limits, what="A principal component", source=source)
+    parameters = _parameters(source, choices, output, "components") | process.parameters()
     est = dpfda.FPCA(
         k,
         **parameters,
@@ -125,11 +133,11 @@ def release_components(
 
 @release.command("regression")
 @options(FILE, [NAMES], LIMITS, REGRESSION, [CENTRE, RIDGE], output_options("regression"))
-@grouped(Source, Wishes, Output)
+@grouped(SourceOptions, CurveOptions, OutputOptions)
 def release_regression(
-    source: Source,
-    wishes: Wishes,
-    output: Output,
+    source: SourceOptions,
+    choices: CurveOptions,
+    output: OutputOptions,
     *,
     covariates: str,
     covariate_limits: str | None,
@@ -150,9 +158,9 @@ def release_regression(
       dpfda release regression scans.csv --covariates age --covariate-limits 18:90 --unit ID \\
           --values 't*' --epsilon 1 --delta 0 --limits 0,1 --plot age.png --dry-run
     """
-    check_bound(wishes.bound, wishes.limits, what="A regression of curves", source=source)
+    check_bound(choices.bound, choices.limits, what="A regression of curves", source=source)
     named = names_of(covariates)
-    parameters = _parameters(source, wishes, output, "regression")
+    parameters = _parameters(source, choices, output, "regression")
     est = dpfda.FunctionOnScalarRegression(
         **parameters,
         covariate_limits=limits_of(covariate_limits, covariate_bound, named),
@@ -176,10 +184,10 @@ def release_regression(
         write(est, result, source.file, output, kind="regression", panels=len(result.names))
 
 
-def _parameters(source: Source, wishes: Wishes, output: Output, kind: str) -> dict[str, Any]:
+def _parameters(source: SourceOptions, choices: CurveOptions, output: OutputOptions, kind: str) -> dict[str, Any]:
     """The parameters of an estimator; what it would refuse is refused here in the words of the command line."""
-    made = output_parameters(source.file, wishes.neighbours, output, kind=kind)
-    return wishes.parameters() | made | {"smoothing": output.smoothing, "workers": output.workers}
+    made = output_parameters(source.file, choices.neighbours, output, kind=kind)
+    return choices.parameters() | made | {"smoothing": output.smoothing, "workers": output.workers}
 
 
 def centre_of(path: Path | None) -> Any:
@@ -192,7 +200,7 @@ def centre_of(path: Path | None) -> Any:
     return mean
 
 
-def _release(est: Any, source: Source, output: Output, *, kind: str) -> None:
+def _release(est: Any, source: SourceOptions, output: OutputOptions, *, kind: str) -> None:
     """Check everything, read, release, write and print: the same for every summary of curves alone."""
     curves = curves_of(source)
     about = _about(est, curves)
@@ -206,7 +214,7 @@ def _about(est: Any, curves: dpfda.Curves) -> tuple[tuple[str, str], ...]:
     return (protects, ("values", curves.columns), *curves.notes)
 
 
-def curves_of(source: Source, beside: tuple[str, ...] = ()) -> dpfda.Curves:
+def curves_of(source: SourceOptions, beside: tuple[str, ...] = ()) -> dpfda.Curves:
     """The curves of a file, read when they are needed; `beside` are columns that are used otherwise."""
     from dpfda.records.files import read_beside
 

@@ -13,8 +13,8 @@ from dpfda.cli.point_options import DENSITY, POINT_FILE, UNIT_OR_COUNTS
 from dpfda.cli.point_values import (
     BOUGHT,
     Counts,
-    DensityWishes,
-    PointSource,
+    DensityOptions,
+    PointSourceOptions,
     called_after,
     check_drawn,
     check_sides,
@@ -22,15 +22,17 @@ from dpfda.cli.point_values import (
     protected_points,
 )
 from dpfda.cli.releasing import output_parameters, ready, write
-from dpfda.cli.values import Output, grouped
+from dpfda.cli.values import OutputOptions, grouped
 
 ERROR = "root mean square error"
 
 
 @click.command("density")
 @options(POINT_FILE, UNIT_OR_COUNTS, DENSITY, output_options("density"))
-@grouped(PointSource, DensityWishes, Output)
-def release_density(source: PointSource, wishes: DensityWishes, output: Output, *, counts: str | None) -> None:
+@grouped(PointSourceOptions, DensityOptions, OutputOptions)
+def release_density(
+    source: PointSourceOptions, choices: DensityOptions, output: OutputOptions, *, counts: str | None
+) -> None:
     """Release the density of the points in FILE, a CSV or Parquet table: one row a point, one column a coordinate.
 
     A person with several points counts once, with all of them. With --counts a row stands for many people, as in a
@@ -44,7 +46,7 @@ def release_density(source: PointSource, wishes: DensityWishes, output: Output, 
       dpfda release density deaths.csv --points age --counts deaths --edges 0,1,5:110:5 \\
           --epsilon 1 --delta 0 --dry-run
     """
-    stated = wishes.parameters() | output_parameters(source.file, wishes.neighbours, output, kind="density")
+    stated = choices.parameters() | output_parameters(source.file, choices.neighbours, output, kind="density")
     est = dpfda.DensityFunction(
         **stated,
         smoothing=output.smoothing,
@@ -55,7 +57,7 @@ def release_density(source: PointSource, wishes: DensityWishes, output: Output, 
     made = est.plan(number_of_units(est, points, many, "There are no points: a density needs at least one."))
     check_sides(points, made.cells.domain.dimension)
     check_drawn(made.cells.domain.dimension, output, what="densities")
-    about = about_density(est, points, counts, wishes)
+    about = about_density(est, points, counts, choices)
 
     def fitted() -> Any:
         return est.fit(called_after(points, "counts", counts), counts=None if many is None else many.numbers)
@@ -66,8 +68,8 @@ def release_density(source: PointSource, wishes: DensityWishes, output: Output, 
 
 @click.command("density")
 @options(PEOPLE, DENSITY, JSON)
-@grouped(DensityWishes)
-def plan_density(wishes: DensityWishes, *, n: int, as_json: bool) -> None:
+@grouped(DensityOptions)
+def plan_density(choices: DensityOptions, *, n: int, as_json: bool) -> None:
     """Say what a release of a density would do, and what error to expect of every mechanism.
 
     Errors are in the units of the density, for a reference density that the plan names. No data are read, nothing is
@@ -79,13 +81,13 @@ def plan_density(wishes: DensityWishes, *, n: int, as_json: bool) -> None:
       dpfda plan density --n 100000 --domain '0,1;0,1' --epsilon 0.5 --delta 1e-6 --json
       dpfda plan density --n 1000 --domain 0,1 --epsilon 1 --delta 0.01 --mechanism gp --bandwidth 0.1
     """
-    made = dpfda.DensityFunction(**wishes.parameters()).plan(n)
+    made = dpfda.DensityFunction(**choices.parameters()).plan(n)
     title = "Expected error for the reference density, with sampling, noise and smoothing"
     show_plan(made, made.table(), ERROR, as_json=as_json, title=title)
 
 
 def about_density(
-    est: Any, points: dpfda.Curves, counts: str | None, wishes: DensityWishes
+    est: Any, points: dpfda.Curves, counts: str | None, choices: DensityOptions
 ) -> tuple[tuple[str, str], ...]:
     """What a dry run says about the file."""
     protected = "person" if counts is not None else points.unit or "row"
@@ -94,5 +96,5 @@ def about_density(
         ("protects", f"one {protected}, {est.neighbours}"),
         ("points", points.columns),
         *((("counts", f"column {counts}"),) if counts is not None else ()),
-        *((("bandwidth", bought),) if wishes.bandwidth == BOUGHT else ()),
+        *((("bandwidth", bought),) if choices.bandwidth == BOUGHT else ()),
     )

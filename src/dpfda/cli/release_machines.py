@@ -23,8 +23,8 @@ from dpfda.cli.point_options import (
     machine_options,
 )
 from dpfda.cli.point_values import (
-    MachineWishes,
-    PointSource,
+    MachineOptions,
+    PointSourceOptions,
     called_after,
     check_drawn,
     check_sides,
@@ -33,7 +33,7 @@ from dpfda.cli.point_values import (
     protected_points,
 )
 from dpfda.cli.releasing import output_parameters, ready, write
-from dpfda.cli.values import Output, grouped
+from dpfda.cli.values import OutputOptions, grouped
 
 SIDES = [
     click.option("--dimension", type=click.IntRange(min=1), help="Coordinates of a point, where --domain is for all.")
@@ -43,8 +43,10 @@ NOISE = "noise in the function, root mean square"
 
 @click.command("classifier")
 @options(POINT_FILE, LABEL, [CLASSES, UNIT], machine_options(CLASSIFIER_LOSSES), output_options("classifier"))
-@grouped(PointSource, MachineWishes, Output)
-def release_classifier(source: PointSource, wishes: MachineWishes, output: Output, *, label: str, classes: str) -> None:
+@grouped(PointSourceOptions, MachineOptions, OutputOptions)
+def release_classifier(
+    source: PointSourceOptions, choices: MachineOptions, output: OutputOptions, *, label: str, classes: str
+) -> None:
     """Release a classifier of two classes, a private support vector machine, from points and labels in FILE.
 
     FILE is a CSV or Parquet table with one row a point, a column for each coordinate and one for the label. A person
@@ -58,7 +60,7 @@ def release_classifier(source: PointSource, wishes: MachineWishes, output: Outpu
           --domain 0,1 --kernel gaussian,0.3 --loss logistic --epsilon 1 --delta 0 --plot ill.png
     """
     named = classes_of(classes)
-    stated = wishes.parameters() | output_parameters(source.file, wishes.neighbours, output, kind="classifier")
+    stated = choices.parameters() | output_parameters(source.file, choices.neighbours, output, kind="classifier")
     points = protected_points(source, {label: "the label"})
     found = classes_in(points, label, named)
     est = dpfda.KernelClassifier(**stated, classes=found)
@@ -69,11 +71,11 @@ def release_classifier(source: PointSource, wishes: MachineWishes, output: Outpu
 
 @click.command("regressor")
 @options(POINT_FILE, [RESPONSE], RESPONSE_BOUND, [UNIT], machine_options(REGRESSOR_LOSSES), output_options("regressor"))
-@grouped(PointSource, MachineWishes, Output)
+@grouped(PointSourceOptions, MachineOptions, OutputOptions)
 def release_regressor(
-    source: PointSource,
-    wishes: MachineWishes,
-    output: Output,
+    source: PointSourceOptions,
+    choices: MachineOptions,
+    output: OutputOptions,
     *,
     response: str,
     response_bound: float,
@@ -91,7 +93,7 @@ def release_regressor(
       dpfda release regressor people.csv --points 'x*' --response y --response-bound 2 --unit row \\
           --domain 0,1 --loss absolute --penalty 0.01 --epsilon 1 --delta 0 --dry-run
     """
-    stated = wishes.parameters() | output_parameters(source.file, wishes.neighbours, output, kind="regressor")
+    stated = choices.parameters() | output_parameters(source.file, choices.neighbours, output, kind="regressor")
     est = dpfda.KernelRegressor(**stated, response_bound=response_bound, threshold=threshold)
     points = protected_points(source, {response: "the response"})
     check_numbers(points, response)
@@ -108,8 +110,8 @@ def release_regressor(
 
 @click.command("classifier")
 @options(PEOPLE, SIDES, machine_options(CLASSIFIER_LOSSES), JSON)
-@grouped(MachineWishes)
-def plan_classifier(wishes: MachineWishes, *, n: int, dimension: int | None, as_json: bool) -> None:
+@grouped(MachineOptions)
+def plan_classifier(choices: MachineOptions, *, n: int, dimension: int | None, as_json: bool) -> None:
     """Say what a release of a classifier would do, and how large the noise of every mechanism would be.
 
     Margins are 1: noise well below that leaves decisions as they are. No data are read, nothing is charged.
@@ -119,14 +121,14 @@ def plan_classifier(wishes: MachineWishes, *, n: int, dimension: int | None, as_
       dpfda plan classifier --n 10000 --dimension 2 --domain 0,1 --epsilon 1 --delta 1e-6
       dpfda plan classifier --n 10000 --domain '0,1;18,90' --epsilon 1 --delta 0 --loss logistic
     """
-    _plan_machine(dpfda.KernelClassifier(**wishes.parameters()), n, dimension, as_json=as_json)
+    _plan_machine(dpfda.KernelClassifier(**choices.parameters()), n, dimension, as_json=as_json)
 
 
 @click.command("regressor")
 @options(PEOPLE, SIDES, RESPONSE_BOUND, machine_options(REGRESSOR_LOSSES), JSON)
-@grouped(MachineWishes)
+@grouped(MachineOptions)
 def plan_regressor(
-    wishes: MachineWishes,
+    choices: MachineOptions,
     *,
     n: int,
     dimension: int | None,
@@ -144,7 +146,7 @@ def plan_regressor(
       dpfda plan regressor --n 10000 --dimension 3 --domain 0,1 --response-bound 2 --epsilon 1 \\
           --delta 0 --loss absolute --json
     """
-    est = dpfda.KernelRegressor(**wishes.parameters(), response_bound=response_bound, threshold=threshold)
+    est = dpfda.KernelRegressor(**choices.parameters(), response_bound=response_bound, threshold=threshold)
     _plan_machine(est, n, dimension, as_json=as_json)
 
 
@@ -152,8 +154,8 @@ def _release_machine(
     est: Any,
     points: dpfda.Curves,
     targets: Callable[[], Any],
-    source: PointSource,
-    output: Output,
+    source: PointSourceOptions,
+    output: OutputOptions,
     *,
     kind: str,
     beside: str,

@@ -9,16 +9,16 @@ from typing import Any
 
 import click
 
-from dpfda.cli.charging import Asked, Till, check_books, quoted, till_of
+from dpfda.cli.charging import CommandLedger, LedgerQuote, check_books, ledger_of, quoted
 from dpfda.cli.notices import note_written
 from dpfda.cli.targets import check_picture, check_targets, same_file, save_picture
-from dpfda.cli.values import Output
+from dpfda.cli.values import OutputOptions
 from dpfda.errors import UsageError
 
 NOTHING = " Nothing was charged."
 
 
-def output_parameters(file: Path, neighbours: str, output: Output, *, kind: str) -> dict[str, Any]:
+def output_parameters(file: Path, neighbours: str, output: OutputOptions, *, kind: str) -> dict[str, Any]:
     """The parameters of an estimator that say how a release is made; what it would refuse is refused here too.
 
     So is a file that is not there or cannot be written: before anything heavy is loaded.
@@ -33,7 +33,7 @@ def output_parameters(file: Path, neighbours: str, output: Output, *, kind: str)
         )
     if output.planned_n is not None and not counted:
         raise UsageError("--planned-n is for --neighbours add-or-remove-one; under replace-one the number is public.")
-    till = till_of(output)
+    book = ledger_of(output)
     read_header(file)
     _check_outputs(file, output, kind=kind)
     if output.n is not None and counted:
@@ -41,7 +41,7 @@ def output_parameters(file: Path, neighbours: str, output: Output, *, kind: str)
             "--n states the number of units, which is private under add-or-remove-one. State a guess with --planned-n."
         )
     stated = {"n": output.n, "planned_n": output.planned_n, "dataset": output.dataset or file.stem}
-    return stated | {"force": output.force, "ledger": till}
+    return stated | {"force": output.force, "ledger": book}
 
 
 def check_row(file: Path, unit: str | None) -> None:
@@ -59,7 +59,7 @@ def ready(
     plan: Any,
     about: tuple[tuple[str, str], ...],
     file: Path,
-    output: Output,
+    output: OutputOptions,
     *,
     kind: str,
     charged: Callable[[], object],
@@ -77,7 +77,7 @@ def ready(
     return True
 
 
-def show_dry_run(plan: Any, about: tuple[tuple[str, str], ...], asked: Asked | None, *, as_json: bool) -> None:
+def show_dry_run(plan: Any, about: tuple[tuple[str, str], ...], asked: LedgerQuote | None, *, as_json: bool) -> None:
     """Print what would be done and what the ledger would say to it; a refusal ends the command as it would later."""
     from dpfda.cli.budget_words import quote_facts, quote_lines, refuse
 
@@ -89,7 +89,7 @@ def show_dry_run(plan: Any, about: tuple[tuple[str, str], ...], asked: Asked | N
         refuse(asked)
 
 
-def write(est: Any, result: Any, file: Path, output: Output, *, kind: str, panels: int = 1) -> None:
+def write(est: Any, result: Any, file: Path, output: OutputOptions, *, kind: str, panels: int = 1) -> None:
     """Write a release and its picture, and print its card."""
     target = _target(file, output, kind)
     result.save(target)
@@ -104,18 +104,18 @@ def write(est: Any, result: Any, file: Path, output: Output, *, kind: str, panel
         click.echo(told_line(est.ledger, est.dataset))
 
 
-def told_line(till: Till | None, dataset: str) -> str:
+def told_line(book: CommandLedger | None, dataset: str) -> str:
     """One line: what the ledger has left, or how to keep one."""
     from dpfda.cli.budget_words import left_after, unrecorded
 
-    return unrecorded(dataset) if till is None or till.receipt is None else left_after(till, till.receipt)
+    return unrecorded(dataset) if book is None or book.receipt is None else left_after(book, book.receipt)
 
 
-def _target(file: Path, output: Output, kind: str) -> Path:
+def _target(file: Path, output: OutputOptions, kind: str) -> Path:
     return output.out or Path(f"{file.stem}-{kind}.json")
 
 
-def _check_outputs(file: Path, output: Output, *, kind: str) -> None:
+def _check_outputs(file: Path, output: OutputOptions, *, kind: str) -> None:
     """Everything about the output is checked before anything is charged."""
     check_picture(output.picture, after=NOTHING)
     paths = [_target(file, output, kind), *([output.picture] if output.picture is not None else [])]

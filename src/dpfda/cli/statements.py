@@ -56,7 +56,7 @@ MEASURED = ("counts", "response")  # those whose column holds numbers
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class MissingOption:
     """Something the command still has to be told."""
 
     option: str
@@ -85,7 +85,7 @@ def kind_of(given: dict[str, object]) -> str:
     return "components" if "k" in given else "mean"
 
 
-def missing(kind: str, given: dict[str, object], layout: Layout) -> list[Statement]:
+def missing(kind: str, given: dict[str, object], layout: Layout) -> list[MissingOption]:
     """What has to be stated still, in the order in which a command states it."""
     found = []
     for choices in NEEDED[kind]:
@@ -94,11 +94,11 @@ def missing(kind: str, given: dict[str, object], layout: Layout) -> list[Stateme
             place, why = PLACES[option]
             if option == "bound":
                 why = f"{why} {shlex.quote(str(layout.file))} --epsilon 0.1 ... {PRICE_OF_BOUND}"
-            found.append(Statement(option, place, why + EITHER.get(f"{kind} {option}", "")))
+            found.append(MissingOption(option, place, why + EITHER.get(f"{kind} {option}", "")))
     if kind == "regression" and not {"covariate_limits", "covariate_bound"} & set(given) and needs_ranges(given):
-        found.append(Statement("covariate_limits", *PLACES["covariate_limits"]))
+        found.append(MissingOption("covariate_limits", *PLACES["covariate_limits"]))
     if given.get("neighbours") == "add-or-remove-one" and "planned_n" not in given:
-        found.append(Statement("planned_n", *PLACES["planned_n"]))
+        found.append(MissingOption("planned_n", *PLACES["planned_n"]))
     return found
 
 
@@ -114,7 +114,7 @@ def needs_ranges(given: dict[str, object]) -> bool:
 
 
 def guessed(
-    kind: str, given: dict[str, object], layout: Layout, open_statements: list[Statement], *, shown: bool
+    kind: str, given: dict[str, object], layout: Layout, open_statements: list[MissingOption], *, shown: bool
 ) -> dict[str, str]:
     """What the layout lets us put into the command instead of a placeholder; from names alone."""
     found: dict[str, str] = {}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceOptions:
     """The file and its layout."""
 
     file: Path
@@ -30,8 +30,8 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """What is public and what is wished for; plans need it too."""
+class CurveOptions:
+    """What is public and what is asked for; plans need it too."""
 
     domain: str
     epsilon: float
@@ -59,8 +59,8 @@ class Wishes:
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
-    """What is wished for of the papers' noise processes."""
+class ProcessOptions:
+    """What is asked for of the papers' noise processes."""
 
     kernel: str | None
     eta: float | None
@@ -72,7 +72,7 @@ class Process:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputOptions:
     """How a release is made and where it goes."""
 
     n: int | None
@@ -135,7 +135,7 @@ def interval(text: str, option: str = "--domain") -> tuple[float, ...]:
     return low, high
 
 
-def bounds_command(source: Source) -> str:
+def bounds_command(source: SourceOptions) -> str:
     """The command that buys a bound for the curves of a file."""
     words = ["dpfda", "bounds", str(source.file), "--unit", source.unit]
     words += ["--values", source.values] if source.values is not None else []
@@ -147,7 +147,7 @@ PRICE_OF_BOUND = "An epsilon of about 30 over the number of people buys one, e.g
 
 
 def check_bound(
-    bound: float | None, limits: str | None, *, what: str = "A mean curve", source: Source | None = None
+    bound: float | None, limits: str | None, *, what: str = "A mean curve", source: SourceOptions | None = None
 ) -> None:
     """What the estimator would refuse too, here in the words of the command line; with a file, how to buy a bound."""
     if bound is None and limits is None:

@@ -34,7 +34,7 @@ def check_units(n: object, name: str = "n") -> None:
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """A release as it is wished for; None leaves a choice to the planner."""
+    """A release as it is asked for; None leaves a choice to the planner."""
 
     n: int
     budget: Budget

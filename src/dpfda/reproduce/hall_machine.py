@@ -44,9 +44,9 @@ def half_moons(n: int, randomness: SeededRandomness) -> tuple[Array, Integers]:
 
 def machine(epsilon: float, randomness: SeededRandomness, *, stated: bool) -> KernelClassifier:
     """The private machine, with the kernel and penalty of the other, or with all of it by rules."""
-    wishes: dict[str, Any] = {"kernel": KERNEL, "penalty": PENALTY, "mechanism": "gaussian"} if stated else {}
+    settings: dict[str, Any] = {"kernel": KERNEL, "penalty": PENALTY, "mechanism": "gaussian"} if stated else {}
     return KernelClassifier(
-        epsilon=epsilon, delta=DELTA, domain=DOMAIN, classes=(0, 1), randomness=randomness, **wishes, force=True
+        epsilon=epsilon, delta=DELTA, domain=DOMAIN, classes=(0, 1), randomness=randomness, **settings, force=True
     )
 
 

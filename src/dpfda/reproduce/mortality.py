@@ -171,9 +171,9 @@ class Region:
         """The kernel estimate from masses of the age groups."""
         return kernel_estimate(self.middles, PLACES, cells=self.cells, bandwidth=self.bandwidth, counts=masses)
 
-    def private(self, width: float = 1.0, **wishes: Any) -> NoisyDensity:
+    def private(self, width: float = 1.0, **settings: Any) -> NoisyDensity:
         """A mechanism of the papers."""
-        plan = planned(self.cells, self.units.n, Budget(EPSILON, 0.0), bandwidth=width * self.bandwidth, **wishes)
+        plan = planned(self.cells, self.units.n, Budget(EPSILON, 0.0), bandwidth=width * self.bandwidth, **settings)
         return plan.of(self.middles, self.units.counts)
 
     def ours(self, randomness: SeededRandomness) -> Array:
@@ -219,7 +219,7 @@ def compare(region: Region, unit: str, randomness: SeededRandomness, releases: i
         ("b", region.binned, [np.sum((masses - exact) ** 2 / widths) for masses in drawn], NARROWER),
     ):
         best = tuple(tuned(region, target, tried))
-        published = min(region.private(**wishes).error(target, PLACES) for wishes in WISHES.values())
+        published = min(region.private(**settings).error(target, PLACES) for settings in WISHES.values())
         ours = float(np.mean(errors))
         rows.append((region.deaths.region, unit, name, *best, published, ours, min(*best, published) / ours))
     return rows

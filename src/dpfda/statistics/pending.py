@@ -99,7 +99,7 @@ def handed_over(
 def reopened(
     store: str | Path | Store | None, dataset: str, domain: Domain, budget: Budget, neighbours: str
 ) -> Oracle | FiniteOracle:
-    """The finite release that a store holds, if it is the one that an estimator with these wishes would make."""
+    """The finite release that a store holds, if it is the one that an estimator with these settings would make."""
     oracle = open_store(as_store(store))
     card = oracle.certificate
     same = (card.dataset, card.domain, card.epsilon, card.neighbours) == (

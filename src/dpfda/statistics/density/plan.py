@@ -52,7 +52,7 @@ FLAT = 0.1  # a density that differs by less from a uniform one is no signal to 
 
 @dataclass(frozen=True, eq=False)
 class DensityRequest:
-    """A density as it is wished for; None leaves a choice to the planner."""
+    """A density as it is asked for; None leaves a choice to the planner."""
 
     n: int
     budget: Budget
@@ -282,10 +282,10 @@ def _design(request: DensityRequest, cells: Cells) -> DensityDesign:
     facts = papers.DensityFacts(
         cells, int(request.n), request.budget, counted=request.counted, calibration=request.calibration
     )
-    wishes: dict[str, Any] = {name: getattr(request, name) for name in known if name != "degree"}
+    settings: dict[str, Any] = {name: getattr(request, name) for name in known if name != "degree"}
     if "degree" in known:
-        wishes["degree"] = None if request.size is None else int(request.size) - 1
-    return make(facts, **wishes)
+        settings["degree"] = None if request.size is None else int(request.size) - 1
+    return make(facts, **settings)
 
 
 REFERENCE = "a normal law in the middle of the domain, an eighth of each side wide"

@@ -50,7 +50,7 @@ LARGEST_PENALTY = 0.5  # in units of M reach^2 / t: from there on every margin i
 
 @dataclass(frozen=True, eq=False)
 class MachineRequest:
-    """A kernel machine as it is wished for; None leaves a choice to the planner."""
+    """A kernel machine as it is asked for; None leaves a choice to the planner."""
 
     n: int
     budget: Budget
@@ -175,8 +175,8 @@ class MachinePlan(AnyPlan):
         for name in NAMES:
             mine = name == self.name
             try:
-                wish = replace(self.request, mechanism=name, penalty=self.penalty, features=self._features(name))
-                rows.append((name, (self if mine else plan_machine(wish)).noise_rms, "chosen" if mine else ""))
+                other = replace(self.request, mechanism=name, penalty=self.penalty, features=self._features(name))
+                rows.append((name, (self if mine else plan_machine(other)).noise_rms, "chosen" if mine else ""))
             except DpfdaError as error:
                 rows.append((name, None, error.message))
         return tuple(sorted(rows, key=lambda row: (math.inf if row[1] is None else row[1], row[0])))
