@@ -384,7 +384,9 @@ class Caller:
         names = [
             name
             for name in mechanisms.__all__
-            if name not in ("Mechanism", "Randomness") and callable(getattr(mechanisms, name))
+            if name not in ("Mechanism", "Randomness")
+            and callable(getattr(mechanisms, name))
+            and not inspect.isabstract(getattr(mechanisms, name))
         ]
         name = self.some(names)
         function = getattr(mechanisms, name)

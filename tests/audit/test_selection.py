@@ -95,7 +95,7 @@ def test_a_private_bound_keeps_its_guarantee_and_uses_it():
 @pytest.mark.audit
 @pytest.mark.usefixtures("faulty_rate")
 def test_a_private_bound_at_a_rate_larger_by_the_root_of_two_is_caught():
-    assert proven_range(small_bound, BOUNDS, 4000) > EPSILON
+    assert proven_range(small_bound, BOUNDS, 16_000) > EPSILON
 
 
 @pytest.mark.audit

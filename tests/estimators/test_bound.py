@@ -326,6 +326,8 @@ def test_a_failure_among_the_records_is_one_constant_error_and_the_charge_stays(
         ({"candidates": (0.0, 1.0)}, r"increasing numbers between 1e-100 and 1e100"),
         ({"candidates": (1.0, INF)}, r"increasing numbers between 1e-100 and 1e100"),
         ({"candidates": (NAN, 1.0)}, r"increasing numbers between 1e-100 and 1e100"),
+        ({"candidates": np.array([0.1 + 1j, 0.2])}, r"increasing numbers between 1e-100 and 1e100"),
+        ({"candidates": ["0.1", "1"]}, r"increasing numbers between 1e-100 and 1e100"),
         ({"candidates": (1e-6, 1e6)}, r"the last at most 1e\+09 times the first"),
         ({"candidates": ("a", "b")}, "candidates are bounds known in advance"),
         ({"grid": POINTS}, "These Curves have their own grid and units"),

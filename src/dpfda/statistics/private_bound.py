@@ -199,7 +199,9 @@ def private_bound(
 
 def candidates_of(candidates: Sequence[float]) -> tuple[float, ...]:
     try:
-        table = np.array(candidates, dtype=np.float64)
+        given = np.array(candidates)
+        # Texts and complex numbers would become numbers in silence.
+        table = given.astype(np.float64) if given.dtype.kind in "iufO" else np.empty(0)
     except (TypeError, ValueError, OverflowError):
         table = np.empty(0)
     right = table.ndim == 1 and 2 <= len(table) <= MOST_CANDIDATES and bool(np.all(np.diff(table) > 0))
