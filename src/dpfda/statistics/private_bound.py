@@ -202,7 +202,7 @@ def candidates_of(candidates: Sequence[float]) -> tuple[float, ...]:
         given = np.array(candidates)
         # Texts and complex numbers would become numbers in silence.
         table = given.astype(np.float64) if given.dtype.kind in "iufO" else np.empty(0)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # objects of the user's own
         table = np.empty(0)
     right = table.ndim == 1 and 2 <= len(table) <= MOST_CANDIDATES and bool(np.all(np.diff(table) > 0))
     if not (right and table[0] >= 1e-100 and table[-1] <= 1e100 and table[-1] <= WIDEST * table[0]):
