@@ -237,3 +237,14 @@ def test_a_path_that_no_file_system_can_write_is_refused():
     for path in ("\ud800", "a\0b", b"bytes", 3):
         with pytest.raises(UsageError, match=r"^A file is named by text or a pathlib\.Path"):
             dpfda.load(path)
+
+
+def test_masked_and_written_numbers_are_none_where_two_or_more_are_asked_for() -> None:
+    """They were read as NaN with a warning, or as numbers."""
+    for pair in (np.ma.masked_array([0.0, 0.2], mask=[True, False]), ("-4", "0")):
+        est = dpfda.Maximiser(epsilon=1.0, bound=1.0, utility=lambda unit, point: 0.0, utility_range=pair, force=True)
+        with pytest.raises(UsageError, match=r"^utility_range, the public range of one unit's utility, must be two"):
+            est.fit(np.zeros((20, 5)), grid=np.linspace(0, 1, 5))
+    for edges in (np.ma.masked_array([0.0, 0.5, 1.0], mask=[False, True, False]), ["0", "0.5", "1"]):
+        with pytest.raises(UsageError, match=r"edges"):
+            dpfda.DensityFunction(epsilon=1.0, delta=0.0, edges=edges, force=True).fit(np.zeros(50))

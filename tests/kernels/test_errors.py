@@ -126,6 +126,13 @@ def test_points_outside_are_an_error_that_does_not_show_them(
             kernel(s, t)
 
 
+def test_a_sobolev_order_that_would_take_minutes_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"A Sobolev order must be at most 64, got 1000000"):
+        Sobolev(1_000_000)
+    # Orders beyond the tenth differ by less than rounding: nothing is lost.
+    np.testing.assert_allclose(Sobolev(64)([0.3], [0.6]), Sobolev(12)([0.3], [0.6]), rtol=1e-15)
+
+
 def test_the_last_digit_of_a_printed_grid_is_not_outside() -> None:
     np.testing.assert_array_equal(Sobolev(2)([1 + 1e-12], [0.5]), Sobolev(2)([1.0], [0.5]))
     np.testing.assert_array_equal(BrownianBridge()([1 + 1e-12], [0.5]), 0.0)

@@ -248,6 +248,8 @@ def test_the_published_scale_of_a_gaussian_process_is_that_of_hall():
         (lambda: papers.frl(facts(BOX), bandwidth=[[1.0, 0.5], [0.5, 1.0]]), "A bandwidth matrix needs a Gaussian"),
         (lambda: papers.sobolev(facts(BOX), bandwidth=[[1.0, 0.5], [0.5, 1.0]]), "a bandwidth for each side"),
         (lambda: papers.iclp_qr(facts(), eta=1.0), "eta of a kernel must be above 1, e.g. 1.25, got 1.0"),
+        (lambda: papers.iclp_qr(facts(), eta=...), r"eta of a kernel must be above 1, e.g. 1.25, got \.\.\."),
+        (lambda: papers.iclp_qr(facts(), eta="2"), "eta of a kernel must be above 1, e.g. 1.25, got '2'"),
         (lambda: papers.bernstein(facts(), degree=0), "whole number, at least 1, got 0"),
         (lambda: papers.gp(facts(), kernel=BrownianMotion()), "integral of BrownianMotion.* is not known"),
         (lambda: mass_of(RationalQuadratic(length=1.0, shape=1.0), 2), "shapes above 1, got 1"),

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dpfda.arrays import Array, Integers
+from dpfda.arrays import Array, Integers, as_real
 from dpfda.bases.domain import Domain
 from dpfda.errors import UsageError
 
@@ -112,7 +112,7 @@ def cells_between(edges: Sequence[float] | Sequence[Sequence[float]]) -> Cells:
     """Cells between stated edges: a sequence for an interval, one for each side of a box."""
     try:
         nested = [edges] if np.ndim(edges[0]) == 0 else list(edges)
-        sides = tuple(tuple(float(edge) for edge in along) for along in nested)  # type: ignore[attr-defined]
+        sides = tuple(tuple(as_real(edge) for edge in along) for along in nested)  # type: ignore[attr-defined]
     except (TypeError, ValueError, LookupError):
         sides = ()
     right = all(len(along) >= 2 and np.isfinite(along).all() and (np.diff(along) > 0).all() for along in sides)

@@ -9,8 +9,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
+from dpfda.errors import UsageError
 from dpfda.kernels.base import OnLine, count, number, positive, register
+
+MOST_ORDER = 64  # terms of order k are about (2 pi)^-2k: those beyond the tenth are below rounding
 
 
 @register(example=lambda: Sobolev(2))
@@ -31,6 +34,11 @@ class Sobolev(OnLine):
     def __post_init__(self) -> None:
         example = "e.g. Sobolev(order=2, start=0.0, length=1.0)"
         object.__setattr__(self, "order", count(self.order, "A Sobolev order", example))
+        if self.order > MOST_ORDER:
+            raise UsageError(
+                f"A Sobolev order must be at most {MOST_ORDER}, got {brief(self.order)}: kernels of higher orders "
+                "differ by less than rounding. Take a lower order."
+            )
         object.__setattr__(self, "start", number(self.start, "The start of an interval", example))
         object.__setattr__(self, "length", positive(self.length, "The length of an interval", example))
 

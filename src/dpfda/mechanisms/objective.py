@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, Integers, brief
+from dpfda.arrays import Array, ArrayLike, Integers, as_real, brief
 from dpfda.bases.norms import Norm, Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms.ball import Coordinate, best_tilt
@@ -89,7 +89,7 @@ class Objective:
 
     def __post_init__(self) -> None:
         try:
-            low, high = (float(end) for end in self.limits)
+            low, high = map(as_real, self.limits)
         except (TypeError, ValueError):
             low = high = math.nan
         if not NARROWEST_RANGE <= high - low <= WIDEST_RANGE:

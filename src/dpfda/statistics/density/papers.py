@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpfda import bases
-from dpfda.arrays import Array, brief, is_whole
+from dpfda.arrays import Array, as_real, brief, is_whole
 from dpfda.bases import Basis, Domain
 from dpfda.bases.cells import Cells
 from dpfda.bases.norms import L2, Sensitivity
@@ -150,9 +150,9 @@ def iclp_qr(
     inside has mass one, near the edges it loses some, as kernel estimates do.
     """
     dimension = facts.domain.dimension
-    power = ETAS.get(dimension, BOX_ETA) if eta is None else eta
-    if isinstance(power, bool) or not 1 < power < math.inf:
-        raise UsageError(f"The power eta of a kernel must be above 1, e.g. 1.25, got {brief(power)}.")
+    power = ETAS.get(dimension, BOX_ETA) if eta is None else as_real(eta)
+    if not 1 < power < math.inf:
+        raise UsageError(f"The power eta of a kernel must be above 1, e.g. 1.25, got {brief(eta)}.")
     family = "gaussian" if dimension == 1 else "exponential"
     used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family=family)
     basis, eigenvalues = spectral_basis(used.kernel, facts.domain, size, most=ICLP_TERMS.get(dimension, ICLP_PRODUCTS))
