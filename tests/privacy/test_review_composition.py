@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpfda.errors import UsageError
-from dpfda.ledger.losses import loss_from
+from dpfda.ledger.amounts import loss_from
 from dpfda.privacy.bounded_range import adaptive_curve, range_law
 from dpfda.privacy.composition import Composed, compose
 from dpfda.privacy.profiles import GaussianProfile, LaplaceProfile, Profile, PureProfile, RangeProfile, StatedProfile

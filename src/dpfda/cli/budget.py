@@ -15,7 +15,7 @@ from dpfda.cli.charging import LedgerChoice, check_books
 from dpfda.cli.notices import notice
 from dpfda.cli.options import NEIGHBOURS, options
 from dpfda.errors import UsageError
-from dpfda.ledger.rules import ADAPTIVE
+from dpfda.ledger.accounting import ADAPTIVE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -288,9 +288,9 @@ def create(
 
 def _check_new(ledger: Any, url: str, names: tuple[str, ...], epsilon: float, delta: float) -> None:
     """What making a budget would refuse."""
+    from dpfda.ledger.accounting import cap_of
     from dpfda.ledger.database import NoLedger
     from dpfda.ledger.names import check_distinct, check_name
-    from dpfda.ledger.rules import cap_of
 
     cap_of(epsilon, delta)
     for name in names:
