@@ -9,8 +9,8 @@ import pytest
 
 from dpfda.errors import UsageError
 from dpfda.ledger.amounts import loss_from
-from dpfda.privacy.bounded_range import adaptive_curve, range_law
 from dpfda.privacy.composition import Composed, compose
+from dpfda.privacy.loss_laws import adaptive_curve, range_law
 from dpfda.privacy.profiles import GaussianProfile, LaplaceProfile, Profile, PureProfile, RangeProfile, StatedProfile
 
 

@@ -19,7 +19,7 @@ from dpfda.mechanisms.randomness import Randomness
 BATCH = 8  # proposals that are made together
 
 
-class Sum(Protocol):
+class SummedUtility(Protocol):
     """An objective: a sum over units of whole steps."""
 
     @property
@@ -31,7 +31,7 @@ class Sum(Protocol):
 class Target:
     """Weights `exp(rate total(b) - sum_j precisions[j] b_j^2)` on the integer vectors of a ball."""
 
-    total: Sum
+    total: SummedUtility
     rate: float
     precisions: Array
     radius: int

@@ -10,12 +10,10 @@ from fractions import Fraction
 
 from dpfda.bases.norms import up
 from dpfda.errors import UsageError
-from dpfda.privacy.bounded_range import range_law
 from dpfda.privacy.budget import amount_of, exactly
-from dpfda.privacy.closed_form import gaussian_epsilon, root_up, solve
-from dpfda.privacy.gaussian_sampler import Sampler
+from dpfda.privacy.conversion import Sampler, gaussian_epsilon, root_up, solve
 from dpfda.privacy.loss_distribution import LossSpectrum
-from dpfda.privacy.loss_laws import Law, LossLaw, Parts
+from dpfda.privacy.loss_laws import Law, LossLaw, Parts, range_law
 from dpfda.privacy.profiles import Profile, check_people
 from dpfda.privacy.totals import Sums
 

@@ -11,8 +11,7 @@ from typing import Any
 from dpfda.arrays import brief
 from dpfda.errors import UsageError
 from dpfda.privacy.budget import DELTA_UNITS, EPSILON_UNITS, Budget, amount_of, exactly, units
-from dpfda.privacy.closed_form import gaussian_epsilon, root_up, zcdp_epsilon
-from dpfda.privacy.gaussian_sampler import Sampler, weight_of
+from dpfda.privacy.conversion import Sampler, gaussian_epsilon, root_up, weight_of, zcdp_epsilon
 from dpfda.privacy.profiles import Profile
 
 
