@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from dpfda.arrays import brief
 from dpfda.errors import UsageError
 
+MOST_COORDINATES = 64  # of one point
 ADDRESSES = 20_000  # that are remembered; whoever has not asked for longest is forgotten, and starts afresh
 
 

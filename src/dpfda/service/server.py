@@ -14,7 +14,7 @@ from dpfda.errors import UsageError
 from dpfda.service.refusals import BAD_REQUEST, BUSY, HEADERS_TOO_LARGE, Reason
 
 if TYPE_CHECKING:
-    from dpfda.service.gate import Gate
+    from dpfda.service.asgi import Application
 
 HEADER_SECONDS = 10.0  # in which the headers of a request have to come
 HEADER_BYTES = 65_536
@@ -23,7 +23,7 @@ GRACE = 0.5  # seconds in which connections are answered and closed before no mo
 LAST = 30  # seconds after which whoever is still being answered is given up
 
 
-class Patience:
+class BoundedProtocol:
     """What uvicorn's own protocols lack: an end to headers that never end, and errors in the service's form.
 
     A name that another version of uvicorn does not have is not called, and its own behaviour stays.
@@ -111,7 +111,7 @@ def protocol() -> type[asyncio.Protocol]:
         from uvicorn.protocols.http.h11_impl import H11Protocol
 
         base = H11Protocol
-    return type("PatientProtocol", (Patience, base), {})
+    return type("PatientProtocol", (BoundedProtocol, base), {})
 
 
 class Server(uvicorn.Server):
@@ -121,9 +121,9 @@ class Server(uvicorn.Server):
     being answered are waited for. A second signal skips the first step.
     """
 
-    def __init__(self, config: uvicorn.Config, gate: Gate, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, application: Application, ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self.gate, self.ready = gate, ready
+        self.application, self.ready = application, ready
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -132,10 +132,10 @@ class Server(uvicorn.Server):
         self.ready()  # signals are listened to by now
 
     def handle_exit(self, sig: int, frame: Any) -> None:
-        if self._loop is None or self.gate.stopping:
+        if self._loop is None or self.application.stopping:
             self.should_exit = True
             return
-        self.gate.stopping = True
+        self.application.stopping = True
         self._loop.call_soon_threadsafe(self._later)
 
     def _later(self) -> None:
@@ -164,13 +164,15 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def serve(gate: Gate, listener: socket.socket, *, ready: Callable[[], None], proxy: str | None = None) -> None:
+def serve(
+    application: Application, listener: socket.socket, *, ready: Callable[[], None], proxy: str | None = None
+) -> None:
     """Answer until a signal says stop; `ready` is called when it does."""
     # Their messages could hold what a request held, or frames of a computation.
     for name in ("uvicorn.error", "uvicorn.access", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     config = uvicorn.Config(
-        gate,
+        application,
         http=protocol(),
         ws="none",
         lifespan="on",
@@ -182,4 +184,4 @@ def serve(gate: Gate, listener: socket.socket, *, ready: Callable[[], None], pro
         timeout_keep_alive=30,
         timeout_graceful_shutdown=LAST,
     )
-    Server(config, gate, ready).run(sockets=[listener])
+    Server(config, application, ready).run(sockets=[listener])
