@@ -10,7 +10,7 @@ from typing import Any
 
 from dpfda.curator import described, with_choice
 from dpfda.mechanisms import Randomness, SystemRandomness
-from dpfda.online.noise import STEPS
+from dpfda.online.noise_ahead import STEPS
 from dpfda.online.specification import NUGGET, OnlineLaw
 from dpfda.privacy import Counting, RangeProfile
 from dpfda.releases import NOT_PRIVATE, Certificate

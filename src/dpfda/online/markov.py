@@ -18,9 +18,8 @@ import numpy as np
 
 from dpfda.arrays import Array, Integers
 from dpfda.mechanisms.decision import Booleans
-from dpfda.online.engine import Answer, check_answer, exact_sums, lattice_ratio, to_lattice
-from dpfda.online.noise import STEPS, NoiseAhead
-from dpfda.online.sections import Sections
+from dpfda.online.engine import Answer, Sections, check_answer, exact_sums, lattice_ratio, to_lattice
+from dpfda.online.noise_ahead import STEPS, NoiseAhead
 from dpfda.online.specification import FINE, OnlineLaw
 from dpfda.online.states import ARRAYS, FAR, FLOATS, PROCESSES, Entries, Entry, Process, StateArithmetic
 

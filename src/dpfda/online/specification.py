@@ -16,7 +16,7 @@ from dpfda.bases.norms import L2, Sensitivity, up
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.kernels import Kernel, describe, from_dict
 from dpfda.mechanisms import Gaussian
-from dpfda.online.noise import STEPS
+from dpfda.online.noise_ahead import STEPS
 from dpfda.online.states import MarkovLine, line_of
 from dpfda.privacy import Budget, GaussianProfile, calibrate
 

@@ -32,7 +32,7 @@ import numpy as np
 from dpfda.arrays import Array, Integers
 from dpfda.errors import UsageError
 from dpfda.messages import arg
-from dpfda.records.cells import BEYOND_ARROW, cells_of
+from dpfda.records.cell_values import BEYOND_ARROW, cells_of
 
 # What tools write where a row does not say whose it is, in canonical form.
 NOBODY = frozenset(

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpfda.arrays import Array, Label, brief
 from dpfda.errors import UsageError
-from dpfda.records.cells import CELLWISE, as_numbers, cells_of, check_dtype, check_types, columns_of, number
+from dpfda.records.cell_values import CELLWISE, as_numbers, cells_of, check_dtype, check_types, columns_of, number
 from dpfda.records.columns import check_count
 from dpfda.records.curves import Curves
 from dpfda.records.forgetting import reads_records

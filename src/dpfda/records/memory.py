@@ -13,7 +13,7 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import UsageError
 from dpfda.messages import arg
-from dpfda.records.cells import as_numbers, check_dtype, check_types, check_unit_type, columns_of, number
+from dpfda.records.cell_values import as_numbers, check_dtype, check_types, check_unit_type, columns_of, number
 from dpfda.records.columns import Values, check_curve, check_rows, choose_columns, grid_of, unused
 from dpfda.records.curves import Curves, name_columns
 from dpfda.records.forgetting import reads_records

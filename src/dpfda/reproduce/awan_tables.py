@@ -16,11 +16,11 @@ from dpfda.bases.symmetric import pack, packed_size, unpack
 from dpfda.mechanisms.frames import draw_frames
 from dpfda.mechanisms.randomness import Randomness, SeededRandomness
 from dpfda.mechanisms.wishart import Wishart
-from dpfda.reproduce.awan_curves import FILES, Coordinates, read
+from dpfda.reproduce.curves import FILES, Coordinates, read
 from dpfda.statistics.components.release import principal
 from dpfda.statistics.covariance.release import smooth_entries
 from dpfda.studies.components import leading_frame, subspace_distance, variance_ratio
-from dpfda.studies.tables import Outcome, Reproduction, Setting, Table, leave_room
+from dpfda.studies.outcome import Outcome, Reproduction, Setting, Table, leave_room
 
 EPSILONS = (0.125, 0.25, 0.5, 1.0, 2.0)
 COMPONENTS = (1, 2, 3)

@@ -16,7 +16,7 @@ from dpfda.mechanisms.randomness import SeededRandomness
 from dpfda.privacy import Budget
 from dpfda.reproduce.density_noise import PlannedDensity, integral, kernel_estimate, planned
 from dpfda.statistics.density.estimator import DensityFunction
-from dpfda.studies.tables import Outcome, Reproduction, Setting, Table, leave_room
+from dpfda.studies.outcome import Outcome, Reproduction, Setting, Table, leave_room
 
 LINE = Domain(((0.0, 1.0),))
 BOX = Domain(((-5.0, 5.0), (-5.0, 5.0)))  # 5 to 5 is printed

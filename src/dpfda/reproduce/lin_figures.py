@@ -18,9 +18,9 @@ from dpfda.kernels import Matern
 from dpfda.mechanisms import SeededRandomness
 from dpfda.statistics.mean.estimator import MeanFunction
 from dpfda.studies import published, simulators
+from dpfda.studies.outcome import Outcome, Reproduction, Setting, Table
 from dpfda.studies.published import Calibration, NoisyMean, Sample, Spectrum
 from dpfda.studies.simulators import GRID, ICLP_KERNEL, LENGTH, MEANS
-from dpfda.studies.tables import Outcome, Reproduction, Setting, Table
 
 TUNED = ("FRL", "ICLP-AR", "ICLP-QR")
 EPSILON, DELTA, DEGREE, FOLDS = 1.0, 0.01, 20, 10

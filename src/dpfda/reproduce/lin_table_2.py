@@ -20,8 +20,8 @@ from dpfda.mechanisms import SeededRandomness
 from dpfda.reproduce.curves import complete_scans, mondays, unit_norm
 from dpfda.statistics.mean.estimator import MeanFunction
 from dpfda.studies import published
+from dpfda.studies.outcome import Outcome, Reproduction, Setting, Table
 from dpfda.studies.published import Calibration, NoisyMean, Sample, Spectrum
-from dpfda.studies.tables import Outcome, Reproduction, Setting, Table
 
 EPSILONS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 MECHANISMS = ("FRL", "Bernstein", "ICLP-AR", "ICLP-QR")

@@ -12,7 +12,7 @@ import numpy as np
 from dpfda.arrays import Array
 from dpfda.kernels import Kernel
 from dpfda.mechanisms.randomness import SeededRandomness
-from dpfda.reproduce.mirshani_scans import (
+from dpfda.reproduce.mirshani_figures import (
     DELTA,
     ENDS_2,
     EPSILON,
@@ -25,7 +25,7 @@ from dpfda.reproduce.mirshani_scans import (
     scans,
 )
 from dpfda.studies import published, validation
-from dpfda.studies.tables import Outcome, Reproduction, Setting, Table
+from dpfda.studies.outcome import Outcome, Reproduction, Setting, Table
 from dpfda.studies.validation import Release, Score, Validation, validate
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from dpfda.mechanisms import SeededRandomness
 from dpfda.privacy import Budget
 from dpfda.statistics.mean.estimator import MeanFunction
 from dpfda.statistics.mean.plan import CALIBRATED, DESIGNS
+from dpfda.studies.outcome import STAMP, Table, no_progress
 from dpfda.studies.simulators import GRID, MEANS, norms, sample, weights
-from dpfda.studies.tables import STAMP, Table, no_progress
 
 # All that need no candidates to choose among.
 MECHANISMS = ("auto", *(name for name in DESIGNS if name != "dictionary"))

@@ -21,7 +21,7 @@ from dpfda.kernels import Kernel
 from dpfda.mechanisms import Mechanism
 from dpfda.privacy import Budget, Unit
 from dpfda.records import Curves
-from dpfda.records.cells import as_numbers
+from dpfda.records.cell_values import as_numbers
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.labelled import labelled, width_of
 from dpfda.records.reading import Reading
