@@ -10,10 +10,9 @@ import pytest
 from dpfda.errors import DataError
 from dpfda.mechanisms import SeededRandomness
 from dpfda.mechanisms.frames import draw_frames
-from dpfda.reproduce import awan_tables
+from dpfda.reproduce import awan_tables, paper_curves
 from dpfda.reproduce import awan_tables as awan_published
-from dpfda.reproduce import curves as paper_curves
-from dpfda.reproduce.awan_tables import Cell, Mean
+from dpfda.reproduce.awan_tables import ComponentCell, MeanOfDraws
 from dpfda.studies.components import subspace_distance, variance_ratio
 from dpfda.studies.outcome import Setting
 
@@ -168,7 +167,15 @@ def test_both_measures_are_taken_against_the_components_of_the_same_curves():
 
 def test_the_summary_takes_the_root_of_mean_squares_over_both_tables():
     def cell(z, measure):
-        return Cell("DTI", 1, 1.0, measure, Mean(0.5, 0.03), Mean(0.5 + 0.05 * z, 0.04), Mean(0.5 + 0.03 * z, 0.001))
+        return ComponentCell(
+            "DTI",
+            1,
+            1.0,
+            measure,
+            MeanOfDraws(0.5, 0.03),
+            MeanOfDraws(0.5 + 0.05 * z, 0.04),
+            MeanOfDraws(0.5 + 0.03 * z, 0.001),
+        )
 
     here, there = cell(3.0, "variance ratio"), cell(-4.0, "subspace distance")
     text = awan_tables.summary([here, there], [here], 1)

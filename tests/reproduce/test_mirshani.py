@@ -15,7 +15,7 @@ from dpfda.mechanisms import SeededRandomness
 from dpfda.reproduce import mirshani_figures, mirshani_tables
 from dpfda.reproduce import mirshani_tables as mirshani_table_2
 from dpfda.reproduce.mirshani_figures import ENDS_2, FAMILIES, PENALTIES_1, TABLE_1, TABLE_2, scans
-from dpfda.reproduce.mirshani_tables import PENALTIES, VARIANTS, Comparison, compare, verdicts
+from dpfda.reproduce.mirshani_tables import PENALTIES, VARIANTS, OptimumComparison, compare, verdicts
 from dpfda.studies.outcome import STAMP, Setting
 from dpfda.studies.validation import Validation
 
@@ -191,8 +191,8 @@ def test_the_comparison_counts_steps_and_the_verdict_says_them():
     assert (found.penalty, found.rho) == (0.05, pytest.approx(0.2))
     assert (found.penalty_steps, found.rho_steps, found.apart) == (2, 1, 2)
     assert found.excess == pytest.approx(10)
-    near = Comparison(0.01, 0.03, 1, 0, 0.5)
-    same = Comparison(0.01, 0.4667, 0, 0, 0.0)
+    near = OptimumComparison(0.01, 0.03, 1, 0, 0.5)
+    same = OptimumComparison(0.01, 0.4667, 0, 0, 0.0)
     programmed = VARIANTS[0]
     rows = [(programmed, name, found), (programmed, "C_1 Gaussian", near), (programmed, "C_4 exponential", same)]
     assert verdicts(rows)[0] == (

@@ -23,11 +23,11 @@ from dpfda.records.cell_values import (
 )
 from dpfda.records.columns import choose_columns
 from dpfda.records.curves import Curves, Source
+from dpfda.records.data_frames import as_arrow, from_pandas, has_columns, is_pandas, table_of, with_units
 from dpfda.records.forgetting import reads_records
 from dpfda.records.headers import called
 from dpfda.records.identity import Identity, identify, named_units
 from dpfda.records.memory import ArraySource, from_array, is_listed
-from dpfda.records.tables import as_arrow, from_pandas, has_columns, is_pandas, table_of, with_units
 
 
 @dataclass(frozen=True, slots=True)

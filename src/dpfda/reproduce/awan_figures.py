@@ -13,7 +13,7 @@ from dpfda import bases
 from dpfda.arrays import Array
 from dpfda.mechanisms.randomness import SeededRandomness
 from dpfda.reproduce.awan_tables import EPSILONS, exponential, measure
-from dpfda.reproduce.curves import READINGS, RELEASED_TERMS, Reading, encode, simulate, true_frame
+from dpfda.reproduce.paper_curves import READINGS, RELEASED_TERMS, Reading, encode, simulate, true_frame
 from dpfda.studies.components import leading_frame, subspace_distance
 from dpfda.studies.outcome import Outcome, Reproduction, Setting, Table, leave_room
 from dpfda.studies.simulators import GRID

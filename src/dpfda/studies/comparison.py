@@ -37,7 +37,7 @@ Track = Callable[[Iterable[Any], str], Iterable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparisonRow:
     """Mean squared L2 errors of one mechanism with their standard errors; None where it cannot meet the budget."""
 
     mechanism: str
@@ -62,7 +62,7 @@ class Comparison:
     seed: int
     sampling: float  # error of the sample mean, which no mechanism can avoid
     sampling_standard_error: float
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
     errors: Errors = "gaussian"
 
     @property
@@ -200,12 +200,12 @@ class Run:
         self.privacy.append(_squared(values - curves.mean(axis=0)))
         self.chosen = release.certificate.mechanism
 
-    def row(self) -> Row:
+    def row(self) -> ComparisonRow:
         """Its line in the table."""
         if self.refused is not None:
-            return Row(self.mechanism, self.calibration, note=f"not applicable: {self.refused}")
+            return ComparisonRow(self.mechanism, self.calibration, note=f"not applicable: {self.refused}")
         note = f"chose {self.chosen}" if self.mechanism == "auto" else ""
-        return Row(self.mechanism, self.calibration, *_mean(self.total), *_mean(self.privacy), note=note)
+        return ComparisonRow(self.mechanism, self.calibration, *_mean(self.total), *_mean(self.privacy), note=note)
 
 
 def _cases(mechanisms: Sequence[str], calibration: str) -> list[tuple[str, str]]:
