@@ -27,11 +27,11 @@ from dpfda.privacy.totals import Sums, filtered_epsilon
 
 
 class Lacking(LedgerDamaged):
-    """An entry is not whole; whoever walks through the chain knows which."""
+    """An entry lacks a column that its kind must have. The check of the chain adds the number of the entry."""
 
 
 class Unreadable(LedgerDamaged):
-    """An entry holds something else than its kind has."""
+    """An entry holds something that cannot be read as what its kind holds."""
 
 
 NOMINAL = '{"nominal":true,"losses":'  # begins the curves of an approximate draw
@@ -41,7 +41,10 @@ ADAPTIVE = "adaptive"  # what the entry of a budget says whose prices may be cho
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A data set's budget as one transaction sees it."""
+    """The budget of one data set as one transaction sees it.
+
+    Amounts of epsilon are whole units of 1e-12, as the database keeps them; `budget` has them as they were stated.
+    """
 
     created: Event
     newest: Event
@@ -50,10 +53,12 @@ class Account:
 
     @property
     def cap(self) -> int:
+        """The largest epsilon that may be spent, in units, at the delta of the budget."""
         return int(_known(self.created.cap))
 
     @property
     def spent(self) -> int:
+        """The epsilon that was spent so far, in units, as the newest entry has it: an upper bound."""
         return int(_known(self.newest.total))
 
     @property
@@ -63,10 +68,12 @@ class Account:
 
     @property
     def name(self) -> str:
+        """The name under which the budget was created; copies have other names."""
         return str(_known(self.created.name))
 
     @property
     def pure(self) -> bool:
+        """Whether the budget has delta 0, so that epsilons simply add up."""
         return self.budget.pure
 
     @property
@@ -82,7 +89,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class CountedCharge:
-    """A charge as a budget counts it."""
+    """A charge with its privacy curves and a digest of the whole request, by which a repeated key is recognised."""
 
     charge: Charge
     losses: tuple[Profile, ...]  # as ordered
@@ -94,7 +101,7 @@ class CountedCharge:
 
 
 def order_of(charge: Charge) -> CountedCharge:
-    """A charge, checked for all that does not need a ledger."""
+    """A charge as a budget counts it, after every check that does not need a ledger."""
     check_name(charge.dataset)
     check_key(charge.key)
     check_name(charge.what, "What is charged")
@@ -116,7 +123,7 @@ def order_of(charge: Charge) -> CountedCharge:
 
 
 def account_of(transaction: Transaction, name: str) -> Account:
-    """The budget of a data set or of one of its copies."""
+    """The budget of a data set, found by its name or by the name of one of its copies; NoBudget if there is none."""
     created = transaction.named(check_name(name))
     if created is None:
         way = way_to(name, transaction.name, list(transaction.names()))
@@ -131,7 +138,7 @@ def account_of(transaction: Transaction, name: str) -> Account:
 
 
 def check_fits(account: Account, charge: Charge) -> None:
-    """Refuse what the budget does not cover: frozen, another unit, another relation."""
+    """Refuse a charge that the budget does not cover: it is frozen, or protects another unit or relation."""
     if account.frozen:
         raise NoBudget(
             f"The budget of {account.name!r} is frozen: nothing more is released from it. Nothing was charged."
@@ -160,6 +167,10 @@ def check_fits(account: Account, charge: Charge) -> None:
 
 
 def people_of(budget: str | None, charge: str | None) -> int:
+    """How often a charge counts: once under the relation of the budget, else twice.
+
+    Replacing a unit is removing it and adding another one, so a charge for add-or-remove-one counts as a group of two.
+    """
     return 1 if budget == charge else 2
 
 
@@ -205,6 +216,7 @@ def readable(event: Event) -> Iterator[None]:
 
 
 def grouped(losses: tuple[Profile, ...], people: int) -> tuple[Profile, ...]:
+    """The privacy curves for groups of so many units; the curves themselves for one."""
     return losses if people == 1 else tuple(loss.grouped(people) for loss in losses)
 
 
@@ -229,7 +241,10 @@ class ChargeTotals:
 
 
 def count(account: Account, budget: Budget, losses: tuple[Profile, ...], people: int) -> ChargeTotals:
-    """The quick count: exact sums for a pure budget, else the best of several bounds, each of them valid."""
+    """What a charge costs and what the total becomes, by bounds that take no time.
+
+    For a pure budget these are exact sums; else the best of several bounds, each of which holds by itself.
+    """
     own = grouped(losses, people)
     after = sums_in(account.newest).plus(own)
     pure = pure_cost(budget, losses, people)
@@ -257,6 +272,7 @@ def sums_row(sums: Sums) -> str:
 
 
 def sums_in(event: Event) -> Sums:
+    """The running totals of a data set as an entry keeps them."""
     with readable(event):
         return Sums.from_row(dict(zip(SUMS, json.loads(_known(event.sums)), strict=True)))
 
@@ -276,6 +292,7 @@ def spent_of(account: Account, total: int) -> Budget | None:
 
 
 def check_relation(neighbours: str) -> str:
+    """The relation of neighbours, if it is one of those that are known."""
     return Unit("row", neighbours).neighbours
 
 
@@ -310,7 +327,10 @@ LONG = 300  # unless there are more curves than these: a refusal is not worth a 
 
 @dataclass(frozen=True, slots=True)
 class Tight:
-    """What a charge makes of a budget, by the best accountant, for the entries that it saw."""
+    """What a charge makes of a budget by the tight accountant, for the entries that it saw.
+
+    `cost` is of the charge alone, `before` and `total` of the data set without and with it; all in units of epsilon.
+    """
 
     account: Account
     history: tuple[Profile, ...]
@@ -321,7 +341,7 @@ class Tight:
 
 
 def tight_total(account: Account, events: list[Event], order: CountedCharge) -> Tight:
-    """The charge on top of a data set's whole history, composed from the stored curves."""
+    """Compose a charge with the whole history of a data set, from the privacy curves that its entries keep."""
     people = order.people(account)
     history = tuple(
         loss
@@ -346,6 +366,7 @@ def composed(losses: tuple[Profile, ...], account: Account) -> int:
 
 
 def quote_of(order: CountedCharge, tight: Tight) -> Quote:
+    """What `Ledger.quote` returns: cost, totals, whether it would be granted, and what could be granted instead."""
     grant = affordable(order, tight)
     allowed = tight.total <= tight.account.cap
     return Quote(
@@ -362,7 +383,7 @@ def quote_of(order: CountedCharge, tight: Tight) -> Quote:
 
 
 def exceeded(order: CountedCharge, tight: Tight) -> BudgetExceeded:
-    """The refusal, with an epsilon that would be granted."""
+    """The error for a charge beyond the cap; its text names an epsilon that would be granted."""
     return BudgetExceeded(_refusal(order, tight, affordable(order, tight)))
 
 

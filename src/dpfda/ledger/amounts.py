@@ -78,9 +78,10 @@ def loss_from(description: Mapping[str, Any]) -> Profile:
 
 
 def losses_of(charge: Charge) -> tuple[Profile, ...]:
-    """The privacy curves that a charge is composed from: its own, or what its budget states where these are not kept.
+    """The privacy curves that a charge is composed from.
 
-    Only curves that can be written down and read again count: a ledger that composed others would forget them.
+    These are its own if all of them can be written down and read again; else the one that its budget states, since a
+    ledger that composed other curves would forget them.
     """
     if charge.losses and all(is_kept(loss) for loss in charge.losses):
         return charge.losses
@@ -88,7 +89,7 @@ def losses_of(charge: Charge) -> tuple[Profile, ...]:
 
 
 def is_kept(loss: object) -> bool:
-    """Whether a curve can be written down and read again."""
+    """Whether a privacy curve can be written down and read again without loss."""
     try:
         return loss_from(loss.describe()) == loss  # type: ignore[attr-defined]
     except (AttributeError, UsageError, NotImplementedError):
@@ -99,17 +100,17 @@ MOST_EPSILON = 1e6  # 1e18 units fit into the 64 bits of a database
 
 
 def units_up(amount: float) -> int:
-    """Units that are no less than the amount as it was typed."""
+    """Whole units of epsilon, not less than the amount as it was typed."""
     return math.ceil(exactly(amount) * EPSILON_UNITS)
 
 
 def units_down(amount: float) -> int:
-    """Units that are no more than the amount as it was typed."""
+    """Whole units of epsilon, not more than the amount as it was typed."""
     return math.floor(exactly(amount) * EPSILON_UNITS)
 
 
 def epsilon_of(units: int) -> float:
-    """The double nearest to so many units; up to a thousand it reads back as the same units."""
+    """Units as a number; up to epsilon 1000 it converts back to the same units."""
     return units / EPSILON_UNITS
 
 

@@ -184,6 +184,7 @@ class Anchor:
         )
 
     def compare(self, mark: Mark, transaction: Transaction) -> None:
+        """Refuse a ledger of which this anchor noted an entry that the ledger lacks, or has with another hash."""
         if mark.ledger != transaction.id:
             raise LedgerDamaged(
                 f"The anchor {str(self.path)!r} belongs to ledger {mark.ledger}, and {transaction.name} is ledger "
@@ -289,10 +290,12 @@ class LogHead:
 
     @property
     def path(self) -> Path:
+        """The file of the note, beside the ledger."""
         return self.ledger.with_name(f"{self.ledger.name}-head")
 
     @property
     def log(self) -> Path:
+        """SQLite's write-ahead log of the ledger."""
         return self.ledger.with_name(f"{self.ledger.name}-wal")
 
     def seen(self) -> list[Mark]:

@@ -52,6 +52,7 @@ class Event:
         return hashlib.sha256(json.dumps(columns, separators=(",", ":"), ensure_ascii=True).encode()).digest()
 
     def row(self) -> tuple[Any, ...]:
+        """The columns in the order of the table."""
         return tuple(getattr(self, name) for name in COLUMNS)
 
 
@@ -59,7 +60,7 @@ COLUMNS = tuple(field.name for field in fields(Event))
 
 
 def event_of(row: tuple[Any, ...]) -> Event:
-    """An event from a row of a database, which may hand out its bytes in another dress."""
+    """An event from a row of a database; drivers hand out bytes as several types."""
     values: dict[str, Any] = {
         name: bytes(value) if isinstance(value, memoryview | bytearray) else value
         for name, value in zip(COLUMNS, row, strict=True)
@@ -68,12 +69,12 @@ def event_of(row: tuple[Any, ...]) -> Event:
 
 
 def first_link(ledger: str) -> bytes:
-    """What stands for the hash before the first event: so the ledger's identifier is in the chain too."""
+    """What stands for the hash before the first event; it ties the identifier of the ledger into the chain."""
     return hashlib.sha256(f"dpfda-ledger-{SCHEMA} {ledger}".encode()).digest()
 
 
 def _plain(value: object) -> object:
-    """A column as JSON: doubles in hexadecimal, since their decimal digits are a matter of taste; bytes as well."""
+    """A column as JSON: bytes and doubles in hexadecimal, since languages differ in how they print decimal digits."""
     if isinstance(value, float):
         return value.hex()
     return value.hex() if isinstance(value, bytes) else value
@@ -174,11 +175,12 @@ class VerifiedChain:
             self.damaged(min(more), "has an output that was not entered")
 
     def damaged(self, number: int, what: str) -> NoReturn:
+        """Raise the error that names an entry and what is wrong with it."""
         raise damage(self.name, number, what)
 
 
 def damage(ledger: str, number: int, what: str) -> LedgerDamaged:
-    """What is said of an entry that does not fit."""
+    """The error for an entry that does not fit."""
     return LedgerDamaged(f"The ledger {ledger} is damaged: entry {number} {what}. Put the newest whole copy back.")
 
 
@@ -198,7 +200,10 @@ def scan(table: str) -> str:
 
 
 class Transaction:
-    """What stands in a ledger, inside one transaction: the verified entries, and those that it adds itself."""
+    """A ledger inside one transaction: the verified entries that it can see, and those that it adds itself.
+
+    Another thread may read further meanwhile, so only the first `size` entries of the verified chain count here.
+    """
 
     def __init__(self, verified: VerifiedChain, size: int, rows: Rows) -> None:
         self._rows = rows
@@ -228,7 +233,7 @@ class Transaction:
                 known.damaged(number, OTHER)
 
     def settle(self) -> None:
-        """Take what was added for known, once it is committed."""
+        """After the commit: count the entries that were added as verified."""
         self._verified.learn(self._size, self._added)
 
     def append(self, kind: str, **columns: Any) -> Event:
@@ -259,9 +264,11 @@ class Transaction:
         return self.append(BURN, dataset=charge.dataset, charged=charge.number, at=charge.at)
 
     def event(self, number: int) -> Event | None:
+        """The event of this number; None if there is none."""
         return next((event for event in self._among([number]) if event.number == number), None)
 
     def charge_under(self, key: str) -> Event | None:
+        """The charge that was made under an idempotency key; None if there is none."""
         return self._one(self._verified.keys.get(key), lambda event: event.key == key)
 
     def fate_of(self, charge: Event) -> Event | None:
@@ -306,6 +313,7 @@ class Transaction:
         return totals[-1], any(event.kind == FREEZE for event in own)
 
     def has_charges(self) -> bool:
+        """Whether anything was ever charged to this ledger."""
         return any(event.key is not None for event in self.events())
 
     def events(self, dataset: int | None = None) -> list[Event]:
@@ -315,6 +323,7 @@ class Transaction:
         return self._all(self._verified.by_dataset.get(dataset, [])) + [e for e in self._added if e.dataset == dataset]
 
     def charges(self, dataset: int) -> list[Event]:
+        """The charges to one data set, oldest first."""
         return [event for event in self.events(dataset) if event.kind == CHARGE]
 
     def _among(self, numbers: list[int]) -> list[Event]:

@@ -85,12 +85,15 @@ class KeyedLedger:
         check_key(self.key)
 
     def charge(self, entry: Charge) -> Receipt:
+        """Charge under the key of this view; the same request again costs nothing."""
         return self.ledger.charge(replace(entry, key=self.key))
 
     def store(self, receipt: Receipt, output: bytes) -> bytes:
+        """As the ledger itself."""
         return self.ledger.store(receipt, output)
 
     def burn(self, receipt: Receipt) -> None:
+        """As the ledger itself."""
         self.ledger.burn(receipt)
 
 
@@ -142,7 +145,7 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """What is left, at the data set's own delta; epsilon may be 0, which no release can ask for."""
+    """What is left of a budget, at its own delta; epsilon may be 0, which no release can ask for."""
 
     epsilon: float
     delta: float
@@ -152,7 +155,7 @@ class Remaining:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What a charge would do; epsilons at the cap's delta. Nothing is charged."""
+    """What a charge would cost and leave, without charging it; epsilons are at the delta of the cap."""
 
     cost: float  # alone
     spent: float  # before

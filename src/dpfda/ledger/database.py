@@ -29,6 +29,7 @@ class ForkLock:
 
     @contextmanager
     def inside(self) -> Iterator[None]:
+        """A context for work on a ledger; a fork waits until all threads have left it."""
         me = threading.get_ident()
         with self._change:
             self._change.wait_for(lambda: not self._forking or me in self._busy)
@@ -54,11 +55,13 @@ class ForkLock:
             member.close()
 
     def after_in_parent(self) -> None:
+        """Called in the parent: let the other threads go on."""
         self._forking = False
         self._change.notify_all()
         self._change.release()
 
     def after_in_child(self) -> None:
+        """Called in the child, where only the thread that forked exists: start with nobody inside."""
         self._fresh()
 
     def _fresh(self) -> None:
@@ -94,7 +97,7 @@ class NoLedger(DataError):
 
 
 class Lost(DataError):
-    """The database went away, perhaps during the last step: only looking again tells what was entered."""
+    """The connection was lost, perhaps during the commit: only looking again tells what was entered."""
 
     def __init__(self, name: str, said: str) -> None:
         super().__init__(

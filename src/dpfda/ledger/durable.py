@@ -318,7 +318,11 @@ LOST = "the anchor before was said to be lost"  # what an entry says
 
 
 def enter(order: CountedCharge, tight: Tight | None, transaction: Transaction) -> Receipt | None:
-    """A charge inside its transaction; None where only the slow accountant can tell."""
+    """Enter a charge in its transaction and return its receipt.
+
+    A key that was charged before gives the same receipt again. None means that the quick bounds do not suffice: the
+    tight accountant has to decide, outside of the transaction.
+    """
     entry = order.charge
     account = account_of(transaction, entry.dataset)
     known = transaction.charge_under(entry.key)
@@ -363,7 +367,7 @@ def enter(order: CountedCharge, tight: Tight | None, transaction: Transaction) -
 
 
 def check_new(transaction: Transaction, name: str, dataset: int | None = None) -> None:
-    """Refuse a name that is taken, or that people would take for another data set's."""
+    """Refuse a name for a budget that is taken, or that differs from another one in case alone."""
     if transaction.named(name) is not None:
         raise UsageError(
             f"The ledger {transaction.name} has a budget for {name!r} already, and it is neither raised nor "
@@ -373,6 +377,7 @@ def check_new(transaction: Transaction, name: str, dataset: int | None = None) -
 
 
 def charge_of(transaction: Transaction, receipt: Receipt) -> Event:
+    """The event of a charge that a receipt is for."""
     found = transaction.charge_under(receipt.key)
     if found is None or (receipt.ledger, receipt.number, receipt.digest) != (
         transaction.id,
