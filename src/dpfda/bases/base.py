@@ -57,6 +57,11 @@ class Basis(ABC):
 
     @property
     def orthonormal(self) -> bool:
+        """Whether the functions are orthonormal.
+
+        If not, their Gram matrix must be at most the identity: then a function is never larger than its coordinates,
+        and a sensitivity in coordinates holds for the function too.
+        """
         return True
 
     @property
@@ -258,6 +263,7 @@ class IntervalBasis(Basis):
         """Values of all functions of [0, 1], or of a derivative there, (m,) -> (m, size)."""
 
     def functions(self, points: Array, order: tuple[int, ...]) -> Array:
+        """The functions of [0, 1] moved to the domain; each derivative divides by its length."""
         unit = self.domain.to_unit(points)[:, 0]
         return self.unit_functions(unit, order[0]) / np.float64(self.domain.lengths[0]) ** order[0]
 

@@ -230,6 +230,7 @@ class MercerFeatures(Basis):
 
     @property
     def frequencies(self) -> Array:
+        """The index of each function: eigenvalues fall with it."""
         return self.whole().frequencies
 
     def breaks(self, axis: int) -> Array:

@@ -34,10 +34,15 @@ class Kernel(ABC):
 
     @property
     def smoothness(self) -> float:
+        """The exponent b of the decay `j^-b` of the eigenvalues on an interval; inf if faster, nan if not known."""
         return math.nan
 
     @property
     def markov(self) -> bool:
+        """Whether the process with this covariance is Markov on a line, in its value and some derivatives.
+
+        Noise for such a process can be drawn point by point in logarithmic time.
+        """
         return False
 
     def decay(self, dimension: int = 1) -> float:

@@ -62,6 +62,7 @@ class OnlineCard(Certificate):
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> OnlineCard:
+        """The card that `to_dict` wrote."""
         plain = Certificate.from_dict(data)
         return OnlineCard(**{field.name: getattr(plain, field.name) for field in fields(plain)})
 

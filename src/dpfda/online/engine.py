@@ -107,10 +107,17 @@ class Engine(Protocol):
     """Whatever can answer new points consistently with earlier ones."""
 
     def __len__(self) -> int: ...
-    def value(self, point: tuple[float, ...]) -> float | None: ...
-    def points(self) -> Array: ...
-    def fold(self, answers: list[Answer]) -> None: ...
-    def extend(self, points: Array) -> list[Answer]: ...
+    def value(self, point: tuple[float, ...]) -> float | None:
+        """The answer at a point; None if there is none yet."""
+
+    def points(self) -> Array:
+        """All points that have answers, (asked, d)."""
+
+    def fold(self, answers: list[Answer]) -> None:
+        """Take in answers that stand in the store, in their order."""
+
+    def extend(self, points: Array) -> list[Answer]:
+        """Draw answers at new, distinct points, consistent with all earlier ones, (m, d)."""
 
 
 def exact_sums(sections: Entries, masses: Integers, offsets: Integers) -> list[list[int]]:

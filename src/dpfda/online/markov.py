@@ -45,6 +45,7 @@ class SortedNumbers:
         return left, right
 
     def add(self, number: float) -> None:
+        """Add a number."""
         index = bisect_left(self._ends, number)
         block = self._blocks[index]
         insort(block, number)
@@ -59,6 +60,7 @@ class SortedNumbers:
         self._ends = [*(block[-1] for block in self._blocks[:-1]), math.inf]
 
     def all(self) -> list[float]:
+        """All numbers, sorted."""
         return [number for block in self._blocks for number in block]
 
 

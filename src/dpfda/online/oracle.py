@@ -48,6 +48,7 @@ class Oracle:
 
     @property
     def domain(self) -> Domain:
+        """The public interval or box in which points may be asked for."""
         return self._law.domain
 
     @property
@@ -257,7 +258,7 @@ def law_in(header: dict[str, Any]) -> OnlineLaw | None:
 
 
 class FiniteOracle:
-    """A finite release behind the face of an oracle: it has an answer at every point from the start."""
+    """A finite release with the interface of an oracle: it has an answer at every point from the start."""
 
     def __init__(self, release: Any, store: Store) -> None:
         self.release = release
@@ -266,11 +267,13 @@ class FiniteOracle:
 
     @property
     def certificate(self) -> Certificate:
+        """The card of the release."""
         certificate: Certificate = self.release.certificate
         return certificate
 
     @property
     def domain(self) -> Domain:
+        """The public interval or box in which points may be asked for."""
         return Domain(self.certificate.domain)
 
     @property
@@ -279,6 +282,7 @@ class FiniteOracle:
         return 0
 
     def points(self) -> Array:
+        """No points: asking does not make answers here, (0, d)."""
         return np.empty((0, self.domain.dimension))
 
     def __call__(self, points: ArrayLike) -> Array:
@@ -292,6 +296,7 @@ class FiniteOracle:
         """Nothing to take in: a release does not change."""
 
     def close(self) -> None:
+        """Let go of the store; further questions are refused."""
         self._open = False
         self._store.close()
 

@@ -48,6 +48,7 @@ class OnlineLaw:
 
     @property
     def line(self) -> MarkovLine | None:
+        """The Markov process of the kernel, if it is one of the three that have a fast engine; else None."""
         return line_of(self.kernel) if self.domain.dimension == 1 else None
 
     @property
@@ -57,6 +58,7 @@ class OnlineLaw:
 
     @property
     def profile(self) -> GaussianProfile:
+        """The privacy curve of all answers together: normal noise and a shift of mu deviations."""
         return GaussianProfile(self.mu)
 
     def describe(self) -> dict[str, Any]:

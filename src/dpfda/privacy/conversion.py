@@ -122,9 +122,11 @@ class Sampler:
 
     @staticmethod
     def of(parts: Iterable[Parts]) -> Sampler:
+        """The samplers of all Gaussian losses among these."""
         return Sampler(0.0, 0.0, 0.0).plus(parts)
 
     def plus(self, parts: Iterable[Parts]) -> Sampler:
+        """These samplers and those of more losses."""
         distance, weight, size = self.distance, self.weight, self.size
         for part in parts:
             if part.distance > 0 or part.size > 0:

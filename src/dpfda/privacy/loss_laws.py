@@ -21,8 +21,11 @@ class Law(Protocol):
     def epsilon(self) -> float:
         """The largest loss."""
 
-    def log_moment(self, order: float) -> float: ...
-    def on_grid(self, step: float) -> tuple[int, Array]: ...
+    def log_moment(self, order: float) -> float:
+        """`log E e^(order L)` of the loss L: for windows and tilts."""
+
+    def on_grid(self, step: float) -> tuple[int, Array]:
+        """The first multiple of a step, and masses on the multiples from it on: a law that dominates this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +168,12 @@ class TableLaw:
 
     @property
     def epsilon(self) -> float:
+        """The largest loss."""
         return self.step * (len(self.masses) // 2)
 
     @property
     def places(self) -> Array:
+        """The losses that have masses, (2 last + 1,)."""
         last = len(self.masses) // 2
         return np.asarray(np.arange(-last, last + 1) * self.step)
 

@@ -21,7 +21,8 @@ class Profile(Protocol):
     def delta(self, epsilon: float) -> float:
         """The delta that holds at this epsilon, which may be negative: composition asks there too."""
 
-    def meets(self, budget: Budget) -> bool: ...
+    def meets(self, budget: Budget) -> bool:
+        """Whether the guarantee (epsilon, delta) of a budget holds."""
 
     def power(self, false_positives: float) -> float:
         """The most that any test about one unit can detect at this rate of false positives."""

@@ -39,6 +39,7 @@ class Sums:
 
     @staticmethod
     def nothing() -> Sums:
+        """The totals of a data set of which nothing was released."""
         return Sums(0, 0, 0, 0, 0, 0, 0, 0, 0)
 
     def plus(self, losses: Iterable[Profile]) -> Sums:

@@ -54,6 +54,7 @@ class CsvSource:
 
     @staticmethod
     def header(file: Path) -> list[str]:
+        """The names of the columns, from the first line; refused where that line may be a record."""
         first = _first_line(file)
         if not first:
             raise DataError(f"{file.name!r} is empty: its first line must name the columns.")

@@ -133,6 +133,7 @@ def as_covariates(data: Any, size: int | None) -> tuple[np.ndarray[Any, Any], tu
 
 
 def no_numbers(what: str) -> DataError:
+    """The error for covariates whose declared type is not a number."""
     return DataError(
         f"{what} no numbers. Covariates are numbers; make 0/1 columns of categories, e.g. by pandas.get_dummies."
     )

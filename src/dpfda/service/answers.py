@@ -34,7 +34,7 @@ class Answers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Answerer:
-    """What stands behind an id, whatever its kind."""
+    """A release or an oracle in the form that the service asks, whatever its kind."""
 
     kind: str
     card: dict[str, Any]
@@ -175,6 +175,7 @@ class Worker:
                 _settle(answer, outcome)
 
     def close(self) -> None:
+        """Wait for the oracle to finish what it was asked, then end the thread."""
         self.thread.shutdown(wait=True)
 
 

@@ -42,7 +42,7 @@ class Limits:
 
 
 class Bucket:
-    """So many a second, and two seconds' worth at once after a rest."""
+    """A token bucket: so many requests a second, and those of two seconds at once after a pause."""
 
     __slots__ = ("filled", "left", "rate")
 

@@ -21,6 +21,7 @@ def record(needed: dict[str, Schema], *, closed: bool = True) -> Schema:
 
 
 def listed(items: Schema, **bounds: int) -> Schema:
+    """A JSON schema of a list of such items."""
     return {"type": "array", "items": items} | bounds
 
 
@@ -54,6 +55,7 @@ CARD["description"] = (
 
 
 def evaluate_request(max_points: int) -> Schema:
+    """The JSON schema of a request for values."""
     many = {"minItems": 1, "maxItems": max_points}
     points = {
         "description": "Numbers on an interval; elsewhere, and for pairs, a list of coordinates for each point.",

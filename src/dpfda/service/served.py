@@ -161,6 +161,7 @@ class ServedReleases:
         return len(self._entries)
 
     def get(self, name: str) -> ServedEntry:
+        """The entry of this id; the refusal NOT_FOUND if there is none."""
         found = self._entries.get(name)
         if found is None:
             raise Refused(NOT_FOUND)

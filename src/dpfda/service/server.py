@@ -24,9 +24,9 @@ LAST = 30  # seconds after which whoever is still being answered is given up
 
 
 class BoundedProtocol:
-    """What uvicorn's own protocols lack: an end to headers that never end, and errors in the service's form.
+    """The connections of uvicorn, with limits on the time and size of headers, and errors in the service's form.
 
-    A name that another version of uvicorn does not have is not called, and its own behaviour stays.
+    A method that another version of uvicorn does not call stays without effect.
     """
 
     cycle: Any
@@ -37,6 +37,7 @@ class BoundedProtocol:
     _begun = 0
 
     def connection_made(self, transport: Any) -> None:
+        """Refuse a connection beyond what the process can hold open; else wait for its headers."""
         super().connection_made(transport)  # type: ignore[misc]
         if len(self.connections) > room():
             self._turn_away(BUSY)
@@ -44,6 +45,7 @@ class BoundedProtocol:
         self._watch()
 
     def data_received(self, data: bytes) -> None:
+        """Count the bytes of headers until a request is complete."""
         super().data_received(data)  # type: ignore[misc]
         if self._busy:
             self._rest()
@@ -55,10 +57,12 @@ class BoundedProtocol:
             self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the timer of a connection that has ended."""
         self._rest()
         super().connection_lost(exc)  # type: ignore[misc]
 
     def send_400_response(self, msg: str) -> None:
+        """uvicorn's hook for what is no HTTP: the service's own refusal."""
         self._turn_away(BAD_REQUEST)
 
     @property
@@ -132,6 +136,7 @@ class Server(uvicorn.Server):
         self.ready()  # signals are listened to by now
 
     def handle_exit(self, sig: int, frame: Any) -> None:
+        """uvicorn's hook for signals: stop in two steps, at once at the second signal."""
         if self._loop is None or self.application.stopping:
             self.should_exit = True
             return

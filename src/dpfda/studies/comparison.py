@@ -67,11 +67,13 @@ class Comparison:
 
     @property
     def title(self) -> str:
+        """Curves, sample size, budget and repetitions, in words."""
         curves = self.scenario if self.errors == "gaussian" else f"{self.scenario} with {self.errors} errors"
         return f"{curves}, n = {self.n}, {self.budget}, {self.repetitions} repetitions"
 
     @property
     def notes(self) -> tuple[str, ...]:
+        """What a reader of the table has to know, in sentences."""
         bound = (
             "The bound is the largest norm in each sample, as in the papers: a study may, a release may not."
             if self.bound is None

@@ -53,6 +53,7 @@ class Replay:
     outside: Numbers | bool = False  # rows that have left the unit ball: rejected, whatever else they are
 
     def run(self) -> tuple[Interval, list[Interval]]:
+        """The logarithm of the acceptance probability of every row, and the columns of its frame."""
         spans = self.spans
         log, first = self._first()
         columns = [first[..., np.argsort(spans.order)]]

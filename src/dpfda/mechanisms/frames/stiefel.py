@@ -297,6 +297,7 @@ class SpanEnvelopes:
 
     @staticmethod
     def of(excess: Array, k: int) -> SpanEnvelopes:
+        """Envelopes for spans of k vectors with these excesses, fitted one vector after the other."""
         levels: list[Level] = []
         laws = [excess]
         for weight in range(k, 1, -1):
