@@ -12,7 +12,7 @@ import numpy as np
 
 from dpfda.arrays import Array
 from dpfda.errors import DataError
-from dpfda.records.cells import as_numbers, columns_of
+from dpfda.records.cell_values import as_numbers, columns_of
 from dpfda.records.identity import Identity, decoded
 
 MISSING = ["", "NA", "NaN", "nan", "null", "None", "."]
@@ -54,6 +54,7 @@ class CsvSource:
 
     @staticmethod
     def header(file: Path) -> list[str]:
+        """The names of the columns, from the first line; refused where that line may be a record."""
         first = _first_line(file)
         if not first:
             raise DataError(f"{file.name!r} is empty: its first line must name the columns.")
