@@ -172,15 +172,11 @@ def release_regression(
     )
     check_columns(source, named)
     curves = curves_of(source, named.columns)
-    facts = est.facts(curves)
-    plan = est.plan(facts.planned, covariates=named.columns, grid_size=len(facts.grid))
-    about = _about(est, curves)
-
-    def charged() -> object:
-        return est.fit(empty_covariates(curves, named), curves)
-
-    if ready(est, plan, about, source.file, output, kind="regression", charged=charged):
-        result = est.fit(read_covariates(source, named), curves).release_
+    # A dry run asks about the charge alone, which is the same without them.
+    beside = empty_covariates(curves, named) if output.dry_run else read_covariates(source, named)
+    ordered = est.order(beside, curves)
+    if ready(est, ordered, _about(est, curves), source.file, output, kind="regression"):
+        result = est.fit_order(ordered).release_
         write(est, result, source.file, output, kind="regression", panels=len(result.names))
 
 
@@ -203,9 +199,9 @@ def centre_of(path: Path | None) -> Any:
 def _release(est: Any, source: SourceOptions, output: OutputOptions, *, kind: str) -> None:
     """Check everything, read, release, write and print: the same for every summary of curves alone."""
     curves = curves_of(source)
-    about = _about(est, curves)
-    if ready(est, est.plan_for(curves), about, source.file, output, kind=kind, charged=lambda: est.fit(curves)):
-        write(est, est.fit(curves).release_, source.file, output, kind=kind)
+    ordered = est.order(curves)
+    if ready(est, ordered, _about(est, curves), source.file, output, kind=kind):
+        write(est, est.fit_order(ordered).release_, source.file, output, kind=kind)
 
 
 def _about(est: Any, curves: dpfda.Curves) -> tuple[tuple[str, str], ...]:

@@ -18,7 +18,6 @@ from dpfda.cli.point_values import (
     called_after,
     check_drawn,
     check_sides,
-    number_of_units,
     protected_points,
 )
 from dpfda.cli.releasing import output_parameters, ready, write
@@ -54,16 +53,23 @@ def release_density(
     )
     points = protected_points(source, {} if counts is None else {counts: "the counts"})
     many = None if counts is None else Counts(points, counts)
-    made = est.plan(number_of_units(est, points, many, "There are no points: a density needs at least one."))
-    check_sides(points, made.cells.domain.dimension)
-    check_drawn(made.cells.domain.dimension, output, what="densities")
-    about = about_density(est, points, counts, choices)
+    sides = stated_domain(est).dimension
+    check_sides(points, sides)
+    check_drawn(sides, output, what="densities")
+    ordered = est.order(called_after(points, "counts", counts), counts=None if many is None else many.numbers)
+    if ready(est, ordered, about_density(est, points, counts, choices), source.file, output, kind="density"):
+        write(est, est.fit_order(ordered).release_, source.file, output, kind="density")
 
-    def fitted() -> Any:
-        return est.fit(called_after(points, "counts", counts), counts=None if many is None else many.numbers)
 
-    if ready(est, made, about, source.file, output, kind="density", charged=fitted):
-        write(est, fitted().release_, source.file, output, kind="density")
+def stated_domain(est: dpfda.DensityFunction) -> dpfda.Domain:
+    """The domain that was stated, or that of the edges."""
+    from dpfda.bases import as_domain
+    from dpfda.bases.cells import cells_between
+
+    if est.domain is not None:
+        return as_domain(est.domain)
+    assert est.edges is not None
+    return cells_between(est.edges).domain
 
 
 @click.command("density")

@@ -29,7 +29,6 @@ from dpfda.cli.point_values import (
     check_drawn,
     check_sides,
     classes_of,
-    number_of_units,
     protected_points,
 )
 from dpfda.cli.releasing import output_parameters, ready, write
@@ -166,17 +165,12 @@ def _release_machine(
     stated, columns = as_domain(est.domain).dimension, points.source.width
     check_sides(points, columns if stated == 1 else stated)
     check_drawn(columns, output, what="machines")
-    n = number_of_units(est, points, None, "There are no records: a machine needs at least one.")
-    made = est.plan(n, dimension=columns)
     about = (("protects", f"one {points.unit or 'row'}, {est.neighbours}"), ("points", points.columns))
-
     records = called_after(points, "labels" if kind == "classifier" else "responses", beside)
-
-    def charged() -> object:
-        return est.fit(records, empty_targets(est, points.rows))
-
-    if ready(est, made, about, source.file, output, kind=kind, charged=charged):
-        write(est, est.fit(records, targets()).release_, source.file, output, kind=kind)
+    # A dry run asks about the charge alone, which is the same without them.
+    ordered = est.order(records, empty_targets(est, points.rows) if output.dry_run else targets())
+    if ready(est, ordered, about, source.file, output, kind=kind):
+        write(est, est.fit_order(ordered).release_, source.file, output, kind=kind)
 
 
 def empty_targets(est: Any, rows: int) -> Any:

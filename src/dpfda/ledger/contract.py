@@ -9,6 +9,7 @@ from uuid import uuid4
 from dpfda.arrays import check_flag
 from dpfda.ledger.amounts import check_stated
 from dpfda.ledger.names import check_key
+from dpfda.ledger.views import Quote
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.neighbours import REPLACE, Unit
 from dpfda.privacy.profiles import Profile
@@ -86,6 +87,11 @@ class KeyedLedger:
 
     def charge(self, entry: Charge) -> Receipt:
         return self.ledger.charge(replace(entry, key=self.key))
+
+    def quote(self, entry: Charge) -> Quote | None:
+        """What the ledger would say to the charge; None where it cannot say it."""
+        ask = getattr(self.ledger, "quote", None)
+        return None if ask is None else ask(replace(entry, key=self.key))
 
     def store(self, receipt: Receipt, output: bytes) -> bytes:
         return self.ledger.store(receipt, output)
