@@ -22,7 +22,7 @@ from dpfda.cli.point_values import (
     protected_points,
 )
 from dpfda.cli.release_density import about_density, stated_domain
-from dpfda.cli.releasing import NOTHING, show_dry_run, told_line
+from dpfda.cli.releasing import NOTHING, opened, show_dry_run, told_line
 from dpfda.cli.targets import check_targets
 from dpfda.cli.values import grouped
 from dpfda.errors import DataError, PrivacyRefused, UsageError
@@ -128,7 +128,8 @@ def ask(
         ledger=book,
         force=force or not new,
     )
-    points = protected_points(source, {} if counts is None else {counts: "the counts"})
+    table = opened(source.file)
+    points = protected_points(table, source, {} if counts is None else {counts: "the counts"})
     many = None if counts is None else Counts(points, counts)
     box = stated_domain(est)
     check_sides(points, box.dimension)

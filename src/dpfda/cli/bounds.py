@@ -14,7 +14,7 @@ from dpfda.cli.budget_words import typed
 from dpfda.cli.charging import LEDGER, LedgerChoice, LedgerQuote, check_books, ledger_of
 from dpfda.cli.options import CENTRE, DATASET, FILE, options
 from dpfda.cli.release import centre_of, curves_of
-from dpfda.cli.releasing import NOTHING, told_line
+from dpfda.cli.releasing import NOTHING, opened, told_line
 from dpfda.cli.targets import check_targets, same_file, write_text
 from dpfda.cli.values import SourceOptions, grouped, interval
 from dpfda.errors import UsageError
@@ -88,7 +88,7 @@ def bounds(
             raise UsageError("The data and the card must be different files. Name another with --out." + NOTHING)
         check_books(account, [out])
         check_targets([out], overwrite=overwrite or account.dry_run, after=NOTHING)
-    curves = curves_of(source)
+    curves = curves_of(opened(source.file), source)
     name = dataset or source.file.stem
 
     order = bound_order(

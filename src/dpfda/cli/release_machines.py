@@ -31,7 +31,7 @@ from dpfda.cli.point_values import (
     classes_of,
     protected_points,
 )
-from dpfda.cli.releasing import output_parameters, ready, write
+from dpfda.cli.releasing import opened, output_parameters, ready, write
 from dpfda.cli.values import OutputOptions, grouped
 
 SIDES = [
@@ -59,8 +59,9 @@ def release_classifier(
           --domain 0,1 --kernel gaussian,0.3 --loss logistic --epsilon 1 --delta 0 --plot ill.png
     """
     named = classes_of(classes)
-    stated = choices.parameters() | output_parameters(source.file, choices.neighbours, output, kind="classifier")
-    points = protected_points(source, {label: "the label"})
+    table = opened(source.file)
+    stated = choices.parameters() | output_parameters(table, choices.neighbours, output, kind="classifier")
+    points = protected_points(table, source, {label: "the label"})
     found = classes_in(points, label, named)
     est = dpfda.KernelClassifier(**stated, classes=found)
     _release_machine(
@@ -92,9 +93,10 @@ def release_regressor(
       dpfda release regressor people.csv --points 'x*' --response y --response-bound 2 --unit row \\
           --domain 0,1 --loss absolute --penalty 0.01 --epsilon 1 --delta 0 --dry-run
     """
-    stated = choices.parameters() | output_parameters(source.file, choices.neighbours, output, kind="regressor")
+    table = opened(source.file)
+    stated = choices.parameters() | output_parameters(table, choices.neighbours, output, kind="regressor")
     est = dpfda.KernelRegressor(**stated, response_bound=response_bound, threshold=threshold)
-    points = protected_points(source, {response: "the response"})
+    points = protected_points(table, source, {response: "the response"})
     check_numbers(points, response)
     _release_machine(
         est,
@@ -168,7 +170,7 @@ def _release_machine(
     about = (("protects", f"one {points.unit or 'row'}, {est.neighbours}"), ("points", points.columns))
     records = called_after(points, "labels" if kind == "classifier" else "responses", beside)
     # A dry run asks about the charge alone, which is the same without them.
-    ordered = est.order(records, empty_targets(est, points.rows) if output.dry_run else targets())
+    ordered = est.order(records, empty_targets(est, records.rows) if output.dry_run else targets())
     if ready(est, ordered, about, source.file, output, kind=kind):
         write(est, est.fit_order(ordered).release_, source.file, output, kind=kind)
 

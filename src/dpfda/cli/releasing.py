@@ -15,18 +15,24 @@ from dpfda.cli.values import OutputOptions
 from dpfda.errors import UsageError
 
 if TYPE_CHECKING:
+    from dpfda.records.files import Table
     from dpfda.statistics.estimator import FitOrder
 
 NOTHING = " Nothing was charged."
 
 
-def output_parameters(file: Path, neighbours: str, output: OutputOptions, *, kind: str) -> dict[str, Any]:
+def opened(file: Path) -> Table:
+    """The table of a command: opened once, before anything heavy is loaded, and handed on."""
+    from dpfda.records.files import open_table
+
+    return open_table(file)
+
+
+def output_parameters(table: Table, neighbours: str, output: OutputOptions, *, kind: str) -> dict[str, Any]:
     """The parameters of an estimator that say how a release is made; what it would refuse is refused here too.
 
-    So is a file that is not there or cannot be written: before anything heavy is loaded.
+    So is an output that cannot be written: before anything heavy is loaded.
     """
-    from dpfda.records import read_header
-
     counted = neighbours == "add-or-remove-one"
     if counted and output.planned_n is None:
         raise UsageError(
@@ -36,21 +42,18 @@ def output_parameters(file: Path, neighbours: str, output: OutputOptions, *, kin
     if output.planned_n is not None and not counted:
         raise UsageError("--planned-n is for --neighbours add-or-remove-one; under replace-one the number is public.")
     book = ledger_of(output)
-    read_header(file)
-    _check_outputs(file, output, kind=kind)
+    _check_outputs(table.file, output, kind=kind)
     if output.n is not None and counted:
         raise UsageError(
             "--n states the number of units, which is private under add-or-remove-one. State a guess with --planned-n."
         )
-    stated = {"n": output.n, "planned_n": output.planned_n, "dataset": output.dataset or file.stem}
+    stated = {"n": output.n, "planned_n": output.planned_n, "dataset": output.dataset or table.file.stem}
     return stated | {"force": output.force, "ledger": book}
 
 
-def check_row(file: Path, unit: str | None) -> None:
+def check_row(table: Table, unit: str | None) -> None:
     """`--unit row` means every row, unless there is a column of that name."""
-    from dpfda.records import read_header
-
-    if unit == "row" and "row" in read_header(file):
+    if unit == "row" and "row" in table.columns:
         raise UsageError(
             "--unit row says that every row is another person, but there is a column 'row' too. Rename the column."
         )
