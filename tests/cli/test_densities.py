@@ -228,10 +228,11 @@ def test_patterns_pass_over_columns_that_are_something_else(run: Run, tmp_path: 
 
 def test_many_columns_are_told_by_the_first_and_the_last(tmp_path: Path) -> None:
     from dpfda.cli.columns import read_points
+    from dpfda.records import open_table
 
     file = tmp_path / "wide.csv"
     file.write_text("a,b,c,d,e\n1,2,3,4,5\n")
-    found = read_points(file, ("*",), unit=None, beside={})
+    found = read_points(open_table(file), ("*",), unit=None, beside={})
     assert found.columns == "5 columns, a to e"
 
 

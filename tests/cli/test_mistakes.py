@@ -353,7 +353,7 @@ def test_interrupting_gives_one_line(run: Run, csv: Path, monkeypatch: pytest.Mo
     def interrupt(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(MeanFunction, "fit", interrupt)
+    monkeypatch.setattr(MeanFunction, "fit_order", interrupt)
     done = run(*command({}))
     assert (done.code, done.out) == (130, "")
     assert done.err.strip() == "Error: Interrupted."

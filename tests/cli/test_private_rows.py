@@ -99,7 +99,7 @@ def test_an_unforeseen_error_shows_its_kind_and_neither_text_nor_frames(
 
     file = tmp_path / "scans.csv"
     file.write_text("\n".join(csv_lines) + "\n")
-    monkeypatch.setattr(MeanFunction, "fit", broken)
+    monkeypatch.setattr(MeanFunction, "fit_order", broken)
     done = run("release", "mean", file, "--unit", "ID", *ASK)
     assert (done.code, done.out) == (1, "")
     assert done.err == "Error: Something unforeseen happened (RuntimeError). Please report it, without your data.\n"

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 import dpfda
-from dpfda.cli.charging import LEDGER, LedgerChoice, ledger_of, quoted
+from dpfda.cli.charging import LEDGER, LedgerChoice, ledger_of
 from dpfda.cli.notices import notice
 from dpfda.cli.options import DATASET, SPENT, kernel_option, options
 from dpfda.cli.point_options import DOMAIN, POINT_FILE, UNIT_OR_COUNTS
@@ -19,11 +19,10 @@ from dpfda.cli.point_values import (
     PointSourceOptions,
     called_after,
     check_sides,
-    number_of_units,
     protected_points,
 )
-from dpfda.cli.release_density import about_density
-from dpfda.cli.releasing import NOTHING, show_dry_run, told_line
+from dpfda.cli.release_density import about_density, stated_domain
+from dpfda.cli.releasing import NOTHING, opened, show_dry_run, told_line
 from dpfda.cli.targets import check_targets
 from dpfda.cli.values import grouped
 from dpfda.errors import DataError, PrivacyRefused, UsageError
@@ -123,25 +122,26 @@ def ask(
         domain, (), epsilon, delta, "replace-one", "gp", "exact", kernel, bandwidth, None, None, None
     )
     est = dpfda.DensityFunction(
-        **choices.parameters(), answers=answers, dataset=dataset or source.file.stem, ledger=book, force=force
+        **choices.parameters(),
+        answers=answers,
+        dataset=dataset or source.file.stem,
+        ledger=book,
+        force=force or not new,
     )
-    points = protected_points(source, {} if counts is None else {counts: "the counts"})
+    table = opened(source.file)
+    points = protected_points(table, source, {} if counts is None else {counts: "the counts"})
     many = None if counts is None else Counts(points, counts)
-    made = est.plan(number_of_units(est, points, many, "There are no points: a density needs at least one."))
-    check_sides(points, made.cells.domain.dimension)
-    rows, columns = (None, {}) if at is None else places(made.cells.domain, at)
+    box = stated_domain(est)
+    check_sides(points, box.dimension)
+    rows, columns = (None, {}) if at is None else places(box, at)
     _check_store(store, new=new)
-
-    def opened() -> Any:
-        return est.open(store, called_after(points, "counts", counts), counts=None if many is None else many.numbers)
-
-    if new:
-        est.check_seen(made)
+    records, numbers = called_after(points, "counts", counts), None if many is None else many.numbers
     if account.dry_run:
-        about = about_density(est, points, counts, choices)
-        show_dry_run(made, about, None if book is None else quoted(opened), as_json=as_json)
+        show_dry_run(
+            est.order(records, counts=numbers), about_density(est, points, counts, choices), book, as_json=as_json
+        )
         return
-    with opened() as oracle:
+    with est.open(store, records, counts=numbers) as oracle:
         if rows is not None:
             columns["value"] = oracle(rows).tolist()
         _print(columns, oracle.certificate, new=new, as_json=as_json)

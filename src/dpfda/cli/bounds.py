@@ -6,16 +6,15 @@ import json
 import shlex
 from pathlib import Path
 from textwrap import fill
-from typing import Any
 
 import click
 
 import dpfda
 from dpfda.cli.budget_words import typed
-from dpfda.cli.charging import LEDGER, CommandLedger, LedgerChoice, LedgerQuote, check_books, ledger_of, quoted
+from dpfda.cli.charging import LEDGER, LedgerChoice, LedgerQuote, check_books, ledger_of
 from dpfda.cli.options import CENTRE, DATASET, FILE, options
 from dpfda.cli.release import centre_of, curves_of
-from dpfda.cli.releasing import NOTHING, told_line
+from dpfda.cli.releasing import NOTHING, opened, told_line
 from dpfda.cli.targets import check_targets, same_file, write_text
 from dpfda.cli.values import SourceOptions, grouped, interval
 from dpfda.errors import UsageError
@@ -80,6 +79,8 @@ def bounds(
           --quantile 0.9 --ledger sqlite:///budget.db --dataset scans --out bound.json
       dpfda bounds scans.csv --unit ID --values 't*' --epsilon 0.1 --candidates 0.01,1000 --dry-run
     """
+    from dpfda.statistics.private_bound import bound_order
+
     ends = numbers(candidates, "--candidates", count=None)
     book = ledger_of(account)
     if out is not None:
@@ -87,28 +88,25 @@ def bounds(
             raise UsageError("The data and the card must be different files. Name another with --out." + NOTHING)
         check_books(account, [out])
         check_targets([out], overwrite=overwrite or account.dry_run, after=NOTHING)
-    curves = curves_of(source)
+    curves = curves_of(opened(source.file), source)
     name = dataset or source.file.stem
 
-    def bought(ledger: CommandLedger | None) -> Any:
-        return dpfda.private_bound(
-            curves,
-            epsilon=epsilon,
-            quantile=quantile,
-            candidates=ends,
-            domain=interval(domain),
-            centre=centre_of(centre),
-            dataset=name,
-            ledger=ledger,
-            force=force,
-        )
-
+    order = bound_order(
+        curves,
+        epsilon=epsilon,
+        quantile=quantile,
+        candidates=ends,
+        domain=interval(domain),
+        centre=centre_of(centre),
+        dataset=name,
+        ledger=book,
+        force=force,
+    )
     if account.dry_run:
-        # Without a ledger too it goes as far as the charge: whatever can be refused is refused.
-        asked = quoted(lambda: bought(book or CommandLedger(None, "", dry=True)))
+        asked = None if book is None else book.asked(order.price)
         _show_dry_run(curves, epsilon, quantile, ends, asked, as_json=as_json)
         return
-    choice = bought(book)
+    choice = order.release()
     facts = {"bound": choice.value, **choice.card.to_dict()}
     if out is not None:
         from dpfda.releases.cards.document import json_text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -67,28 +66,17 @@ class LedgerQuote:
     known: bool  # whether the key was charged before
 
 
-class Stopped(Exception):
-    """A dry run has come to the charge: everything public was checked, and nothing is read."""
-
-    def __init__(self, asked: LedgerQuote | None) -> None:
-        super().__init__()
-        self.asked = asked
-
-
 @dataclass(slots=True)
 class CommandLedger:
-    """A ledger as one command sees it: all under one key, and in a dry run it is only asked what would become of it."""
+    """A ledger as one command sees it: all under one key."""
 
-    ledger: Any  # None: a dry run without one, which stops before the charge all the same
+    ledger: Any
     key: str
-    dry: bool
     receipt: Receipt | None = None
     told: bool = False  # whether the user chose the key
     anchored: bool = False  # whether the ledger was opened with its anchor
 
     def charge(self, entry: Charge) -> Receipt:
-        if self.dry:
-            raise Stopped(None if self.ledger is None else self._asked(replace(entry, key=self.key)))
         note_charge(self.key, "If it was charged already, the same command with")
         self.receipt = self.ledger.under(self.key).charge(entry)
         note_charge(self.key, "It was charged: the same command with")
@@ -97,8 +85,9 @@ class CommandLedger:
             notice(f"Key of this request: --key {self.key} gives the same output again, free.")
         return self.receipt
 
-    def _asked(self, entry: Charge) -> LedgerQuote:
-        entries = self.ledger.history()
+    def asked(self, price: Charge) -> LedgerQuote:
+        """What the ledger would say to a charge, for a dry run; what it would refuse outright is refused here."""
+        entry, entries = replace(price, key=self.key), self.ledger.history()
         if not self.anchored and any(each.kind == "anchor" for each in entries):
             raise UsageError(
                 "This ledger has an anchor, and is only charged with it: add --anchor FILE, the file that was named "
@@ -146,16 +135,6 @@ def ledger_of(order: LedgerOptions) -> CommandLedger | None:
     return CommandLedger(
         opened(order.ledger, order.anchor),
         order.key or uuid4().hex,
-        order.dry_run,
         told=order.key is not None,
         anchored=order.anchor is not None,
     )
-
-
-def quoted(fit: Callable[[], object]) -> LedgerQuote | None:
-    """What a ledger would say to the charge of this fit, which goes no further than that; None without a ledger."""
-    try:
-        fit()
-    except Stopped as stopped:
-        return stopped.asked
-    return None

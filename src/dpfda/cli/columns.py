@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dpfda
 from dpfda.arrays import brief
 from dpfda.errors import DataError, UsageError
 
+if TYPE_CHECKING:
+    from dpfda.records.files import Table
+
 WILD = set("*?[")
-PARQUET = (".parquet", ".pq")
 
 
 def point_columns(header: list[str], asked: tuple[str, ...], taken: Mapping[str, str]) -> list[str]:
@@ -51,14 +52,13 @@ def _matching(header: list[str], pattern: str) -> list[str]:
     return [name for name in header if fnmatchcase(name, pattern)] or choose_columns(header, pattern, None)
 
 
-def read_points(file: Path, asked: tuple[str, ...], *, unit: str | None, beside: Mapping[str, str]) -> dpfda.Curves:
+def read_points(table: Table, asked: tuple[str, ...], *, unit: str | None, beside: Mapping[str, str]) -> dpfda.Curves:
     """Points in a CSV or Parquet file, read lazily; `beside` says what columns beside them are."""
-    from dpfda.records import read_header
     from dpfda.records.columns import check_column, unused
-    from dpfda.records.files import read_beside
+    from dpfda.records.files import curves_in
     from dpfda.records.headers import in_few_words, listed
 
-    header = read_header(file)
+    header = list(table.columns)
     for name, what in beside.items():
         check_column(header, name, what)
     if unit is not None and unit in beside:
@@ -69,7 +69,7 @@ def read_points(file: Path, asked: tuple[str, ...], *, unit: str | None, beside:
     chosen = point_columns(header, asked, taken)
     if not chosen:
         raise UsageError(f"--points names no column that is left for a coordinate; got {brief(', '.join(asked))}.")
-    curves = read_beside(file, values=[chosen[0]], unit=unit, grid="even", rows="average", beside=())
+    curves = curves_in(table, values=[chosen[0]], unit=unit, grid="even", rows="average")
     left = unused(header, (*chosen, *taken))
     return replace(
         curves,
@@ -117,8 +117,7 @@ def classes_in(points: dpfda.Curves, name: str, classes: tuple[str, str]) -> tup
     One word in a column of numbers makes a column of texts of it, so that says nothing; other types are refused.
     """
     source: Any = points.source
-    if source.file.suffix.lower() in PARQUET:
-        _check_label_type(source.file, name)
+    _check_label_type(source.table, name)
     return plain_numbers(classes) or classes
 
 
@@ -143,11 +142,14 @@ def plain_numbers(texts: tuple[str, str]) -> tuple[float, float] | None:
     return tuple(int(each) if each.is_integer() else each for each in (first, second))  # type: ignore[return-value]
 
 
-def _check_label_type(file: Path, name: str) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+def _check_label_type(table: Table, name: str) -> None:
+    from dpfda.records.files import ParquetTable
 
-    kind = pq.read_schema(file).field(name).type
+    if not isinstance(table, ParquetTable):
+        return
+    import pyarrow as pa
+
+    kind = table.schema.field(name).type
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
     if pa.types.is_nested(plain) or pa.types.is_temporal(plain):
         raise DataError(
@@ -158,15 +160,17 @@ def _check_label_type(file: Path, name: str) -> None:
 def _texts(source: Any, name: str, *, numbers: bool) -> Any:
     import numpy as np
 
-    if source.file.suffix.lower() in PARQUET:
+    from dpfda.records.files import ParquetTable
+
+    if isinstance(source.table, ParquetTable):
         import pyarrow.parquet as pq
 
         from dpfda.records.cell_values import cells_of
 
-        found = cells_of(pq.read_table(source.file, columns=[name])[name])
+        found = cells_of(pq.read_table(source.table.file, columns=[name])[name])
     else:
         found = source.texts(name)
-        if numbers and source.delimiter != ",":
+        if numbers and source.table.delimiter != ",":
             found = [text.replace(",", ".") for text in found]  # a decimal sign, as in all other columns
     labels = np.empty(len(found), dtype=object)
     labels[:] = found

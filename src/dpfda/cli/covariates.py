@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpfda.arrays import brief
 from dpfda.cli.values import SourceOptions
 from dpfda.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from dpfda.records.files import Table
 
 NAMES = click.option(
     "--covariates",
@@ -108,12 +111,11 @@ def limits_of(text: str | None, bound: float | None, named: Named | None) -> lis
     return [(low, high) for low, high in pairs]
 
 
-def check_columns(source: SourceOptions, named: Named) -> None:
+def check_columns(table: Table, source: SourceOptions, named: Named) -> None:
     """Covariates are columns of the file, and none is a value of the curves too."""
-    from dpfda.records import read_header
     from dpfda.records.columns import check_column, choose_columns
 
-    header = read_header(source.file)
+    header = list(table.columns)
     for name in named.columns:
         check_column(header, name, "a covariate")
     values = choose_columns(header, source.values, None if source.unit == "row" else source.unit)
@@ -125,13 +127,13 @@ def check_columns(source: SourceOptions, named: Named) -> None:
         )
 
 
-def read_covariates(source: SourceOptions, named: Named) -> Any:
+def read_covariates(table: Table, named: Named) -> Any:
     """The columns of covariates as a table with their names; texts where levels are declared."""
-    table = _read(source, named)
-    if table is None:
+    covariates = _read(table, named)
+    if covariates is None:
         # Out here and with one constant text: nothing about the records.
         raise DataError("The covariates could not be read. Check that the file can be read. Nothing was charged.")
-    return table
+    return covariates
 
 
 def empty_covariates(curves: Any, named: Named) -> Any:
@@ -143,20 +145,20 @@ def empty_covariates(curves: Any, named: Named) -> Any:
     return pa.table({name: texts if name in named.levels else missing for name in named.columns})
 
 
-def _read(source: SourceOptions, named: Named) -> Any:
+def _read(table: Table, named: Named) -> Any:
     import numpy as np
     import pyarrow as pa
 
-    from dpfda.records.csv_files import CsvSource
+    from dpfda.records.files import ParquetTable
 
     try:
-        if source.file.suffix.lower() in (".parquet", ".pq"):
+        if isinstance(table, ParquetTable):
             from pyarrow import parquet
 
-            return parquet.read_table(source.file, columns=list(named.columns))
+            return parquet.read_table(table.file, columns=list(named.columns))
         columns = {}
         for name in named.columns:
-            reader = CsvSource(source.file, (name,), name)
+            reader = table.source((name,), name)
             if name in named.levels:
                 columns[name] = pa.array(reader.texts(name), pa.large_string())
             else:

@@ -152,16 +152,12 @@ def _group(names: list[str]) -> Group:
 
 def layout_of(file: Path) -> Layout:
     """The layout of a CSV or Parquet file."""
-    from dpfda.records import read_header
+    from dpfda.records.files import ParquetTable, open_table
 
-    names = tuple(read_header(file))
-    if file.suffix.lower() not in PARQUET:
-        # What a cell of a CSV file looks like is a fact about a person.
-        return Layout(file, names, None)
-    import pyarrow.parquet as pq
-
-    schema = pq.read_schema(file)
-    return Layout(file, names, {str(field.name): _kind(field.type) for field in schema})
+    table = open_table(file)
+    # What a cell of a CSV file looks like is a fact about a person.
+    kinds = {str(each.name): _kind(each.type) for each in table.schema} if isinstance(table, ParquetTable) else None
+    return Layout(file, table.columns, kinds)
 
 
 def _kind(declared: Any) -> str:

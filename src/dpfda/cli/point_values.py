@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dpfda
 from dpfda.arrays import brief
@@ -14,6 +14,9 @@ from dpfda.cli.releasing import NOTHING, check_row
 from dpfda.cli.values import OutputOptions, interval, kernel_of
 from dpfda.errors import UsageError
 from dpfda.page.evaluation import numbers
+
+if TYPE_CHECKING:
+    from dpfda.records.files import Table
 
 BOUGHT = "private-iqr"
 MOST_EDGES = 4096
@@ -158,15 +161,15 @@ def classes_of(text: str) -> tuple[str, str]:
     return labels[0], labels[1]
 
 
-def protected_points(source: PointSourceOptions, beside: dict[str, str]) -> dpfda.Curves:
+def protected_points(table: Table, source: PointSourceOptions, beside: dict[str, str]) -> dpfda.Curves:
     """The points of a file, when it is clear who is protected."""
     if (source.unit is None) == ("the counts" not in beside.values()):
         raise UsageError(
             "Say who is protected, by one of the two: --unit COLUMN, or --unit row if every row is another person; or "
             "--counts COLUMN if a row stands for so many people, one point each."
         )
-    points = read_points(source.file, source.points, unit=source.column, beside=beside)
-    check_row(source.file, source.unit)
+    points = read_points(table, source.points, unit=source.column, beside=beside)
+    check_row(table, source.unit)
     return points
 
 
@@ -192,22 +195,6 @@ class Counts:
     def numbers(self) -> Any:
         """One for each row, (n,), NaN where a cell is none."""
         return read_numbers(self.points, self.column, what="counts")
-
-    def total(self) -> int:
-        """The number of people."""
-        from dpfda.records.labelled import as_points
-        from dpfda.records.points import count_units
-
-        return count_units(as_points(self.points, self.points.source.width, counts=self.numbers))
-
-
-def number_of_units(est: Any, points: dpfda.Curves, counts: Counts | None, empty: str) -> int:
-    """The number of units to plan with: counted where it is public, else the public guess."""
-    from dpfda.statistics.estimator import size_of
-
-    unit = dpfda.Unit(points.unit or "row", est.neighbours)
-    people = None if counts is None else counts.total
-    return size_of(points, unit, n=est.n, planned_n=est.planned_n, nothing=empty, people=people).planned
 
 
 def check_sides(points: dpfda.Curves, sides: int) -> None:

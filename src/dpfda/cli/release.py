@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,9 +19,12 @@ from dpfda.cli.covariates import (
     read_covariates,
 )
 from dpfda.cli.options import CENTRE, COMPONENTS, COVARIANCE, FILE, MEAN, REGRESSION, options, output_options
-from dpfda.cli.releasing import check_row, output_parameters, ready, write
+from dpfda.cli.releasing import check_row, opened, output_parameters, ready, write
 from dpfda.cli.values import CurveOptions, OutputOptions, ProcessOptions, SourceOptions, check_bound, grouped
 from dpfda.errors import UsageError
+
+if TYPE_CHECKING:
+    from dpfda.records.files import Table
 
 
 @click.group()
@@ -59,8 +62,9 @@ def release_mean(
       dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1 --dry-run
     """
     check_bound(choices.bound, choices.limits, source=source)
-    parameters = _parameters(source, choices, output, "mean") | process.parameters()
-    _release(dpfda.MeanFunction(**parameters, calibration=calibration), source, output, kind="mean")
+    table = opened(source.file)
+    parameters = _parameters(table, choices, output, "mean") | process.parameters()
+    _release(dpfda.MeanFunction(**parameters, calibration=calibration), table, source, output, kind="mean")
 
 
 @release.command("covariance")
@@ -88,9 +92,10 @@ def release_covariance(
           --centre scans-mean.json --mean centre
     """
     check_bound(choices.bound, choices.limits, what="A covariance function", source=source)
-    parameters = _parameters(source, choices, output, "covariance") | process.parameters()
+    table = opened(source.file)
+    parameters = _parameters(table, choices, output, "covariance") | process.parameters()
     est = dpfda.CovarianceFunction(**parameters, mean=mean, centre=centre_of(centre))
-    _release(est, source, output, kind="covariance")
+    _release(est, table, source, output, kind="covariance")
 
 
 @release.command("components")
@@ -119,7 +124,8 @@ def release_components(
           --bound 1 --mechanism exponential --explained-variance 0.2 --centre scans-mean.json
     """
     check_bound(choices.bound, choices.limits, what="A principal component", source=source)
-    parameters = _parameters(source, choices, output, "components") | process.parameters()
+    table = opened(source.file)
+    parameters = _parameters(table, choices, output, "components") | process.parameters()
     est = dpfda.FPCA(
         k,
         **parameters,
@@ -128,7 +134,7 @@ def release_components(
         explained_variance=explained_variance,
         centre=centre_of(centre),
     )
-    _release(est, source, output, kind="components")
+    _release(est, table, source, output, kind="components")
 
 
 @release.command("regression")
@@ -160,7 +166,8 @@ def release_regression(
     """
     check_bound(choices.bound, choices.limits, what="A regression of curves", source=source)
     named = names_of(covariates)
-    parameters = _parameters(source, choices, output, "regression")
+    table = opened(source.file)
+    parameters = _parameters(table, choices, output, "regression")
     est = dpfda.FunctionOnScalarRegression(
         **parameters,
         covariate_limits=limits_of(covariate_limits, covariate_bound, named),
@@ -170,23 +177,19 @@ def release_regression(
         centre=centre_of(centre),
         ridge="auto" if ridge is None else ridge,
     )
-    check_columns(source, named)
-    curves = curves_of(source, named.columns)
-    facts = est.facts(curves)
-    plan = est.plan(facts.planned, covariates=named.columns, grid_size=len(facts.grid))
-    about = _about(est, curves)
-
-    def charged() -> object:
-        return est.fit(empty_covariates(curves, named), curves)
-
-    if ready(est, plan, about, source.file, output, kind="regression", charged=charged):
-        result = est.fit(read_covariates(source, named), curves).release_
+    check_columns(table, source, named)
+    curves = curves_of(table, source, named.columns)
+    # A dry run asks about the charge alone, which is the same without them.
+    beside = empty_covariates(curves, named) if output.dry_run else read_covariates(table, named)
+    ordered = est.order(beside, curves)
+    if ready(est, ordered, _about(est, curves), source.file, output, kind="regression"):
+        result = est.fit_order(ordered).release_
         write(est, result, source.file, output, kind="regression", panels=len(result.names))
 
 
-def _parameters(source: SourceOptions, choices: CurveOptions, output: OutputOptions, kind: str) -> dict[str, Any]:
+def _parameters(table: Table, choices: CurveOptions, output: OutputOptions, kind: str) -> dict[str, Any]:
     """The parameters of an estimator; what it would refuse is refused here in the words of the command line."""
-    made = output_parameters(source.file, choices.neighbours, output, kind=kind)
+    made = output_parameters(table, choices.neighbours, output, kind=kind)
     return choices.parameters() | made | {"smoothing": output.smoothing, "workers": output.workers}
 
 
@@ -200,12 +203,12 @@ def centre_of(path: Path | None) -> Any:
     return mean
 
 
-def _release(est: Any, source: SourceOptions, output: OutputOptions, *, kind: str) -> None:
+def _release(est: Any, table: Table, source: SourceOptions, output: OutputOptions, *, kind: str) -> None:
     """Check everything, read, release, write and print: the same for every summary of curves alone."""
-    curves = curves_of(source)
-    about = _about(est, curves)
-    if ready(est, est.plan_for(curves), about, source.file, output, kind=kind, charged=lambda: est.fit(curves)):
-        write(est, est.fit(curves).release_, source.file, output, kind=kind)
+    curves = curves_of(table, source)
+    ordered = est.order(curves)
+    if ready(est, ordered, _about(est, curves), source.file, output, kind=kind):
+        write(est, est.fit_order(ordered).release_, source.file, output, kind=kind)
 
 
 def _about(est: Any, curves: dpfda.Curves) -> tuple[tuple[str, str], ...]:
@@ -214,17 +217,17 @@ def _about(est: Any, curves: dpfda.Curves) -> tuple[tuple[str, str], ...]:
     return (protects, ("values", curves.columns), *curves.notes)
 
 
-def curves_of(source: SourceOptions, beside: tuple[str, ...] = ()) -> dpfda.Curves:
+def curves_of(table: Table, source: SourceOptions, beside: tuple[str, ...] = ()) -> dpfda.Curves:
     """The curves of a file, read when they are needed; `beside` are columns that are used otherwise."""
-    from dpfda.records.files import read_beside
+    from dpfda.records.files import curves_in
 
-    curves = read_beside(
-        source.file,
+    curves = curves_in(
+        table,
         values=source.values,
         unit=None if source.unit == "row" else source.unit,
         grid=source.grid,
         rows=source.rows,
         beside=beside,
     )
-    check_row(source.file, source.unit)
+    check_row(table, source.unit)
     return curves

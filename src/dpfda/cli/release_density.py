@@ -18,10 +18,9 @@ from dpfda.cli.point_values import (
     called_after,
     check_drawn,
     check_sides,
-    number_of_units,
     protected_points,
 )
-from dpfda.cli.releasing import output_parameters, ready, write
+from dpfda.cli.releasing import opened, output_parameters, ready, write
 from dpfda.cli.values import OutputOptions, grouped
 
 ERROR = "root mean square error"
@@ -46,24 +45,36 @@ def release_density(
       dpfda release density deaths.csv --points age --counts deaths --edges 0,1,5:110:5 \\
           --epsilon 1 --delta 0 --dry-run
     """
-    stated = choices.parameters() | output_parameters(source.file, choices.neighbours, output, kind="density")
+    table = opened(source.file)
+    stated = choices.parameters() | output_parameters(table, choices.neighbours, output, kind="density")
     est = dpfda.DensityFunction(
         **stated,
         smoothing=output.smoothing,
         workers=output.workers,
     )
-    points = protected_points(source, {} if counts is None else {counts: "the counts"})
+    points = protected_points(table, source, {} if counts is None else {counts: "the counts"})
     many = None if counts is None else Counts(points, counts)
-    made = est.plan(number_of_units(est, points, many, "There are no points: a density needs at least one."))
-    check_sides(points, made.cells.domain.dimension)
-    check_drawn(made.cells.domain.dimension, output, what="densities")
-    about = about_density(est, points, counts, choices)
+    sides = stated_domain(est).dimension
+    check_sides(points, sides)
+    check_drawn(sides, output, what="densities")
+    # A dry run reads counts only where their sum is the public number of people.
+    unread = output.dry_run and (choices.neighbours == "add-or-remove-one" or output.n is not None)
+    records = called_after(points, "counts", counts)
+    numbers = None if many is None else [0] * records.rows if unread else many.numbers
+    ordered = est.order(records, counts=numbers)
+    if ready(est, ordered, about_density(est, points, counts, choices), source.file, output, kind="density"):
+        write(est, est.fit_order(ordered).release_, source.file, output, kind="density")
 
-    def fitted() -> Any:
-        return est.fit(called_after(points, "counts", counts), counts=None if many is None else many.numbers)
 
-    if ready(est, made, about, source.file, output, kind="density", charged=fitted):
-        write(est, fitted().release_, source.file, output, kind="density")
+def stated_domain(est: dpfda.DensityFunction) -> dpfda.Domain:
+    """The domain that was stated, or that of the edges."""
+    from dpfda.bases import as_domain
+    from dpfda.bases.cells import cells_between
+
+    if est.domain is not None:
+        return as_domain(est.domain)
+    assert est.edges is not None
+    return cells_between(est.edges).domain
 
 
 @click.command("density")

@@ -29,10 +29,9 @@ from dpfda.cli.point_values import (
     check_drawn,
     check_sides,
     classes_of,
-    number_of_units,
     protected_points,
 )
-from dpfda.cli.releasing import output_parameters, ready, write
+from dpfda.cli.releasing import opened, output_parameters, ready, write
 from dpfda.cli.values import OutputOptions, grouped
 
 SIDES = [
@@ -60,8 +59,9 @@ def release_classifier(
           --domain 0,1 --kernel gaussian,0.3 --loss logistic --epsilon 1 --delta 0 --plot ill.png
     """
     named = classes_of(classes)
-    stated = choices.parameters() | output_parameters(source.file, choices.neighbours, output, kind="classifier")
-    points = protected_points(source, {label: "the label"})
+    table = opened(source.file)
+    stated = choices.parameters() | output_parameters(table, choices.neighbours, output, kind="classifier")
+    points = protected_points(table, source, {label: "the label"})
     found = classes_in(points, label, named)
     est = dpfda.KernelClassifier(**stated, classes=found)
     _release_machine(
@@ -93,9 +93,10 @@ def release_regressor(
       dpfda release regressor people.csv --points 'x*' --response y --response-bound 2 --unit row \\
           --domain 0,1 --loss absolute --penalty 0.01 --epsilon 1 --delta 0 --dry-run
     """
-    stated = choices.parameters() | output_parameters(source.file, choices.neighbours, output, kind="regressor")
+    table = opened(source.file)
+    stated = choices.parameters() | output_parameters(table, choices.neighbours, output, kind="regressor")
     est = dpfda.KernelRegressor(**stated, response_bound=response_bound, threshold=threshold)
-    points = protected_points(source, {response: "the response"})
+    points = protected_points(table, source, {response: "the response"})
     check_numbers(points, response)
     _release_machine(
         est,
@@ -166,17 +167,12 @@ def _release_machine(
     stated, columns = as_domain(est.domain).dimension, points.source.width
     check_sides(points, columns if stated == 1 else stated)
     check_drawn(columns, output, what="machines")
-    n = number_of_units(est, points, None, "There are no records: a machine needs at least one.")
-    made = est.plan(n, dimension=columns)
     about = (("protects", f"one {points.unit or 'row'}, {est.neighbours}"), ("points", points.columns))
-
     records = called_after(points, "labels" if kind == "classifier" else "responses", beside)
-
-    def charged() -> object:
-        return est.fit(records, empty_targets(est, points.rows))
-
-    if ready(est, made, about, source.file, output, kind=kind, charged=charged):
-        write(est, est.fit(records, targets()).release_, source.file, output, kind=kind)
+    # A dry run asks about the charge alone, which is the same without them.
+    ordered = est.order(records, empty_targets(est, records.rows) if output.dry_run else targets())
+    if ready(est, ordered, about, source.file, output, kind=kind):
+        write(est, est.fit_order(ordered).release_, source.file, output, kind=kind)
 
 
 def empty_targets(est: Any, rows: int) -> Any:

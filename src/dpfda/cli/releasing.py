@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpfda.cli.charging import CommandLedger, LedgerQuote, check_books, ledger_of, quoted
+from dpfda.cli.charging import CommandLedger, check_books, ledger_of
 from dpfda.cli.notices import note_written
 from dpfda.cli.targets import check_picture, check_targets, same_file, save_picture
 from dpfda.cli.values import OutputOptions
 from dpfda.errors import UsageError
 
+if TYPE_CHECKING:
+    from dpfda.records.files import Table
+    from dpfda.statistics.estimator import FitOrder
+
 NOTHING = " Nothing was charged."
 
 
-def output_parameters(file: Path, neighbours: str, output: OutputOptions, *, kind: str) -> dict[str, Any]:
+def opened(file: Path) -> Table:
+    """The table of a command: opened once, before anything heavy is loaded, and handed on."""
+    from dpfda.records.files import open_table
+
+    return open_table(file)
+
+
+def output_parameters(table: Table, neighbours: str, output: OutputOptions, *, kind: str) -> dict[str, Any]:
     """The parameters of an estimator that say how a release is made; what it would refuse is refused here too.
 
-    So is a file that is not there or cannot be written: before anything heavy is loaded.
+    So is an output that cannot be written: before anything heavy is loaded.
     """
-    from dpfda.records import read_header
-
     counted = neighbours == "add-or-remove-one"
     if counted and output.planned_n is None:
         raise UsageError(
@@ -34,21 +42,18 @@ def output_parameters(file: Path, neighbours: str, output: OutputOptions, *, kin
     if output.planned_n is not None and not counted:
         raise UsageError("--planned-n is for --neighbours add-or-remove-one; under replace-one the number is public.")
     book = ledger_of(output)
-    read_header(file)
-    _check_outputs(file, output, kind=kind)
+    _check_outputs(table.file, output, kind=kind)
     if output.n is not None and counted:
         raise UsageError(
             "--n states the number of units, which is private under add-or-remove-one. State a guess with --planned-n."
         )
-    stated = {"n": output.n, "planned_n": output.planned_n, "dataset": output.dataset or file.stem}
+    stated = {"n": output.n, "planned_n": output.planned_n, "dataset": output.dataset or table.file.stem}
     return stated | {"force": output.force, "ledger": book}
 
 
-def check_row(file: Path, unit: str | None) -> None:
+def check_row(table: Table, unit: str | None) -> None:
     """`--unit row` means every row, unless there is a column of that name."""
-    from dpfda.records import read_header
-
-    if unit == "row" and "row" in read_header(file):
+    if unit == "row" and "row" in table.columns:
         raise UsageError(
             "--unit row says that every row is another person, but there is a column 'row' too. Rename the column."
         )
@@ -56,31 +61,31 @@ def check_row(file: Path, unit: str | None) -> None:
 
 def ready(
     est: Any,
-    plan: Any,
+    ordered: FitOrder,
     about: tuple[tuple[str, str], ...],
     file: Path,
     output: OutputOptions,
     *,
     kind: str,
-    charged: Callable[[], object],
 ) -> bool:
-    """Whether to go on: everything has been checked, and this is no dry run, whose plan is printed.
+    """Whether to go on with an order: everything has been checked, and this is no dry run, which is printed.
 
-    `about` are lines about what the plan would be applied to. `charged` goes as far as the charge, where a dry run is
-    stopped and told what the ledger would say.
+    `about` are lines about what the plan would be applied to.
     """
     _check_outputs(file, output, kind=kind)  # planning takes its time, and others write files too
-    est.check_seen(plan)
     if output.dry_run:
-        show_dry_run(plan, about, None if est.ledger is None else quoted(charged), as_json=output.as_json)
+        show_dry_run(ordered, about, est.ledger, as_json=output.as_json)
         return False
     return True
 
 
-def show_dry_run(plan: Any, about: tuple[tuple[str, str], ...], asked: LedgerQuote | None, *, as_json: bool) -> None:
+def show_dry_run(
+    ordered: FitOrder, about: tuple[tuple[str, str], ...], book: CommandLedger | None, *, as_json: bool
+) -> None:
     """Print what would be done and what the ledger would say to it; a refusal ends the command as it would later."""
     from dpfda.cli.budget_words import quote_facts, quote_lines, refuse
 
+    plan, asked = ordered.plan, None if book is None else book.asked(ordered.price)
     told = () if asked is None else quote_lines(asked)
     lines = [plan.text(), *(f"  {name:<11} {what}" for name, what in (*about, *told))]
     facts = plan.to_dict() | ({} if asked is None else {"ledger": quote_facts(asked)})

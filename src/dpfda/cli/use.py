@@ -79,6 +79,7 @@ def predict(file: Path, table: Path, points: tuple[str, ...], out: Path | None, 
       dpfda predict regressor.json new.parquet --points 'x*' --out predicted.parquet
     """
     from dpfda.cli.columns import read_points
+    from dpfda.records.files import open_table
     from dpfda.statistics.machines.page import decisions
     from dpfda.statistics.machines.release import MachineRelease, into
 
@@ -88,7 +89,7 @@ def predict(file: Path, table: Path, points: tuple[str, ...], out: Path | None, 
             f"A classifier or a regressor predicts, and {str(file)!r} holds a {result.certificate.what}. Use dpfda "
             "evaluate."
         )
-    asked = read_points(table, points or ("*",), unit=None, beside={})
+    asked = read_points(open_table(table), points or ("*",), unit=None, beside={})
     names, dimension = asked.source.names, result.basis.domain.dimension  # type: ignore[attr-defined]
     if len(names) != dimension:
         raise UsageError(

@@ -3,15 +3,17 @@
 from dpfda.curator.card import described, entry_of, is_private, recorded, with_choice
 from dpfda.curator.curator import Curator
 from dpfda.curator.fingerprint import request_hash
-from dpfda.curator.order import Order
+from dpfda.curator.order import ChoiceOrder, Order, ReleaseOrder
 from dpfda.curator.payment import GIVEN, DrawLog, Payment, check_ledger
 
 __all__ = [
     "GIVEN",
+    "ChoiceOrder",
     "Curator",
     "DrawLog",
     "Order",
     "Payment",
+    "ReleaseOrder",
     "check_ledger",
     "described",
     "entry_of",

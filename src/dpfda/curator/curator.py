@@ -13,8 +13,8 @@ from dpfda.bases import Basis
 from dpfda.bases.lattice import MOST_UNITS
 from dpfda.curator.card import CardFacts
 from dpfda.curator.fingerprint import request_hash
-from dpfda.curator.order import Order, ReleaseSpecification, least_noise
-from dpfda.curator.payment import DrawLog, Payment, check_ledger
+from dpfda.curator.order import ChoiceOrder, ReleaseOrder, ReleaseSpecification, least_noise
+from dpfda.curator.payment import DrawLog, check_ledger
 from dpfda.curator.summary import Public, Selection, Summary
 from dpfda.errors import DataError, UsageError
 from dpfda.ledger import AnyLedger, Charge, Receipt
@@ -57,11 +57,9 @@ class Curator:
                 f"{self.curves.source.width - self.public.covariates} values: they must agree."
             )
 
-    def release(
-        self, summary: Summary, *, then: Callable[[Any], Any] = lambda released: released, **wishes: Any
-    ) -> Any:
+    def release(self, summary: Summary, **wishes: Any) -> Any:
         """A private summary, with the wishes of `order`: checked, charged, then read, drawn and kept."""
-        return self.order(summary, **wishes).release(then)
+        return self.order(summary, **wishes).release()
 
     def order(
         self,
@@ -74,11 +72,13 @@ class Curator:
         least_scale: float = 0.0,
         name: str | None = None,
         what: str | None = None,
-    ) -> Order:
+        then: Callable[[Any], Any] = lambda released: released,
+    ) -> ReleaseOrder:
         """A release that is neither charged nor drawn yet; whatever can be refused is refused here.
 
         `least_scale` asks for more noise than the budget needs, in lattice steps; it can never ask for less. `name` is
-        what the card calls the mechanism, `what` is what the ledger calls the release.
+        what the card calls the mechanism, `what` is what the ledger calls the release. What `then` makes of the release
+        is handed out, with all cards in it.
         """
         self._check_size("release")
         size = summary.size(self.public, basis)
@@ -93,7 +93,7 @@ class Curator:
             summary, basis, mechanism, name or mechanism.name, budget, sensitivity, profile, scale, losses
         )
         # Not by way of the curator: what is ordered may outlive the fit, and must not hold the curves.
-        facts, public, ledger = self.card_facts, self.public, self.ledger
+        facts, public = self.card_facts, self.public
 
         def finish(noisy: Integers, receipt: Receipt | None) -> Any:
             decoded = summary.decode(noisy, noise, public, basis)
@@ -112,15 +112,8 @@ class Curator:
             (summary, basis.describe(), mechanism, specification.name, budget, sensitivity.value, scale, smoothing),
             nominal=bool(getattr(mechanism, "warning", "")),
         )
-        return Order(
-            self.curves,
-            public,
-            self.reading,
-            specification,
-            price,
-            lambda: paid(ledger, price),
-            facts.randomness,
-            finish,
+        return ReleaseOrder(
+            price, self.ledger, self.curves, public, self.reading, specification, facts.randomness, finish, then
         )
 
     def price(
@@ -135,23 +128,22 @@ class Curator:
         request = request_hash(self.dataset, what, budget, self.public, self.chosen, self.before, columns, ordered)
         return Charge(self.dataset, what, budget, losses, self.public.unit, request=request, nominal=nominal)
 
-    def pay(self, price: Charge) -> Payment:
-        """Enter a charge into the ledger, if there is one; from here on nothing is given back."""
-        return paid(self.ledger, price)
+    def choose(self, selection: Selection, *, budget: Budget) -> tuple[int, ChoiceCard]:
+        """One of finitely many candidates, and its card: checked, charged, then read, drawn and kept."""
+        index, card = self.order_choice(selection, budget=budget).release()
+        return index, card
 
-    def choose(
+    def order_choice(
         self,
         selection: Selection,
         *,
         budget: Budget,
-        log: DrawLog | None = None,
-        receipt: Receipt | None = None,
         told: Callable[[int], tuple[str, str]] | None = None,
-    ) -> tuple[int, ChoiceCard]:
-        """One of finitely many candidates by the exponential mechanism, and its card; checked, charged, then read.
+        then: Callable[[int, ChoiceCard], Any] = lambda index, card: (index, card),
+    ) -> ChoiceOrder:
+        """A choice by the exponential mechanism that is neither charged nor drawn yet; what can be refused is refused.
 
-        With a log it is drawn on that, for it has been charged with a release that rests on it. `told` says on the
-        card what was chosen.
+        `told` says on the card what was chosen. What `then` makes of the choice is handed out.
         """
         if not budget.pure or self.public.n is None:
             raise UsageError(
@@ -169,15 +161,13 @@ class Curator:
             total = selection.gather(self.curves, self.public, self.reading)
             return np.array([choose(selection.scores(total, self.public), rate, randomness=facts.randomness)])
 
-        def chosen(log: DrawLog, receipt: Receipt | None) -> tuple[int, ChoiceCard]:
+        def draw(log: DrawLog, receipt: Receipt | None) -> tuple[int, ChoiceCard]:
             index = int(log.take(drawn)[0])
             card = facts.of_choice(selection, budget, profile, len(nothing.squares), receipt)
             return index, card if told is None else replace(card, chosen=(told(index), *card.chosen))
 
-        if log is not None:
-            return chosen(log, receipt)
-        payment = self.pay(self.price(selection.name, budget, (profile,), selection))
-        return payment.spend(lambda log: chosen(log, payment.receipt))
+        price = self.price(selection.name, budget, (profile,), selection)
+        return ChoiceOrder(price, self.ledger, draw, then)
 
     def _check_size(self, what: str) -> None:
         if self.public.n is not None and not 1 <= self.public.n <= MOST_UNITS:
@@ -213,11 +203,6 @@ def told(release: Any, seen: str) -> Any:
     """
     found = seen or getattr(release, "tested", None)
     return replace(release, certificate=replace(release.certificate, detected=found)) if found else release
-
-
-def paid(ledger: AnyLedger | None, price: Charge) -> Payment:
-    """A charge that was entered into the ledger, if there is one."""
-    return Payment(ledger, None if ledger is None else ledger.charge(price))
 
 
 def _names(source: Any) -> tuple[str, ...]:

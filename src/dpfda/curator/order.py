@@ -1,7 +1,8 @@
-"""A release that is ordered: checked, priced, and drawn once it has been paid for."""
+"""Releases and choices that are ordered: checked and priced first, drawn once they have been paid for."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +13,12 @@ from dpfda.bases.norms import Sensitivity
 from dpfda.curator.payment import DrawLog, Payment
 from dpfda.curator.summary import Public, Summary
 from dpfda.errors import CannotMeetBudget, DpfdaError, UsageError
-from dpfda.ledger import Charge, Receipt
+from dpfda.ledger import AnyLedger, Charge, Quote, Receipt
 from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.privacy import Budget, Profile, calibrate
 from dpfda.records import Curves
 from dpfda.records.reading import Reading
+from dpfda.releases.choices import ChoiceCard
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,23 +36,49 @@ class ReleaseSpecification:
     losses: tuple[Profile, ...]  # what it costs: its own curve, and that of a choice that it rests on
 
 
-@dataclass(frozen=True, eq=False)
-class Order:
+@dataclass(frozen=True, eq=False, repr=False)
+class Order(ABC):
+    """Something that is asked of records: checked and priced, and neither charged nor read yet.
+
+    To release it is the second step; a dry run asks for a quote instead. It holds the records, so its text shows
+    nothing of it.
+    """
+
+    price: Charge
+    ledger: AnyLedger | None
+
+    def quote(self) -> Quote | None:
+        """What the ledger would say to the charge, which is not entered; None where no ledger can say it."""
+        ask = getattr(self.ledger, "quote", None)
+        return None if ask is None else ask(self.price)
+
+    def release(self) -> Any:
+        """Charged, then read and drawn, kept, and only then handed out."""
+        return self.spend(self.pay())
+
+    def pay(self) -> Payment:
+        """Enter the charge into the ledger, if there is one; from here on nothing is given back."""
+        return Payment(self.ledger, None if self.ledger is None else self.ledger.charge(self.price))
+
+    @abstractmethod
+    def spend(self, payment: Payment) -> Any:
+        """What is handed out once it has been paid for: here records are read."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReleaseOrder(Order):
     """A release that can be paid for, and drawn on the log of that payment."""
 
     curves: Curves
     public: Public
     reading: Reading
     specification: ReleaseSpecification
-    price: Charge
-    pay: Callable[[], Payment]
     randomness: Randomness
     finish: Callable[[Integers, Receipt | None], Any]
+    then: Callable[[Any], Any]  # what is handed out of the release, with the cards that go out
 
-    def release(self, then: Callable[[Any], Any] = lambda released: released) -> Any:
-        """Charged, drawn, kept, and only then handed out: what `then` makes of it, with the cards that go out."""
-        payment = self.pay()
-        return payment.spend(lambda log: then(self.draw(log, payment.receipt)))
+    def spend(self, payment: Payment) -> Any:
+        return payment.spend(lambda log: self.then(self.draw(log, payment.receipt)))
 
     def draw(self, log: DrawLog, receipt: Receipt | None, gathered: Integers | None = None) -> Any:
         """The release; here records are read, unless it is on the log, or what they add up to is at hand already."""
@@ -61,6 +89,17 @@ class Order:
         if gathered is None:
             gathered = specification.summary.gather(self.curves, self.public, specification.basis, self.reading)
         return specification.mechanism.draw(gathered, specification.scale, randomness=self.randomness)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ChoiceOrder(Order):
+    """A choice among candidates that can be paid for, and drawn on the log of that payment."""
+
+    draw: Callable[[DrawLog, Receipt | None], tuple[int, ChoiceCard]]
+    then: Callable[[int, ChoiceCard], Any]  # what is handed out of the choice
+
+    def spend(self, payment: Payment) -> Any:
+        return self.then(*payment.spend(lambda log: self.draw(log, payment.receipt)))
 
 
 def least_noise(

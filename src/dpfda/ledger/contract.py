@@ -88,6 +88,11 @@ class KeyedLedger:
         """Charge under the key of this view; the same request again costs nothing."""
         return self.ledger.charge(replace(entry, key=self.key))
 
+    def quote(self, entry: Charge) -> Quote | None:
+        """What the ledger would say to the charge; None where it cannot say it."""
+        ask = getattr(self.ledger, "quote", None)
+        return None if ask is None else ask(replace(entry, key=self.key))
+
     def store(self, receipt: Receipt, output: bytes) -> bytes:
         """As the ledger itself."""
         return self.ledger.store(receipt, output)

@@ -11,7 +11,7 @@ from dpfda.records.columns import as_grid, grid_of
 from dpfda.records.curves import Curves
 from dpfda.records.data_frames import with_units
 from dpfda.records.encoder import Encoder, smallest_cap
-from dpfda.records.files import read_curves, read_header
+from dpfda.records.files import open_table, read_curves
 from dpfda.records.fold import Clipping, Encode, exact_sum
 from dpfda.records.forgetting import reads_records
 from dpfda.records.memory import from_array, from_fdatagrid, from_frame
@@ -24,8 +24,8 @@ __all__ = [
     "as_curves",
     "exact_sum",
     "from_frame",
+    "open_table",
     "read_curves",
-    "read_header",
     "smallest_cap",
 ]
 

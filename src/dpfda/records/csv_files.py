@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,39 @@ LONGEST_CELL = 2**24  # bytes of a cell with line breaks in it
 
 
 @dataclass(frozen=True, slots=True)
+class CsvTable:
+    """The first line of a CSV file, read once when the table is opened."""
+
+    file: Path
+    first: bytes = field(repr=False)  # the line that names the columns
+    delimiter: str
+    columns: tuple[str, ...] = field(repr=False)
+
+    @staticmethod
+    def open(file: Path) -> CsvTable:
+        """The table in this file; refused if the first line cannot be names of columns."""
+        first = _first_line(file)
+        if not first:
+            raise DataError(f"{file.name!r} is empty: its first line must name the columns.")
+        if CONTROL.search(first):
+            raise DataError(f"{file.name!r} is not a text file in UTF-8. Save the table as CSV once more.")
+        delimiter = max(",;\t", key=lambda sign: first.count(sign.encode()))
+        # Spaces beside a name are no part of it, as in "ID, t1, t2": nobody would type them.
+        columns = tuple(name.strip() for name in _cells(first, delimiter))
+        if len(set(columns)) < len(columns):
+            # Without the name: where there is no header, it is somebody's value.
+            raise DataError(
+                f"Two columns of {file.name!r} have one name, or its first line is a record. The first line must name "
+                "the columns, each by another name."
+            )
+        return CsvTable(file, first, delimiter, columns)
+
+    def source(self, names: tuple[str, ...], unit: str | None) -> CsvSource:
+        """Rows of the named columns; `unit` is the column that says whose they are."""
+        return CsvSource(self, names, unit)
+
+
+@dataclass(frozen=True, slots=True)
 class CsvSource:
     """Rows of a CSV file: a cell that is no number is missing, a short row is padded, a long one cut.
 
@@ -35,40 +69,9 @@ class CsvSource:
     other people. In a file of one column an empty line is a row with a gap, elsewhere it is no row.
     """
 
-    file: Path
+    table: CsvTable
     names: tuple[str, ...]
     unit: str | None
-    first: bytes = field(init=False, repr=False)  # the line that names the columns
-    delimiter: str = field(init=False)
-    columns: tuple[str, ...] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        first = _first_line(self.file)
-        # Once: a header may name a million columns.
-        for name, value in (
-            ("first", first),
-            ("delimiter", _delimiter(first)),
-            ("columns", tuple(self.header(self.file))),
-        ):
-            object.__setattr__(self, name, value)
-
-    @staticmethod
-    def header(file: Path) -> list[str]:
-        """The names of the columns, from the first line; refused where that line may be a record."""
-        first = _first_line(file)
-        if not first:
-            raise DataError(f"{file.name!r} is empty: its first line must name the columns.")
-        if CONTROL.search(first):
-            raise DataError(f"{file.name!r} is not a text file in UTF-8. Save the table as CSV once more.")
-        # Spaces beside a name are no part of it, as in "ID, t1, t2": nobody would type them.
-        columns = [name.strip() for name in _cells(first, _delimiter(first))]
-        if len(set(columns)) < len(columns):
-            # Without the name: where there is no header, it is somebody's value.
-            raise DataError(
-                f"Two columns of {file.name!r} have one name, or its first line is a record. The first line must name "
-                "the columns, each by another name."
-            )
-        return columns
 
     @property
     def width(self) -> int:
@@ -92,7 +95,7 @@ class CsvSource:
                 yield table[start : start + rows]
 
     def _numbers(self, block: bytes) -> Array:
-        if self.delimiter != ",":
+        if self.table.delimiter != ",":
             block = block.replace(b",", b".")  # no comma separates cells here, so it is a decimal sign
         # Both readers take a plain line alike, so no row is encoded otherwise because of another.
         table = self._fast(block, self.names, numbers=True)
@@ -116,7 +119,7 @@ class CsvSource:
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        if b'"' in block or block.startswith(BYTE_ORDER_MARK) or len(self.columns) > MOST_FAST:
+        if b'"' in block or block.startswith(BYTE_ORDER_MARK) or len(self.table.columns) > MOST_FAST:
             return None
         kind = pa.float64() if numbers else pa.string()
         convert = arrow_csv.ConvertOptions(
@@ -125,8 +128,10 @@ class CsvSource:
             null_values=MISSING,
             strings_can_be_null=False,
         )
-        parse = arrow_csv.ParseOptions(delimiter=self.delimiter, quote_char=False, ignore_empty_lines=not self.narrow)
-        read = arrow_csv.ReadOptions(column_names=list(self.columns), block_size=len(block) + 1)
+        parse = arrow_csv.ParseOptions(
+            delimiter=self.table.delimiter, quote_char=False, ignore_empty_lines=not self.narrow
+        )
+        read = arrow_csv.ReadOptions(column_names=list(self.table.columns), block_size=len(block) + 1)
         try:
             table = arrow_csv.read_csv(pa.BufferReader(block), read, parse, convert)
         except pa.ArrowException:
@@ -140,33 +145,35 @@ class CsvSource:
         return as_numbers(np.array(cells, dtype=object).reshape(len(cells), len(names)))
 
     def _chosen(self, block: bytes, names: tuple[str, ...]) -> Iterator[list[str]]:
-        place_of = {name: place for place, name in enumerate(self.columns)}
+        place_of = {name: place for place, name in enumerate(self.table.columns)}
         places = [place_of[name] for name in names]
         for line in self._rows(block):
-            row = _cells(line, self.delimiter)
+            row = _cells(line, self.table.delimiter)
             yield [row[place] if place < len(row) else "" for place in places]
 
     @property
     def narrow(self) -> bool:
         """Whether there is one column alone, so that a gap is an empty line."""
-        return len(self.columns) == 1
+        return len(self.table.columns) == 1
 
     def _blocks(self) -> Iterator[bytes]:
         """All lines after the header, whole rows at a time, without quotation marks that are not needed."""
-        if _first_line(self.file) != self.first:
-            raise DataError(f"The columns of {self.file.name!r} have changed since it was opened. Open it again.")
+        file = self.table.file
+        pieces = _pieces(file, BLOCK)
+        first, *lines = LINE_END.split(next(pieces, b""), maxsplit=1)
+        if first.removeprefix(BYTE_ORDER_MARK) != self.table.first:
+            raise DataError(f"The columns of {file.name!r} have changed since it was opened. Open it again.")
         open_row = b""  # that had not ended where the last block did
-        for number, piece in enumerate(_pieces(self.file, BLOCK)):
-            lines = LINE_END.split(piece, maxsplit=1)[1] if number == 0 else piece
-            block = open_row + _unquoted(lines, self.delimiter)
-            open_row = _rows(block, self.delimiter, len(self.columns))[1] if b'"' in block else b""
+        for piece in chain(lines, pieces):
+            block = open_row + _unquoted(piece, self.table.delimiter)
+            open_row = _rows(block, self.table.delimiter, len(self.table.columns))[1] if b'"' in block else b""
             if len(open_row) < len(block):
                 yield block[: len(block) - len(open_row)]
         if open_row:
             yield open_row
 
     def _rows(self, block: bytes) -> list[bytes]:
-        rows, open_row = _rows(block, self.delimiter, len(self.columns))
+        rows, open_row = _rows(block, self.table.delimiter, len(self.table.columns))
         rows += open_row.splitlines()  # there is no more to come: the mark was left open
         return rows if self.narrow else [row for row in rows if row]
 
@@ -186,10 +193,6 @@ def _first_line(file: Path) -> bytes:
                 )
     first = b"".join(parts).splitlines()
     return first[0].removeprefix(BYTE_ORDER_MARK) if first else b""
-
-
-def _delimiter(first: bytes) -> str:
-    return max(",;\t", key=lambda sign: first.count(sign.encode()))
 
 
 def _pieces(file: Path, size: int) -> Iterator[bytes]:

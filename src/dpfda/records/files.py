@@ -11,7 +11,7 @@ from dpfda.arrays import Array, ArrayLike, as_path
 from dpfda.errors import DataError
 from dpfda.records.cell_values import check_types, check_unit_type, columns_of
 from dpfda.records.columns import Values, check_curve, check_rows, choose_columns, grid_of, unused
-from dpfda.records.csv_files import CsvSource
+from dpfda.records.csv_files import CsvTable
 from dpfda.records.curves import Curves, name_columns
 from dpfda.records.headers import listed
 from dpfda.records.identity import Identity
@@ -35,27 +35,26 @@ def read_curves(
     rows of a unit are averaged, whatever other columns say; where one of those says by its name that rows are of
     different kinds, e.g. `joint`, that has to be stated: rows="average".
     """
-    return read_beside(path, values=values, unit=unit, grid=grid, rows=rows, beside=())
+    return curves_in(open_table(path), values=values, unit=unit, grid=grid, rows=rows)
 
 
-def read_beside(
-    path: str | Path,
+def curves_in(
+    table: Table,
     *,
     values: Values | None,
     unit: str | None,
     grid: ArrayLike | str | None,
     rows: str | None,
-    beside: tuple[str, ...],
+    beside: tuple[str, ...] = (),
 ) -> Curves:
-    """Curves as `read_curves` has them, where columns beside them are used too, e.g. as covariates."""
-    file, source = _source(path)
-    header = source.header(file)
+    """Curves of a table as `read_curves` has them; columns beside them may be used too, e.g. as covariates."""
+    header = list(table.columns)
     chosen = choose_columns(header, values, unit)
     check_curve(chosen, header)
     left = unused(header, (*chosen, *beside, *(() if unit is None else (unit,))))
     check_rows(rows, left)
     return Curves(
-        source(file, tuple(chosen), unit),
+        table.source(tuple(chosen), unit),
         grid_of(grid, chosen),
         unit,
         name_columns(chosen, header),
@@ -63,20 +62,15 @@ def read_beside(
     )
 
 
-def read_header(path: str | Path) -> list[str]:
-    """The names of a file's columns."""
-    file, source = _source(path)
-    return source.header(file)
-
-
-def _source(path: str | Path) -> tuple[Path, type[ParquetSource] | type[CsvSource]]:
+def open_table(path: str | Path) -> Table:
+    """The table in a CSV or Parquet file: its names of columns are read, once, and nothing else."""
     file = as_path(path)
     if not _is_file(file):
         raise DataError(_what_else(file))
     if file.suffix.lower() in (".parquet", ".pq"):
-        return file, ParquetSource
+        return ParquetTable.open(file)
     if file.suffix.lower() in (".csv", ".tsv", ".txt"):
-        return file, CsvSource
+        return CsvTable.open(file)
     raise DataError(f"{file.name!r} is neither .csv, .tsv, .txt nor .parquet. Convert it, or pass a data frame.")
 
 
@@ -101,37 +95,58 @@ def _what_else(file: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class ParquetTable:
+    """The schema of a Parquet file and its number of rows, read once when the table is opened."""
+
+    file: Path
+    schema: Any
+    rows: int
+
+    @staticmethod
+    def open(file: Path) -> ParquetTable:
+        """The table in this file."""
+        found = _parquet(file)
+        return ParquetTable(file, found.schema_arrow, int(found.metadata.num_rows))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(str(name) for name in self.schema.names)
+
+    def source(self, names: tuple[str, ...], unit: str | None) -> ParquetSource:
+        """Rows of the named columns; `unit` is the column that says whose they are."""
+        return ParquetSource(self, names, unit)
+
+
+Table = CsvTable | ParquetTable
+
+
+@dataclass(frozen=True, slots=True)
 class ParquetSource:
     """Row groups of a Parquet file, decoded a batch at a time."""
 
-    file: Path
+    table: ParquetTable
     names: tuple[str, ...]
     unit: str | None
 
-    @staticmethod
-    def header(file: Path) -> list[str]:
-        return [str(name) for name in _parquet(file).schema_arrow.names]
-
     def __post_init__(self) -> None:
-        schema = _parquet(self.file).schema_arrow
-        check_types(schema, self.names)
+        check_types(self.table.schema, self.names)
         if self.unit is not None:
-            check_unit_type(schema, self.unit)
+            check_unit_type(self.table.schema, self.unit)
 
     @property
     def width(self) -> int:
         return len(self.names)
 
     def rows(self) -> int:
-        return int(_parquet(self.file).metadata.num_rows)
+        return self.table.rows
 
     def identity(self) -> Identity | None:
         if self.unit is None:
             return None
-        return Identity.of(_parquet(self.file).read(columns=[self.unit])[self.unit])
+        return Identity.of(_parquet(self.table.file).read(columns=[self.unit])[self.unit])
 
     def batches(self, rows: int) -> Iterator[Array]:
-        for batch in _parquet(self.file).iter_batches(rows, columns=list(self.names), use_threads=True):
+        for batch in _parquet(self.table.file).iter_batches(rows, columns=list(self.names), use_threads=True):
             yield columns_of(batch, self.names)
 
 

@@ -13,11 +13,11 @@ from sklearn.base import BaseEstimator
 from dpfda.arrays import Array, ArrayLike, check_flag, is_whole, public_numbers, values_of
 from dpfda.bases import Basis, Domain, as_domain
 from dpfda.bases.lattice import MOST_UNITS, Lattice
-from dpfda.curator import Curator
+from dpfda.curator import Curator, Order
 from dpfda.curator.summary import Public
 from dpfda.errors import DataError, UsageError
 from dpfda.kernels import Kernel
-from dpfda.ledger import AnyLedger, OwnSpend, as_ledger
+from dpfda.ledger import AnyLedger, Charge, OwnSpend, Quote, as_ledger
 from dpfda.mechanisms import Randomness
 from dpfda.mechanisms.base import check_mechanism, check_source
 from dpfda.messages import Message, arg
@@ -26,6 +26,7 @@ from dpfda.planning.visibility import Plannable, refusal
 from dpfda.privacy import Budget, Counting, Unit
 from dpfda.privacy.budget import stated_budget
 from dpfda.records import Curves, smallest_cap
+from dpfda.records.forgetting import forgets_records
 from dpfda.records.reading import Reading
 from dpfda.releases import Release
 
@@ -140,6 +141,28 @@ def _stated(n: object, unit: Unit) -> int:
     return int(n)  # type: ignore[call-overload, no-any-return]
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class FitOrder:
+    """A fit that is checked, planned and priced, and neither charged nor read: what `order` of an estimator gives.
+
+    `fit_order` releases it; a dry run asks what the ledger would say. It holds the records, as its maker does.
+    """
+
+    plan: Any
+    order: Order
+    width: int  # columns of the records, as scikit-learn counts
+    names: tuple[str, ...] = ()  # and names them; empty where they have no names
+
+    @property
+    def price(self) -> Charge:
+        """What the ledger is asked for."""
+        return self.order.price
+
+    def quote(self) -> Quote | None:
+        """What the ledger would say to the charge, which is not entered; None without a ledger that can say it."""
+        return self.order.quote()
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class Spender(BaseEstimator):  # type: ignore[misc]
     """An estimator that charges a ledger, or counts for itself what it and its clones spend."""
@@ -172,6 +195,20 @@ class Spender(BaseEstimator):  # type: ignore[misc]
         text = refusal(plan, again, bounded=bounded)
         if text:
             raise UsageError(text, " Say ", arg("force", True), " to release it all the same. Nothing was charged.")
+
+    @forgets_records
+    def fit_order(self, ordered: FitOrder) -> Self:
+        """Release what was ordered: charge, read, add noise once, keep. `fit` is this, of what `order` gives."""
+        released = ordered.order.release()
+        self.plan_, self.n_features_in_ = ordered.plan, ordered.width
+        if ordered.names:
+            self.feature_names_in_ = np.array(ordered.names, dtype=object)
+        self._keep(released, ordered)
+        return self
+
+    @abstractmethod
+    def _keep(self, released: Any, ordered: FitOrder) -> None:
+        """Keep what an order has released, as attributes."""
 
     @abstractmethod
     def _again(self, plan: Any, n: int) -> Plannable:
@@ -314,6 +351,9 @@ class CurveEstimator(Spender):
                 *reasons,
             ),
         )
+
+    def _keep(self, released: Any, ordered: FitOrder) -> None:
+        self.release_ = released
 
     def _centre_reason(self) -> tuple[tuple[str, str], ...]:
         """A release as the centre has been paid for, and its price adds to this one's."""

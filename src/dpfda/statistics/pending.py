@@ -8,7 +8,7 @@ from typing import Any
 
 from dpfda.arrays import Integers
 from dpfda.bases import Domain
-from dpfda.curator import GIVEN, Order, Payment, entry_of, recorded
+from dpfda.curator import GIVEN, Payment, ReleaseOrder, entry_of, recorded
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Randomness
 from dpfda.online import (
@@ -36,7 +36,7 @@ class PendingRelease:
     attempt that fails.
     """
 
-    order: Order
+    order: ReleaseOrder
     gathered: Integers | None  # for the release as a whole
     sections: Sections | None  # for answers point by point
     law: OnlineLaw

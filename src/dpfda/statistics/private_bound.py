@@ -13,7 +13,7 @@ from dpfda.arrays import Array, ArrayLike, Integers, check_flag
 from dpfda.bases import Domain, as_domain
 from dpfda.bases.lattice import squared_norms
 from dpfda.bases.projection import grid_weights
-from dpfda.curator import Curator
+from dpfda.curator import ChoiceOrder, Curator
 from dpfda.curator.summary import Public, Selection
 from dpfda.errors import UsageError
 from dpfda.ledger import AnyLedger, as_ledger
@@ -166,6 +166,51 @@ def private_bound(
     >>> 1.4 < float(choice) < 2.2
     True
     """
+    choice: BoundChoice = bound_order(
+        X,
+        epsilon=epsilon,
+        quantile=quantile,
+        candidates=candidates,
+        grid=grid,
+        units=units,
+        domain=domain,
+        centre=centre,
+        n=n,
+        dataset=dataset,
+        ledger=ledger,
+        randomness=randomness,
+        force=force,
+        batch_rows=batch_rows,
+        workers=workers,
+        progress=progress,
+    ).release()
+    return choice
+
+
+@forgets_records
+def bound_order(
+    X: Any,
+    *,
+    epsilon: float,
+    quantile: float,
+    candidates: Sequence[float],
+    grid: ArrayLike | str | None = None,
+    units: object = None,
+    domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0),
+    centre: Centre | None = None,
+    n: int | None = None,
+    dataset: str = "unnamed",
+    ledger: AnyLedger | str | None = None,
+    randomness: Randomness | None = None,
+    force: bool = False,
+    batch_rows: int | None = None,
+    workers: int | None = None,
+    progress: bool | None = None,
+) -> ChoiceOrder:
+    """What `private_bound` would buy, with the same arguments: checked and priced, not charged, and no value read.
+
+    Its `quote()` is what the ledger would say, its `release()` the choice.
+    """
     budget = stated_budget(epsilon, 0.0)
     listed = candidates_of(candidates)
     if not (isinstance(quantile, int | float | np.number) and 0 < quantile <= 1):
@@ -193,8 +238,12 @@ def private_bound(
             ("accuracy", accuracy_of(budget.epsilon, float(quantile), len(listed), public.planned)),
         ),
     )
-    index, card = curator.choose(selection, budget=budget, told=lambda index: ("bound", f"{listed[index]:.6g}"))
-    return BoundChoice(listed[index], budget.epsilon, float(quantile), listed, card)
+    return curator.order_choice(
+        selection,
+        budget=budget,
+        told=lambda index: ("bound", f"{listed[index]:.6g}"),
+        then=lambda index, card: BoundChoice(listed[index], budget.epsilon, float(quantile), listed, card),
+    )
 
 
 def candidates_of(candidates: Sequence[float]) -> tuple[float, ...]:

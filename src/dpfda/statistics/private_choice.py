@@ -13,7 +13,7 @@ from dpfda.arrays import Array, ArrayLike, Integers, brief, check_flag
 from dpfda.bases import Basis
 from dpfda.bases.lattice import RADIUS, Lattice
 from dpfda.bases.norms import up
-from dpfda.curator import Curator
+from dpfda.curator import ChoiceOrder, Curator
 from dpfda.curator.summary import Public, Selection
 from dpfda.errors import UsageError
 from dpfda.ledger import AnyLedger, as_ledger
@@ -139,6 +139,43 @@ def private_choice(
     the release that follows. A choice whose error would be about as large as the bound is refused before anything is
     charged, unless `force` is set. Settings that are smoothed after the noise adapt by themselves and need no choice.
     """
+    choice: Choice = choice_order(
+        X,
+        epsilon=epsilon,
+        candidates=candidates,
+        grid=grid,
+        units=units,
+        dataset=dataset,
+        ledger=ledger,
+        randomness=randomness,
+        force=force,
+        batch_rows=batch_rows,
+        workers=workers,
+        progress=progress,
+    ).release()
+    return choice
+
+
+@forgets_records
+def choice_order(
+    X: Any,
+    *,
+    epsilon: float,
+    candidates: Sequence[MeanFunction],
+    grid: ArrayLike | str | None = None,
+    units: object = None,
+    dataset: str = "unnamed",
+    ledger: AnyLedger | str | None = None,
+    randomness: Randomness | None = None,
+    force: bool = False,
+    batch_rows: int | None = None,
+    workers: int | None = None,
+    progress: bool | None = None,
+) -> ChoiceOrder:
+    """What `private_choice` would buy, with the same arguments: checked and priced, not charged, and no value read.
+
+    Its `quote()` is what the ledger would say, its `release()` the choice.
+    """
     budget = stated_budget(epsilon, 0.0)
     check_flag(force, "force")
     reading = Reading(batch_rows=batch_rows, workers=workers, progress=progress)
@@ -179,10 +216,12 @@ def private_choice(
             ("accuracy", f"with probability 0.95 the error is at most {off:.3g} above that of the best setting"),
         ),
     )
-    index, card = curator.choose(
-        selection, budget=budget, told=lambda index: ("choice", f"number {index} of 0 to {len(listed) - 1}")
+    return curator.order_choice(
+        selection,
+        budget=budget,
+        told=lambda index: ("choice", f"number {index} of 0 to {len(listed) - 1}"),
+        then=lambda index, card: Choice(index, listed[index], budget.epsilon, card),
     )
-    return Choice(index, listed[index], budget.epsilon, card)
 
 
 def _shared(candidates: list[MeanFunction], curves: Curves) -> Public:

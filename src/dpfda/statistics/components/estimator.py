@@ -11,15 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 from dpfda.arrays import Array, ArrayLike, as_real, is_whole
 from dpfda.bases import Basis, as_domain, combined
 from dpfda.bases.norms import up
-from dpfda.curator import DrawLog, described
+from dpfda.curator import Curator, DrawLog, Order, Payment, ReleaseOrder, described
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
+from dpfda.ledger import Receipt
 from dpfda.mechanisms import Mechanism
 from dpfda.messages import arg
 from dpfda.planning.request import check_units
 from dpfda.privacy import Budget, PureProfile, StatedProfile, Unit
 from dpfda.records import Curves, as_curves
 from dpfda.records.forgetting import forgets_records
+from dpfda.records.reading import Reading
 from dpfda.releases.calculus import Function
 from dpfda.statistics.components.plan import ComponentsPlan, FramesPlan, plan_components
 from dpfda.statistics.components.release import ComponentsRelease, with_signs
@@ -28,6 +30,7 @@ from dpfda.statistics.covariance.estimator import MomentsEstimator
 from dpfda.statistics.covariance.plan import plan_moments
 from dpfda.statistics.covariance.release import CovarianceRelease, components_detected
 from dpfda.statistics.covariance.summary import Moments
+from dpfda.statistics.estimator import FitOrder
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -153,21 +156,31 @@ class FPCA(MomentsEstimator):
 
         X, grid and units as for `MeanFunction`.
         """
-        self._public_arguments()
+        return self.fit_order(self.order(X, grid=grid, units=units))
+
+    @forgets_records
+    def order(self, X: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> FitOrder:
+        """What `fit` would release of these curves: checked, planned and priced, not charged, and no value is read."""
+        reading = self._public_arguments()
         self._clipping()  # refuses, before the curves are looked at
         curves = as_curves(X, grid=grid, units=units)
         plan = self.plan_for(curves)
         self.check_seen(plan)
+        order: Order
         if isinstance(plan, FramesPlan):
-            self.release_ = self._drawn(curves, plan)
+            order = self._order_frames(curves, plan, reading)
         else:
             count = f"{self.n_components} principal component{'s' * (self.n_components > 1)}"
-            self.covariance_, self.release_ = self._release_moments(
-                curves, plan, lambda moments: (moments, moments.components(self.n_components)), what=count
+            order = self._order_moments(
+                curves, plan, reading, then=lambda moments: (moments, moments.components(self.n_components)), what=count
             )
-        self.plan_ = plan
-        self.n_features_in_ = curves.source.width
-        return self
+        return FitOrder(plan, order, curves.source.width)
+
+    def _keep(self, released: Any, ordered: FitOrder) -> None:
+        if isinstance(ordered.plan, FramesPlan):
+            self.release_ = released
+        else:
+            self.covariance_, self.release_ = released
 
     def scores(self, values: ArrayLike, grid: ArrayLike) -> Array:
         """Scores of public curves on a grid, (..., q) -> (..., k).
@@ -176,34 +189,13 @@ class FPCA(MomentsEstimator):
         """
         return self.release_.scores(values, grid)
 
-    def _drawn(self, curves: Curves, plan: FramesPlan) -> ComponentsRelease:
+    def _order_frames(self, curves: Curves, plan: FramesPlan, reading: Reading) -> Order:
         """Components by the exponential mechanism, and the variances along them if they are paid for."""
-        reading = self._public_arguments()
-        public = self.facts(curves)
-        curator = self._curator(curves, public, reading, (*plan.reasons, self._mean_reason()))
+        curator = self._curator(curves, self.facts(curves), reading, (*plan.reasons, self._mean_reason()))
         first = curator.order(
             Spans(lead=0, k=plan.k), basis=plan.basis, mechanism=plan.mechanism, budget=plan.spends, name=plan.name
         )
-        if plan.rest is None:
-            drawn: ComponentsRelease = first.release()
-            return drawn
-        # Both are charged at once, before the first: neither is made if both cannot be paid.
-        rest = plan.rest
-        losses = (*first.price.losses, StatedProfile(rest.epsilon, rest.delta))
-        payment = curator.pay(replace(first.price, budget=plan.price, losses=losses))
-
-        def both(log: DrawLog) -> ComponentsRelease:
-            drawn = first.draw(log, payment.receipt)
-            within = combined(plan.basis, drawn.frame.T)
-            moments = plan_moments(
-                replace(plan.request, mechanism="auto", basis=within, size=None, kernel=None, budget=rest), lead=False
-            )
-            second = curator.order(
-                Moments(0), basis=within, mechanism=moments.design.mechanism, budget=moments.spends, smoothing="none"
-            )
-            return _turned(drawn, second.draw(log, payment.receipt), plan.price, described(losses))
-
-        return payment.spend(both)
+        return first if plan.rest is None else VariancesOrder.after(first, curator, plan, plan.rest)
 
     @property
     def _share(self) -> float:
@@ -235,6 +227,38 @@ class FPCA(MomentsEstimator):
                 rule=f"must not exceed the number of units: {n} curves span no more directions",
             )
         return int(k)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VariancesOrder(Order):
+    """Components, then the variances along them: charged at once, so that neither is made if both cannot be paid."""
+
+    first: ReleaseOrder
+    curator: Curator
+    plan: FramesPlan
+    rest: Budget  # for the variances
+
+    @staticmethod
+    def after(first: ReleaseOrder, curator: Curator, plan: FramesPlan, rest: Budget) -> VariancesOrder:
+        """The order of both."""
+        losses = (*first.price.losses, StatedProfile(rest.epsilon, rest.delta))
+        price = replace(first.price, budget=plan.price, losses=losses)
+        return VariancesOrder(price, first.ledger, first, curator, plan, rest)
+
+    def spend(self, payment: Payment) -> ComponentsRelease:
+        return payment.spend(lambda log: self._both(log, payment.receipt))
+
+    def _both(self, log: DrawLog, receipt: Receipt | None) -> ComponentsRelease:
+        plan = self.plan
+        drawn = self.first.draw(log, receipt)
+        within = combined(plan.basis, drawn.frame.T)
+        moments = plan_moments(
+            replace(plan.request, mechanism="auto", basis=within, size=None, kernel=None, budget=self.rest), lead=False
+        )
+        second = self.curator.order(
+            Moments(0), basis=within, mechanism=moments.design.mechanism, budget=moments.spends, smoothing="none"
+        )
+        return _turned(drawn, second.draw(log, receipt), plan.price, described(self.price.losses))
 
 
 def _turned(

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from dpfda.arrays import ArrayLike
 from dpfda.bases import Basis, as_domain
+from dpfda.curator import ReleaseOrder
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import Mechanism
@@ -15,11 +16,12 @@ from dpfda.planning.request import Request
 from dpfda.privacy import Budget, Unit
 from dpfda.records import Curves, as_curves
 from dpfda.records.forgetting import forgets_records
+from dpfda.records.reading import Reading
 from dpfda.releases import Release
 from dpfda.statistics.covariance.plan import MomentsPlan, plan_moments
 from dpfda.statistics.covariance.release import CovarianceRelease
 from dpfda.statistics.covariance.summary import Moments
-from dpfda.statistics.estimator import CurveEstimator
+from dpfda.statistics.estimator import CurveEstimator, FitOrder
 
 MEANS = ("joint", "centre")
 
@@ -65,24 +67,23 @@ class MomentsEstimator(CurveEstimator):
             )
         return self.mean == "joint"
 
-    def _release_moments(
+    def _order_moments(
         self,
         curves: Curves,
         plan: MomentsPlan,
-        then: Callable[[CovarianceRelease], Any] = lambda released: released,
+        reading: Reading,
         *,
+        then: Callable[[CovarianceRelease], Any] = lambda released: released,
         what: str | None = None,
-    ) -> Any:
+    ) -> ReleaseOrder:
         """The moments, or what `then` makes of them; `what` is what the ledger calls it."""
-        reading = self._public_arguments()
-        public = self.facts(curves)
-        curator = self._curator(curves, public, reading, (*plan.reasons, self._mean_reason()))
+        curator = self._curator(curves, self.facts(curves), reading, (*plan.reasons, self._mean_reason()))
 
         def warned(released: CovarianceRelease) -> Any:
             card = released.certificate
             return then(replace(released, certificate=replace(card, warnings=(*card.warnings, *plan.faint))))
 
-        return curator.release(
+        return curator.order(
             Moments(plan.design.lead, plan.design.weights),
             basis=plan.design.basis,
             mechanism=plan.design.mechanism,
@@ -176,12 +177,14 @@ class CovarianceFunction(MomentsEstimator):
 
         X, grid and units as for `MeanFunction`.
         """
-        self._public_arguments()
+        return self.fit_order(self.order(X, grid=grid, units=units))
+
+    @forgets_records
+    def order(self, X: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> FitOrder:
+        """What `fit` would release of these curves: checked, planned and priced, not charged, and no value is read."""
+        reading = self._public_arguments()
         self._clipping()  # refuses, before the curves are looked at
         curves = as_curves(X, grid=grid, units=units)
         plan = self.plan_for(curves)
         self.check_seen(plan)
-        self.release_ = self._release_moments(curves, plan)
-        self.plan_ = plan
-        self.n_features_in_ = curves.source.width
-        return self
+        return FitOrder(plan, self._order_moments(curves, plan, reading), curves.source.width)

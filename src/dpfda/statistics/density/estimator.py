@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +13,11 @@ from sklearn.exceptions import NotFittedError
 from dpfda.arrays import Array, ArrayLike, brief
 from dpfda.bases import Domain, as_domain
 from dpfda.bases.cells import cells_between
-from dpfda.curator import GIVEN, Curator, DrawLog, Order, Payment
+from dpfda.curator import GIVEN, Curator, DrawLog, Order, Payment, ReleaseOrder
 from dpfda.curator.summary import Public
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
+from dpfda.ledger import Receipt
 from dpfda.messages import arg
 from dpfda.online import FiniteOracle, Oracle, Store, check_store, header_of, open_finite, open_online
 from dpfda.privacy import REPLACE, Budget, Unit
@@ -32,7 +33,7 @@ from dpfda.statistics.density.plan import DensityPlan, DensityRequest, plan_dens
 from dpfda.statistics.density.release import DensityRelease
 from dpfda.statistics.density.summary import Density
 from dpfda.statistics.density.windows import Bandwidth
-from dpfda.statistics.estimator import COUNTED_ONLY, Size, Spender, size_of
+from dpfda.statistics.estimator import COUNTED_ONLY, FitOrder, Size, Spender, size_of
 from dpfda.statistics.pending import PendingRelease, reopened
 
 if TYPE_CHECKING:
@@ -48,7 +49,61 @@ class OrderedDensity:
     plan: DensityPlan
     summary: Density
     curator: Curator
-    order: Order
+    order: ReleaseOrder
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedDensity:
+    """What became of an order: a release, or what waits to be asked for as a whole or point by point."""
+
+    plan: DensityPlan
+    whole: DensityRelease | None = None
+    held: PendingRelease | None = None
+    choice: BandwidthChoice | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DensityOrder(Order):
+    """A density, and before it the bandwidth if that is bought: charged together.
+
+    So nobody pays for the bandwidth and not for the density that rests on it.
+    """
+
+    first: OrderedDensity  # with the bandwidth that was stated, or any
+    epsilon: float  # of the bandwidth; 0 if none is bought
+    again: Callable[[BandwidthChoice], OrderedDensity]  # with the bandwidth that was bought
+    prepare: Callable[[OrderedDensity], Prepared] | None  # where answers may be given point by point
+    prepared: Prepared | None  # the first, for its checks
+
+    def spend(self, payment: Payment) -> ReleasedDensity:
+        if self.prepare is None or self.prepared is None:
+            choice, found, whole = payment.spend(lambda log: self._whole(log, payment.receipt))
+            return ReleasedDensity(found.plan, whole=whole, choice=choice)
+        if not self.epsilon:
+            return ReleasedDensity(self.first.plan, held=self.prepared.read(payment))
+        # The bandwidth is kept and shown now, the noise is drawn later: nobody gets it under the same key again.
+        choice, found = payment.begin(lambda log: self._bought(log, payment.receipt))
+        held = self.prepare(found).read(Payment(None, payment.receipt))
+        return ReleasedDensity(found.plan, held=held, choice=choice)
+
+    def _whole(
+        self, log: DrawLog, receipt: Receipt | None
+    ) -> tuple[BandwidthChoice | None, OrderedDensity, DensityRelease]:
+        choice, found = self._bought(log, receipt)
+        return choice, found, found.order.draw(log, receipt)
+
+    def _bought(self, log: DrawLog, receipt: Receipt | None) -> tuple[BandwidthChoice | None, OrderedDensity]:
+        first = self.first
+        if not self.epsilon:
+            return None, first
+        choice = private_bandwidth(
+            lambda selection, share: first.curator.order_choice(selection, budget=share).draw(log, receipt),
+            first.plan.cells,
+            first.plan.n,
+            epsilon=self.epsilon,
+            counted=first.summary.counted,
+        )
+        return choice, self.again(choice)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -142,47 +197,34 @@ class DensityFunction(Spender):
         with all of them. `counts` says how many people each row stands for, one point each: deaths by age need no row
         for every death.
         """
+        return self.fit_order(self.order(X, counts=counts, units=units))
+
+    @forgets_records
+    def order(self, X: Any, *, counts: object = None, units: object = None) -> FitOrder:
+        """What `fit` would release of these points: checked, planned and priced, not charged, and no point is read."""
         first = self._order(X, counts, units, self._bandwidth)
         self.check_seen(first.plan)
         by_points = self.mechanism == "gp" and self.neighbours == REPLACE
-        prepared = self._prepared(first) if by_points else None
-        payment = first.order.pay()
 
-        def bought(log: DrawLog) -> tuple[BandwidthChoice | None, OrderedDensity]:
-            # Charged together: nobody pays for the bandwidth and not for the density that rests on it.
-            if not self._price:
-                return None, first
-            choice = private_bandwidth(
-                lambda selection, share: first.curator.choose(
-                    selection, budget=share, log=log, receipt=payment.receipt
-                ),
-                first.plan.cells,
-                first.plan.n,
-                epsilon=self._price,
-                counted=counts is not None,
-            )
-            return choice, self._order(X, counts, units, choice.widths, (("bandwidth", choice.because),))
+        def again(choice: BandwidthChoice) -> OrderedDensity:
+            return self._order(X, counts, units, choice.widths, (("bandwidth", choice.because),))
 
-        def whole(log: DrawLog) -> tuple[BandwidthChoice | None, OrderedDensity, DensityRelease]:
-            choice, found = bought(log)
-            return choice, found, found.order.draw(log, payment.receipt)
+        order = DensityOrder(
+            first.order.price,
+            first.order.ledger,
+            first,
+            self._price,
+            again,
+            self._prepared if by_points else None,
+            self._prepared(first) if by_points else None,
+        )
+        return FitOrder(first.plan, order, first.plan.cells.domain.dimension)
 
-        released = held = choice = None
-        if prepared is None:
-            choice, first, released = payment.spend(whole)
-        elif self._price:
-            # The bandwidth is kept and shown now, the noise is drawn later: nobody gets it under the same key again.
-            choice, first = payment.begin(bought)
-            held = self._prepared(first).read(Payment(None, payment.receipt))
-        else:
-            held = prepared.read(payment)
-        if choice is not None:
-            self.bandwidth_choice_ = choice
-        self._opened, self._held, self._released = False, held, released
-        plan = first.plan
-        self.plan_ = plan
-        self.n_features_in_ = plan.cells.domain.dimension
-        return self
+    def _keep(self, released: Any, ordered: FitOrder) -> None:
+        if released.choice is not None:
+            self.bandwidth_choice_ = released.choice
+        self._opened, self._held, self._released = False, released.held, released.whole
+        self.plan_ = released.plan  # with the bandwidth that was bought
 
     @property
     def _price(self) -> float:

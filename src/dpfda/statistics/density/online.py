@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from dpfda.arrays import Array, Integers
 from dpfda.bases.norms import up
-from dpfda.curator import Curator, Order, Payment
+from dpfda.curator import Curator, Payment, ReleaseOrder
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import Randomness
@@ -29,7 +29,7 @@ class Prepared:
 
     plan: DensityPlan
     summary: Density
-    order: Order
+    order: ReleaseOrder
     kernel: Kernel
     each: float  # what one unit weighs
     whole: int  # its mass
@@ -77,7 +77,7 @@ class NoRecords:
 
 
 def prepare_density(
-    plan: DensityPlan, summary: Density, curator: Curator, order: Order, *, answers: int | None
+    plan: DensityPlan, summary: Density, curator: Curator, order: ReleaseOrder, *, answers: int | None
 ) -> Prepared:
     """A kernel estimate with Gaussian-process noise, as a whole or point by point; all that is public is checked."""
     request = plan.request

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpfda.arrays import Array, ArrayLike, brief, is_whole
 from dpfda.bases import Basis, Domain, as_domain
 from dpfda.bases.domain import MOST_SIDES
-from dpfda.curator import Curator, Payment
+from dpfda.curator import Curator, ReleaseOrder
 from dpfda.curator.summary import Public
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
@@ -26,7 +26,7 @@ from dpfda.records.data_frames import with_units
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.labelled import labelled, width_of
 from dpfda.records.reading import Reading
-from dpfda.statistics.estimator import COUNTED_ONLY, Size, Spender, size_of
+from dpfda.statistics.estimator import COUNTED_ONLY, FitOrder, Size, Spender, size_of
 from dpfda.statistics.machines.exact_plan import ExactPlan, plan_exactly
 from dpfda.statistics.machines.losses import Loss
 from dpfda.statistics.machines.plan import EXACT, MachinePlan, MachineRequest, plan_machine
@@ -41,6 +41,16 @@ if TYPE_CHECKING:
 
 UNIT = (0.0, 1.0)
 ASSUMED = "none was stated, so [0, 1] for every coordinate: points outside were moved to its edge"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Planned:
+    """Records with their plan; they are only counted, and that only where their number is public."""
+
+    plan: MachinePlan | ExactPlan
+    records: Curves
+    unit: Unit
+    size: Size
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -109,27 +119,27 @@ class KernelMachine(Spender):
         whose record each row is: a vector of identifiers, or the name of a column of X. A person with several records
         counts once, with the average of their losses; without `units` every row is taken for another person.
         """
-        plan, records, unit, size = self._planned(X, y, units)
+        return self.fit_order(self.order(X, y, units=units))
+
+    @forgets_records
+    def order(self, X: Any, y: Any, *, units: object = None) -> FitOrder:
+        """What `fit` would release of these records: checked, planned and priced, not charged; points are not read."""
+        return self._ordered(self._planned(X, y, units), _names(X, units))
+
+    def _ordered(self, planned: Planned, names: tuple[str, ...]) -> FitOrder:
+        plan = planned.plan
         self.check_seen(plan)
-        if isinstance(plan, ExactPlan):
-            from dpfda.statistics.machines.online import PendingMachine
+        order = self._order(planned, plan) if isinstance(plan, MachinePlan) else self._prepared(planned, plan)
+        return FitOrder(plan, order, plan.request.domain.dimension, names)
 
-            machine = self._prepared(plan, records, unit)
-            self.__dict__.pop("release_", None)  # of an earlier fit with another mechanism
-            payer = self._payer()
-            payment = Payment(payer, payer.charge(machine.price))
-            sections = payment.attempt(machine.solved)
-            self._held = PendingMachine(sections, machine.law, machine.facts, self.randomness, payment)
-        else:
-            self.release_ = self._released(plan, records, unit, size)
-            self.__dict__.pop("_held", None)  # of an earlier fit with another mechanism
-        self._names(X, units)
+    def _keep(self, released: Any, ordered: FitOrder) -> None:
+        # What an earlier fit with another mechanism left is gone.
+        kept, gone = ("_held", "release_") if isinstance(ordered.plan, ExactPlan) else ("release_", "_held")
+        setattr(self, kept, released)
+        self.__dict__.pop(gone, None)
         self._remember()
-        self.n_features_in_, self.plan_ = plan.request.domain.dimension, plan
-        return self
 
-    def _planned(self, X: Any, y: Any, units: object) -> tuple[MachinePlan | ExactPlan, Curves, Unit, Size]:
-        """The plan for these records, which are only counted here, and that only where their number is public."""
+    def _planned(self, X: Any, y: Any, units: object) -> Planned:
         self._check_parameters()
         Reading(batch_rows=self.batch_rows)
         self._loss()  # refuses what is wrong before records are looked at, as the next lines do
@@ -146,26 +156,28 @@ class KernelMachine(Spender):
         records = labelled(X, self._targets(y), domain.dimension, units=units)
         unit = Unit(records.unit or "row", self.neighbours)
         size = self._size(records, unit)
-        return self.plan(size.planned, dimension=domain.dimension), records, unit, size
+        return Planned(self.plan(size.planned, dimension=domain.dimension), records, unit, size)
 
-    def _prepared(self, plan: ExactPlan, records: Curves, unit: Unit) -> PreparedMachine:
+    def _prepared(self, planned: Planned, plan: ExactPlan) -> PreparedMachine:
         from dpfda.statistics.machines.online import prepared
 
         facts = self._facts()
         return prepared(
             plan,
-            records,
-            unit=unit.name,
+            planned.records,
+            unit=planned.unit.name,
             bound=facts.get("bound"),
             classes=facts.get("classes"),
             dataset=self.dataset,
             assumed=self._assumed(),
+            ledger=self._payer(),
+            randomness=self.randomness,
         )
 
-    def _released(self, plan: MachinePlan, records: Curves, unit: Unit, size: Size) -> MachineRelease:
-        domain, facts = plan.request.domain, self._facts()
+    def _order(self, planned: Planned, plan: MachinePlan) -> ReleaseOrder:
+        domain, facts, records, size = plan.request.domain, self._facts(), planned.records, planned.size
         public = Public.of_points(
-            unit,
+            planned.unit,
             size.n,
             size.planned,
             width=1 + domain.dimension,
@@ -187,7 +199,7 @@ class KernelMachine(Spender):
                 *plan.reasons,
             ),
         )
-        release: MachineRelease = curator.release(
+        return curator.order(
             Machine(plan.request.task, plan.request.loss, plan.penalty, plan.reach, **facts),
             basis=plan.basis,
             mechanism=plan.mechanism,
@@ -195,13 +207,6 @@ class KernelMachine(Spender):
             smoothing="none",
             name=plan.name,
         )
-        return release
-
-    def _names(self, X: Any, units: object) -> None:
-        unit = units if isinstance(units, str) else None
-        names = [str(name) for name in X.columns if str(name) != unit] if hasattr(X, "columns") else []
-        if names:
-            self.feature_names_in_ = np.array(names, dtype=object)
 
     def _values(self, X: ArrayLike) -> Array:
         """Values of the private function at public points, by the release or by the oracle."""
@@ -229,13 +234,14 @@ class KernelMachine(Spender):
         if X is None:
             check_is_fitted(self)
             return self._held.open(store) if isinstance(self.plan_, ExactPlan) else open_finite(self.release_, store)
-        plan, records, unit, _ = self._planned(X, y, units)
+        planned = self._planned(X, y, units)
+        plan = planned.plan
         if header_of(store) is None:
-            return self.fit(X, y, units=units).open(store)
+            return self.fit_order(self._ordered(planned, _names(X, units))).open(store)
         if not isinstance(plan, ExactPlan):
             budget = Budget(self.epsilon, self.delta)
             return reopened(store, self.dataset, plan.request.domain, budget, self.neighbours)
-        machine = self._prepared(plan, records, unit)
+        machine = self._prepared(planned, plan)
         check_store(store, machine.law, machine.facts, randomness=self.randomness)
         return open_online(
             machine.solved(), machine.law, store, facts=machine.facts, randomness=self.randomness, must_exist=True
@@ -292,3 +298,9 @@ class KernelMachine(Spender):
         tags.non_deterministic = True
         tags.target_tags.required = True
         return tags
+
+
+def _names(X: Any, units: object) -> tuple[str, ...]:
+    """The columns of a frame that are coordinates."""
+    unit = units if isinstance(units, str) else None
+    return tuple(str(name) for name in X.columns if str(name) != unit) if hasattr(X, "columns") else ()

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dpfda.arrays import Integers
-from dpfda.curator import GIVEN, Payment, request_hash
+from dpfda.curator import GIVEN, Order, Payment, request_hash
 from dpfda.errors import ReleaseFailed, UsageError
-from dpfda.ledger import Charge
+from dpfda.ledger import AnyLedger, Charge
 from dpfda.mechanisms import Randomness
 from dpfda.online import Facts, OnlineLaw, Oracle, Sections, Store, calibrated, check_store, open_online, weight_step
 from dpfda.privacy import REPLACE, Counting, Unit
@@ -27,7 +27,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PreparedMachine:
+class PreparedMachine(Order):
     """The exact minimiser of some records, before they are read; everything public is checked."""
 
     plan: ExactPlan
@@ -35,20 +35,10 @@ class PreparedMachine:
     bound: float | None
     facts: Facts
     law: OnlineLaw
+    randomness: Randomness | None
 
-    @property
-    def price(self) -> Charge:
-        """What a ledger is asked for."""
-        what, facts = f"{self.facts.what}, gp", self.facts
-        request = request_hash(what, facts, self.law.describe(), self.plan.request, self.bound)
-        return Charge(
-            facts.dataset,
-            what,
-            self.plan.spends,
-            (self.law.profile,),
-            Unit(facts.unit, facts.neighbours),
-            request=request,
-        )
+    def spend(self, payment: Payment) -> PendingMachine:
+        return PendingMachine(payment.attempt(self.solved), self.law, self.facts, self.randomness, payment)
 
     def solved(self) -> Sections:
         """The private function: here records are read."""
@@ -106,6 +96,8 @@ def prepared(
     dataset: str,
     classes: object = None,
     assumed: tuple[tuple[str, str], ...] = (),
+    ledger: AnyLedger | None = None,
+    randomness: Randomness | None = None,
 ) -> PreparedMachine:
     """A machine that is neither charged nor solved yet."""
     facts = Facts(
@@ -138,7 +130,16 @@ def prepared(
     # The whole way once, on no records: what fails, fails before the charge.
     nothing = Sections.weighted(np.empty((0, law.domain.dimension)), np.empty(0), law.kernel, total=plan.total)
     open_online(nothing, law, None, facts=facts).close()
-    return PreparedMachine(plan, records, bound, facts, law)
+    what = f"{facts.what}, gp"
+    price = Charge(
+        dataset,
+        what,
+        plan.spends,
+        (law.profile,),
+        Unit(unit, REPLACE),
+        request=request_hash(what, facts, law.describe(), plan.request, bound),
+    )
+    return PreparedMachine(price, ledger, plan, records, bound, facts, law, randomness)
 
 
 def _solved(plan: ExactPlan, records: Curves, bound: float | None) -> Sections | None:

@@ -16,7 +16,7 @@ from dpfda.privacy import Budget, Unit
 from dpfda.records import Curves, as_curves
 from dpfda.records.forgetting import forgets_records
 from dpfda.releases import Release
-from dpfda.statistics.estimator import CurveEstimator
+from dpfda.statistics.estimator import CurveEstimator, FitOrder
 from dpfda.statistics.maximiser.plan import ObjectivePlan, in_range, plan_objective
 from dpfda.statistics.maximiser.summary import Maximum
 from dpfda.statistics.maximiser.utilities import RobustDistance
@@ -122,6 +122,11 @@ class Maximiser(CurveEstimator):
         The utility is tried on made-up units before the ledger is charged. Once curves are read, a unit on which it
         fails counts as the lowest of the range; whatever else goes wrong is one constant error, and the charge stays.
         """
+        return self.fit_order(self.order(X, grid=grid, units=units))
+
+    @forgets_records
+    def order(self, X: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> FitOrder:
+        """What `fit` would release of these curves: checked, planned and priced, not charged, and no value is read."""
         reading = self._public_arguments()
         self._clipping()  # refuses, before the curves are looked at
         curves = as_curves(X, grid=grid, units=units)
@@ -132,12 +137,8 @@ class Maximiser(CurveEstimator):
         public = self.facts(curves)
         curator = self._curator(curves, public, reading, (*self._conditions(plan), *plan.reasons))
         summary = Maximum(_name(self.utility), plan.basis.size, plan.mechanism.limits, plan.mechanism.step, _law(plan))
-        self.release_ = curator.release(
-            summary, basis=plan.basis, mechanism=plan.mechanism, budget=plan.budget, smoothing="none"
-        )
-        self.plan_ = plan
-        self.n_features_in_ = len(public.grid)
-        return self
+        order = curator.order(summary, basis=plan.basis, mechanism=plan.mechanism, budget=plan.budget, smoothing="none")
+        return FitOrder(plan, order, len(public.grid))
 
     def _range(self, bound: float) -> tuple[float, float]:
         if self.utility_range is None:

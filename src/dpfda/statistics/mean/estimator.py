@@ -18,7 +18,7 @@ from dpfda.privacy import Budget, Unit
 from dpfda.records import Curves, as_curves
 from dpfda.records.forgetting import forgets_records
 from dpfda.releases import Release
-from dpfda.statistics.estimator import CurveEstimator
+from dpfda.statistics.estimator import CurveEstimator, FitOrder
 from dpfda.statistics.mean.plan import Plan, make_plan
 from dpfda.statistics.mean.summary import Mean
 
@@ -115,15 +115,19 @@ class MeanFunction(CurveEstimator):
         another person, and the card says so. `grid` holds the points of the values, evenly spaced by default; "header"
         reads them from a table's column names.
         """
+        return self.fit_order(self.order(X, grid=grid, units=units))
+
+    @forgets_records
+    def order(self, X: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> FitOrder:
+        """What `fit` would release of these curves: checked, planned and priced, not charged, and no value is read."""
         reading = self._public_arguments()
         self._clipping()  # refuses, before the curves are looked at
         curves = as_curves(X, grid=grid, units=units)
         plan = self.plan_for(curves)
         self.check_seen(plan)
         public = self.facts(curves, count_weight=plan.count_weight)
-        curator = self._curator(curves, public, reading, plan.reasons)
         design = plan.design
-        self.release_ = curator.release(
+        order = self._curator(curves, public, reading, plan.reasons).order(
             Mean(design.weights),
             basis=design.basis,
             mechanism=design.mechanism,
@@ -132,9 +136,7 @@ class MeanFunction(CurveEstimator):
             least_scale=design.least_scale,
             name=design.name,
         )
-        self.plan_ = plan
-        self.n_features_in_ = len(public.grid)
-        return self
+        return FitOrder(plan, order, len(public.grid))
 
     def _candidates(self, middle: float) -> tuple[Callable[[Array], ArrayLike], ...] | None:
         """The dictionary's candidates around the centre."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dpfda.arrays import Array, ArrayLike, brief, check_flag, is_whole
 from dpfda.bases import Basis, as_domain
+from dpfda.curator import ReleaseOrder
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Mechanism
 from dpfda.messages import arg
@@ -20,7 +20,7 @@ from dpfda.privacy import Budget, Unit
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.joined import check_levels, columns_for, covariate_table, curves_in_order, join
 from dpfda.releases.calculus import Function
-from dpfda.statistics.estimator import CurveEstimator
+from dpfda.statistics.estimator import CurveEstimator, FitOrder
 from dpfda.statistics.regression.covariates import Covariates, check_limits, check_names
 from dpfda.statistics.regression.plan import OBSERVATION, RegressionPlan, plan_regression
 from dpfda.statistics.regression.release import RegressionRelease, check_ridge
@@ -161,6 +161,11 @@ class FunctionOnScalarRegression(CurveEstimator):
         order. `units` says whose record each row is: a vector of identifiers, or the name of a column of Y. `grid` as
         for `MeanFunction`.
         """
+        return self.fit_order(self.order(Z, Y, grid=grid, units=units))
+
+    @forgets_records
+    def order(self, Z: Any, Y: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> FitOrder:
+        """What `fit` would release of these records: checked, planned and priced, not charged, and no curve is read."""
         self._check_parameters()
         reading = self._public_arguments()
         self._clipping()  # refuses, before anything is looked at, as the next lines do
@@ -181,7 +186,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         )
         public = replace(facts, covariates=covariates.size)
         curator = replace(self._curator(curves, facts, reading, stated), curves=records, public=public)
-        self.release_ = curator.release(
+        order = curator.order(
             Regression(covariates, design.lead, design.weight, ridge, design.weights),
             basis=design.basis,
             mechanism=design.mechanism,
@@ -190,13 +195,13 @@ class FunctionOnScalarRegression(CurveEstimator):
             smoothing="none" if self.smoothing == "auto" and design.weights is not None else self.smoothing,
             name=design.name,
         )
-        self.plan_ = plan
-        self.grid_ = public.grid
         columns = tuple(dict.fromkeys(_column_of(name, levels) for name in names)) if levels and names else names
-        self.n_features_in_ = covariates.size if columns is None else len(columns)
-        if columns is not None:
-            self.feature_names_in_ = np.array(columns, dtype=object)
-        return self
+        width = covariates.size if columns is None else len(columns)
+        return FitOrder(plan, order, width, columns or ())
+
+    def _keep(self, released: Any, ordered: FitOrder) -> None:
+        assert isinstance(ordered.order, ReleaseOrder)
+        self.release_, self.grid_ = released, ordered.order.public.grid
 
     @property
     def coef_(self) -> tuple[Function, ...]:
