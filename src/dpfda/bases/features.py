@@ -57,7 +57,7 @@ class Landmarks(Basis):
 
     @property
     def frequencies(self) -> Array:
-        """None: these functions have no order of roughness, so smoothing leaves them alone."""
+        """All zero: these functions have no order of roughness, so smoothing leaves them alone."""
         return np.zeros(self.size)
 
     def functions(self, points: Array, order: tuple[int, ...]) -> Array:

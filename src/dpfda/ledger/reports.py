@@ -56,14 +56,14 @@ FILTER = "privacy filter"
 
 
 class Reports:
-    """The reading half of a ledger."""
+    """The methods of a ledger that only read."""
 
     _database: Database
     _anchor: Anchor | None
 
     @property
     def id(self) -> str:
-        """The random public word that names this ledger wherever it is copied to."""
+        """The random public identifier of this ledger, the same in every copy of it."""
         with self._reading() as transaction:
             return transaction.id
 
@@ -74,10 +74,10 @@ class Reports:
             return transaction.anchored
 
     def spent(self, dataset: str | None = None, *, people: int = 1) -> Statement:
-        """What all charges compose to, at the data set's delta, by the best accountant; for groups of people too.
+        """What all charges compose to at the delta of the data set, by the tightest accountant; also for groups.
 
-        Where prices are adaptive it is the cap, from the first charge on: a privacy filter proves nothing less. What
-        it counts stands beside it as `counter`, and is no guarantee. A ledger of one budget needs no name.
+        Where prices are adaptive it is the cap, from the first charge on: a privacy filter proves nothing less. What it
+        counts is beside it as `counter`, and is no guarantee. A ledger with one budget needs no name.
         """
         with self._reading() as transaction:
             account = _account(transaction, dataset)
@@ -318,7 +318,7 @@ ACCURACY = 1.01  # accountants agree to a hundredth; another version of one may 
 
 
 def check_chain(transaction: Transaction) -> None:
-    """Walk through all entries, whose hashes were checked when they were read; the first that does not fit is named."""
+    """Check all entries in their order; their hashes were checked when they were read. The first misfit is named."""
     check = _ChainCheck(transaction)
     for event in transaction.events():
         check.entry(event)

@@ -1,4 +1,4 @@
-"""What a mechanism is: three methods join the family."""
+"""The interface of a mechanism, and the checks that all mechanisms share."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Mechanism(Noisy, Protocol):
 
 
 def check_mechanism(mechanism: object) -> None:
-    """A mechanism has a privacy curve, a draw and a law."""
+    """Refuse what lacks a privacy curve, a draw or a law."""
     if isinstance(mechanism, type) or not all(callable(getattr(mechanism, name, None)) for name in DUTIES):
         raise UsageError(f"A mechanism is an object such as dpfda.mechanisms.Laplace(), got {brief(mechanism)}.")
 
@@ -60,7 +60,7 @@ def check_profile(sensitivity: object, scale: object, size: object = 0) -> None:
 
 
 def check_source(randomness: object) -> None:
-    """Noise is drawn from a source of integer noise."""
+    """Refuse what is no source of integer noise."""
     if not all(callable(getattr(randomness, name, None)) for name in ("laplace", "gaussian")):
         raise UsageError(
             parameter="randomness",

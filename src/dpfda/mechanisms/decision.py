@@ -1,4 +1,4 @@
-"""Yes or no with an exact probability: uniform bits against an interval that is refined until it decides."""
+"""Decisions with an exact probability: random bits against an interval that is refined until it decides."""
 
 from __future__ import annotations
 

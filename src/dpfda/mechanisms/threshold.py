@@ -1,4 +1,4 @@
-"""Laplace noise behind the soft threshold of ICLP-AR."""
+"""The soft threshold of ICLP-AR before the noise of another mechanism."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine behind Matérn 1/2, 3/2 and 5/2 on a line: logarithmic time, one gap at a time.
+"""The engine for Matérn 1/2, 3/2 and 5/2 on a line: an answer takes logarithmic time.
 
 Given the states at both neighbours, the state at the new point is a public mean plus `root * innovation`, where the
 innovation of the noise is standard normal. By the Markov property a record outside the gap adds exactly nothing to the

@@ -1,4 +1,4 @@
-"""How much privacy loss a release may cause, and the integer units that budgets are counted in."""
+"""Budgets (epsilon, delta), and the integer units in which they are counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is protected, and which data sets are neighbours."""
+"""The privacy unit, how units are counted, and the relation of neighbouring data sets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RELATIONS = (REPLACE, ADD_REMOVE)
 
 
 class Counting(StrEnum):
-    """How the number of units is known, which decides what exactly neighbouring data sets are."""
+    """How the number of units is known, which fixes what exactly neighbouring data sets are."""
 
     ROWS = "rows"  # every row is a unit, and the number of rows is public
     IDENTIFIERS = "identifiers"  # so many identifiers, and one unit for rows without one, present or not
@@ -30,7 +30,7 @@ class Counting(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What one neighbour differs in: all records of one privacy unit.
+    """The privacy unit: neighbouring data sets differ in all records of one unit.
 
     Under `replace-one` the number of units is public; under `add-or-remove-one` it is private.
     """

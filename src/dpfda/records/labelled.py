@@ -1,4 +1,4 @@
-"""Points as people hold them, alone or with a label or response beside them."""
+"""Points from any container, alone or with a label or response beside them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything the service refuses: one constant text each, so that no error tells of any record."""
+"""Every refusal of the service: one constant text each, so that no error tells anything about a record."""
 
 from __future__ import annotations
 

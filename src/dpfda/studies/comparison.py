@@ -1,4 +1,4 @@
-"""Mechanisms against each other on simulated curves, where the true mean is known."""
+"""Comparison of mechanisms on simulated curves, where the true mean is known."""
 
 from __future__ import annotations
 
