@@ -10,7 +10,7 @@ from scipy.integrate import quad
 
 from dpfda.bases import mercer
 from dpfda.bases.galerkin import Series
-from dpfda.bases.matern_spectrum import LONGEST, SHORTEST, EdgedWaves, _Phase, edged_waves
+from dpfda.bases.known_spectra import LONGEST, SHORTEST, EdgedWaves, _Phase, edged_waves
 from dpfda.bases.mercer import Mercer, decompose
 from dpfda.bases.quadrature import composite, waves
 from dpfda.kernels import Matern
