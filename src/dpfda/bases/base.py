@@ -14,8 +14,7 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, as_plain_ints, brief, is_whole, public_numbers, told
 from dpfda.bases.domain import MOST_ASKED, MOST_SIDES, Domain, as_domain, check_asked
-from dpfda.bases.projection import Method, project, projection
-from dpfda.bases.quadrature import composite, product, waves
+from dpfda.bases.projection import Method, composite, product, project, projection, waves
 from dpfda.errors import UsageError
 
 # Of one basis: a release and its band then take some seconds. Families that take longer or less have their own `most`.

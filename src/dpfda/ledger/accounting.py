@@ -19,9 +19,8 @@ from dpfda.ledger.contract import Charge, Quote
 from dpfda.ledger.database import FORK_LOCK
 from dpfda.ledger.names import check_key, check_name, way_to
 from dpfda.messages import Message, Words, arg
-from dpfda.privacy.budget import Budget
+from dpfda.privacy.budget import REPLACE, Budget, Unit
 from dpfda.privacy.composition import compose
-from dpfda.privacy.neighbours import REPLACE, Unit
 from dpfda.privacy.profiles import GaussianProfile, Profile
 from dpfda.privacy.totals import Sums, filtered_epsilon
 

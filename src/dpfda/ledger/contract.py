@@ -9,8 +9,7 @@ from uuid import uuid4
 from dpfda.arrays import check_flag
 from dpfda.ledger.amounts import check_stated
 from dpfda.ledger.names import check_key
-from dpfda.privacy.budget import Budget
-from dpfda.privacy.neighbours import REPLACE, Unit
+from dpfda.privacy.budget import REPLACE, Budget, Unit
 from dpfda.privacy.profiles import Profile
 
 
