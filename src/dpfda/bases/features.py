@@ -101,7 +101,7 @@ def factor(kernel: Kernel, points: tuple[tuple[float, ...], ...]) -> Array:
     if len(order) < len(points):
         raise UsageError(
             f"Landmark {len(order) + 1} of {len(points)} adds nothing to those before it in double precision. Leave it "
-            "out, or let dpfda.bases.features() choose an order."
+            "out, or let dpfda.bases.landmarks() choose an order."
         )
     lower.flags.writeable = False
     return lower
