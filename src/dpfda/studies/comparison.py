@@ -52,7 +52,7 @@ class ComparisonRow:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What came out, best first; not private, since curves and noise are seeded."""
+    """The result of a comparison, best mechanism first; not private, since curves and noise are seeded."""
 
     scenario: str
     n: int
@@ -167,7 +167,7 @@ def compare(
 
 @dataclass(slots=True)
 class Run:
-    """One mechanism's releases; its noise does not depend on which others were asked for."""
+    """The releases of one mechanism; its noise does not depend on which others are compared."""
 
     mechanism: str
     calibration: str
@@ -203,7 +203,7 @@ class Run:
         self.chosen = release.certificate.mechanism
 
     def row(self) -> ComparisonRow:
-        """Its line in the table."""
+        """Its row of the table."""
         if self.refused is not None:
             return ComparisonRow(self.mechanism, self.calibration, note=f"not applicable: {self.refused}")
         note = f"chose {self.chosen}" if self.mechanism == "auto" else ""
