@@ -403,13 +403,6 @@ def _refusal(order: CountedCharge, tight: Tight, grant: str) -> Message:
         )
     left = max(0, account.cap - tight.before)
     digits = next((d for d in (2, 4, 6) if shown(tight.cost, up=True, digits=d) != shown(left, up=False, digits=d)), 12)
-    none = "No epsilon" if budget.pure else f"No epsilon with delta {budget.delta:g}"
-    lower = Message(Words(f"Lower epsilon to {grant}", f"Lower it to --epsilon {grant}"), ".")
-    way = lower if float(grant) > 0 else Message(f"{none} would be granted any more.")
-    if units_up(float(grant)) * tight.people > left:
-        way = Message(way, " That is more than what is left, since releases compose to less than their sum.")
-    elif tight.cost <= left:
-        way = Message("Together that is more than their sum, since deltas add up too. ", way)
     price = shown(tight.cost, up=True, digits=digits)
     ordered = shown(tight.people * units_up(budget.epsilon), up=True, digits=digits)
     where = "" if price == ordered else f" at the budget's delta {account.budget.delta:g}"
@@ -423,9 +416,21 @@ def _refusal(order: CountedCharge, tight: Tight, grant: str) -> Message:
         twice,
         f"; {'counted' if account.adaptive else 'spent'} {shown(tight.before, up=True, digits=digits)} of "
         f"{shown(account.cap, up=False)} for {account.name!r}, left {shown(left, up=False, digits=digits)}. ",
-        way,
+        _way_out(budget, tight, grant, left),
         " Nothing was charged.",
     )
+
+
+def _way_out(budget: Budget, tight: Tight, grant: str, left: int) -> Message:
+    """What could be granted instead, and why that may be more or less than what is left."""
+    none = "No epsilon" if budget.pure else f"No epsilon with delta {budget.delta:g}"
+    lower = Message(Words(f"Lower epsilon to {grant}", f"Lower it to --epsilon {grant}"), ".")
+    way = lower if float(grant) > 0 else Message(f"{none} would be granted any more.")
+    if units_up(float(grant)) * tight.people > left:
+        return Message(way, " That is more than what is left, since releases compose to less than their sum.")
+    if tight.cost <= left:
+        return Message("Together that is more than their sum, since deltas add up too. ", way)
+    return way
 
 
 def affordable(order: CountedCharge, tight: Tight) -> str:

@@ -385,6 +385,12 @@ class _ChainCheck:
         if event.key is None or event.key in self.keys:
             self._damaged(event.number, "has no key of its own")
         self.keys.add(event.key)
+        self._totals(event, account)
+        self.charges[event.number] = event
+        self.accounts[account.created.number] = Account(account.created, event, False)
+
+    def _totals(self, event: Event, account: Account) -> None:
+        """Recompute the sums, the cost and the total of a charge from its curves and the history before it."""
         losses = losses_in(event)
         people = people_of(account.created.neighbours, event.neighbours)
         budget = Budget(event.epsilon or 0.0, event.delta or 0.0)
@@ -403,8 +409,6 @@ class _ChainCheck:
         proved = found.total is not None and event.total >= found.total
         if not proved and composed(self.history[number], account) > event.total * ACCURACY:
             self._damaged(event.number, "states less than its history composes to")
-        self.charges[event.number] = event
-        self.accounts[number] = Account(account.created, event, False)
 
     def _fate(self, event: Event) -> None:
         charge = self.charges.get(event.charged or 0)

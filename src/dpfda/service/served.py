@@ -175,20 +175,24 @@ class ServedReleases:
             kept = {name: known for name, known in self._entries.items() if known.file is None}
             refused = []
             for file in sources(self.folder):
-                known = self._entries.get(file.stem)
-                if file.stem in kept or not ID.fullmatch(file.stem):
+                taken = file.stem in kept or not ID.fullmatch(file.stem)
+                found = None if taken else self._entry_of(file)
+                if found is None:
                     refused.append(file.name)
-                elif known is not None and known.file == file and known.stamp == stamp(file):
-                    kept[file.stem] = known
-                elif (found := read(file.stem, file)) is not None:
-                    kept[file.stem] = found
                 else:
-                    refused.append(file.name)
+                    kept[file.stem] = found
             gone = [known for name, known in self._entries.items() if kept.get(name) is not known]
             # One assignment: whoever asks meanwhile sees the old entries or the new ones.
             self._entries, self.refused = kept, tuple(refused)
         for known in gone:
             known.close()
+
+    def _entry_of(self, file: Path) -> ServedEntry | None:
+        """The entry of a file: the present one if the file has not changed; None if it may not be served."""
+        known = self._entries.get(file.stem)
+        if known is not None and known.file == file and known.stamp == stamp(file):
+            return known
+        return read(file.stem, file)
 
     def publish(self, name: str, body: bytes) -> ServedEntry:
         """Serve a release from now on; its file is complete on the disk first."""

@@ -156,13 +156,7 @@ def compare(
         sampling.append(_squared(curves.mean(axis=0) - truth))
         for run in runs:
             run.add(curves, truth, largest)
-    if all(run.refused is not None for run in runs):
-        raise next(run.refused for run in runs if run.refused is not None)
-    rows = [run.row() for run in runs]
-    least = min(row.total for row in rows if row.total is not None)
-    ranked = [row if row.total is None else replace(row, ratio=row.total / least) for row in rows]
-    ranked.sort(key=lambda row: np.inf if row.ratio is None else row.ratio)
-    return Comparison(scenario, n, budget, bound, repetitions, seed, *_mean(sampling), tuple(ranked), errors)
+    return Comparison(scenario, n, budget, bound, repetitions, seed, *_mean(sampling), _ranked(runs), errors)
 
 
 @dataclass(slots=True)
@@ -208,6 +202,17 @@ class Run:
             return ComparisonRow(self.mechanism, self.calibration, note=f"not applicable: {self.refused}")
         note = f"chose {self.chosen}" if self.mechanism == "auto" else ""
         return ComparisonRow(self.mechanism, self.calibration, *_mean(self.total), *_mean(self.privacy), note=note)
+
+
+def _ranked(runs: Sequence[Run]) -> tuple[ComparisonRow, ...]:
+    """The rows of all mechanisms, best first; raises the first refusal if none of them can meet the budget."""
+    refusals = [run.refused for run in runs if run.refused is not None]
+    if len(refusals) == len(runs):
+        raise refusals[0]
+    rows = [run.row() for run in runs]
+    least = min(row.total for row in rows if row.total is not None)
+    rated = (row if row.total is None else replace(row, ratio=row.total / least) for row in rows)
+    return tuple(sorted(rated, key=lambda row: np.inf if row.ratio is None else row.ratio))
 
 
 def _cases(mechanisms: Sequence[str], calibration: str) -> list[tuple[str, str]]:
