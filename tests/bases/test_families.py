@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpfda.bases import Domain, as_domain, beam, bernstein, bspline, by_name, cosine, fourier, legendre, tensor
-from dpfda.bases.quadrature import composite, gauss, waves
+from dpfda.bases.projection import composite, gauss, waves
 
 U = np.linspace(0, 1, 41)
 

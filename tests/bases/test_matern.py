@@ -10,9 +10,9 @@ from scipy.integrate import quad
 
 from dpfda.bases import mercer
 from dpfda.bases.galerkin import Series
-from dpfda.bases.matern_spectrum import LONGEST, SHORTEST, EdgedWaves, _Phase, edged_waves
+from dpfda.bases.known_spectra import LONGEST, SHORTEST, EdgedWaves, _Phase, edged_waves
 from dpfda.bases.mercer import Mercer, decompose
-from dpfda.bases.quadrature import composite, waves
+from dpfda.bases.projection import composite, waves
 from dpfda.kernels import Matern
 
 # Eigenvalues 0, 1, 2, 3, 10 and 99 on [0, 1], by order and range: bisection on the full determinant of the

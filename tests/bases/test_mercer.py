@@ -12,7 +12,7 @@ from scipy.special import zeta
 
 from dpfda.bases import Basis, as_domain, mercer, tensor
 from dpfda.bases.galerkin import interval_spectrum
-from dpfda.bases.matern_spectrum import CLOSED_FORMS
+from dpfda.bases.known_spectra import CLOSED_FORMS
 from dpfda.bases.mercer import Mercer
 from dpfda.kernels import BrownianBridge, BrownianMotion, Exponential, Gaussian, Kernel, Matern, Periodic, Sobolev
 from dpfda.kernels import Tensor as TensorKernel

@@ -12,7 +12,7 @@ from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import as_domain, galerkin, mercer
 from dpfda.bases.galerkin import NOISE, Completed, interval_matrix, interval_spectrum, smooth_matrix, smooth_spectrum
 from dpfda.bases.mercer import decompose
-from dpfda.bases.quadrature import gauss
+from dpfda.bases.projection import gauss
 from dpfda.kernels import Exponential, Gaussian, Kernel, Matern, Periodic, RationalQuadratic
 
 SMOOTH: list[Kernel] = [

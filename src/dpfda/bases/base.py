@@ -14,8 +14,7 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, as_plain_ints, brief, is_whole, public_numbers, told
 from dpfda.bases.domain import MOST_ASKED, MOST_SIDES, Domain, as_domain, check_asked
-from dpfda.bases.projection import Method, project, projection
-from dpfda.bases.quadrature import composite, product, waves
+from dpfda.bases.projection import Method, composite, product, project, projection, waves
 from dpfda.errors import UsageError
 
 # Of one basis: a release and its band then take some seconds. Families that take longer or less have their own `most`.
@@ -101,7 +100,7 @@ class Basis(ABC):
 
     @property
     def rows_at_once(self) -> int:
-        """Points at which all functions are tabulated together."""
+        """The number of points at which all functions are tabulated together."""
         return max(1, AT_ONCE // self.size)
 
     def order(self, order: int | tuple[int, ...]) -> tuple[int, ...]:
@@ -269,7 +268,7 @@ class IntervalBasis(Basis):
 
 
 def check_size(name: str, size: int, *, least: int = 1, most: int = MOST_FUNCTIONS) -> None:
-    """A size is a whole number, large enough for its family, and not so large that memory ends."""
+    """Refuse a size that is no whole number, too small for its family, or too large for memory and time."""
     if is_whole(size, most + 1, 2**62):
         other = "" if most >= MOST_FUNCTIONS else f", or cosines, of which there may be {MOST_FUNCTIONS}"
         raise UsageError(

@@ -66,7 +66,7 @@ class Cells:
 
     @property
     def coarse(self) -> str:
-        """What should be known where the cells of a box are wide; empty where they are not, or were stated as edges."""
+        """A warning where the cells of a box are wide; empty where they are not, or were stated as edges."""
         if min(self.shape) >= FEW or self != fine_cells(self.domain):
             return ""
         return f"Cells are coarse: {self.text}. Nothing finer than a cell can be seen."
@@ -92,7 +92,7 @@ class Cells:
 
 
 def equal_cells(domain: Domain, counts: tuple[int, ...]) -> Cells:
-    """So many cells of equal width along each side."""
+    """Cells of equal width, a stated number of them along each side."""
     return Cells(
         tuple(
             tuple(np.linspace(low, high, count + 1).tolist())
@@ -102,7 +102,7 @@ def equal_cells(domain: Domain, counts: tuple[int, ...]) -> Cells:
 
 
 def fine_cells(domain: Domain) -> Cells:
-    """So many equal cells that their width does not matter, and so few that all pairs of them can be looked at."""
+    """Equal cells, so many that their width does not matter, and so few that all pairs can be compared."""
     if domain.dimension > MOST_SIDES:
         raise UsageError(
             f"A density lives on at most {MOST_SIDES} sides, got {domain.dimension}. Release fewer coordinates at once."

@@ -1,4 +1,4 @@
-"""A few public combinations of basis functions, as a basis of their own."""
+"""Orthonormal combinations of the functions of another basis."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Combined(Basis):
 
     @property
     def frequencies(self) -> Array:
-        """None: combinations have no order of roughness, so smoothing leaves them alone."""
+        """All zero: combinations have no order of roughness, so smoothing leaves them alone."""
         return np.zeros(self.size)
 
     def breaks(self, axis: int) -> Array:

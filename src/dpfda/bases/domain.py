@@ -62,7 +62,7 @@ class Domain:
         return tuple(high - low for low, high in self.sides)
 
     def points(self, points: ArrayLike) -> Array:
-        """Checked points as rows; a point outside the domain is an error, since bases say nothing there."""
+        """Points as rows, (m, p); refused outside of the domain, where bases are not defined."""
         rows = as_points(points, self.dimension)
         check_asked(len(rows))
         if not np.isfinite(rows).all():
@@ -98,7 +98,7 @@ class Domain:
 
 
 def check_asked(count: int, most: int = MOST_ASKED, what: str = "points") -> None:
-    """So many points can be asked for in one call: a view of one number can be longer than memory."""
+    """Refuse more points than one call can take; a view of one number can be longer than memory."""
     if count > most:
         raise UsageError(
             f"At most {most} {what} can be asked for at once here, got {count}. Take fewer, or ask in several calls."

@@ -57,7 +57,7 @@ class Landmarks(Basis):
 
     @property
     def frequencies(self) -> Array:
-        """None: these functions have no order of roughness, so smoothing leaves them alone."""
+        """All zero: these functions have no order of roughness, so smoothing leaves them alone."""
         return np.zeros(self.size)
 
     def functions(self, points: Array, order: tuple[int, ...]) -> Array:
@@ -101,7 +101,7 @@ def factor(kernel: Kernel, points: tuple[tuple[float, ...], ...]) -> Array:
     if len(order) < len(points):
         raise UsageError(
             f"Landmark {len(order) + 1} of {len(points)} adds nothing to those before it in double precision. Leave it "
-            "out, or let dpfda.bases.features() choose an order."
+            "out, or let dpfda.bases.landmarks() choose an order."
         )
     lower.flags.writeable = False
     return lower

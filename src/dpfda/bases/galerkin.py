@@ -14,7 +14,7 @@ import numpy as np
 from dpfda.arrays import Array, Integers
 from dpfda.bases.domain import Domain
 from dpfda.bases.polynomial import legendre_table
-from dpfda.bases.quadrature import gauss, product
+from dpfda.bases.projection import gauss, product
 from dpfda.bases.trigonometric import cosine_derivative
 from dpfda.errors import UsageError
 from dpfda.kernels.base import Kernel

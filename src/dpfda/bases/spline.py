@@ -12,7 +12,7 @@ import numpy as np
 from dpfda.arrays import Array, as_plain_ints, brief, is_whole
 from dpfda.bases.base import IntervalBasis, check_size, register
 from dpfda.bases.domain import Domain, DomainLike, as_domain
-from dpfda.bases.quadrature import composite
+from dpfda.bases.projection import composite
 from dpfda.errors import UsageError
 
 LARGEST_DEGREE = 15  # products of two pieces are then integrated exactly

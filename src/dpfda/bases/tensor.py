@@ -14,8 +14,7 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike, Integers, brief
 from dpfda.bases.base import MOST_CELLS, Basis, from_dict, register
 from dpfda.bases.domain import MOST_SIDES, Domain
-from dpfda.bases.projection import Method
-from dpfda.bases.quadrature import axes_of, product
+from dpfda.bases.projection import Method, axes_of, product
 from dpfda.errors import UsageError
 
 MOST_PRODUCTS = 2**22  # among which the smoothest are looked for

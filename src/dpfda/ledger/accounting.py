@@ -19,9 +19,8 @@ from dpfda.ledger.contract import Charge, Quote
 from dpfda.ledger.database import FORK_LOCK
 from dpfda.ledger.names import check_key, check_name, way_to
 from dpfda.messages import Message, Words, arg
-from dpfda.privacy.budget import Budget
+from dpfda.privacy.budget import REPLACE, Budget, Unit
 from dpfda.privacy.composition import compose
-from dpfda.privacy.neighbours import REPLACE, Unit
 from dpfda.privacy.profiles import GaussianProfile, Profile
 from dpfda.privacy.totals import Sums, filtered_epsilon
 
@@ -83,7 +82,7 @@ class Account:
 
     @property
     def unit(self) -> str | None:
-        """What one person's share is called: stated when the budget was made, or pinned by the first charge."""
+        """What the privacy unit is called: stated when the budget was created, or fixed by the first charge."""
         return self.newest.unit if self.created.unit is None else self.created.unit
 
 
@@ -96,7 +95,7 @@ class CountedCharge:
     digest: bytes  # of all that was ordered
 
     def people(self, account: Account) -> int:
-        """How many units of this charge's relation one of the budget's is worth: replacing is removing and adding."""
+        """How many units of the relation of this charge make one of the budget: see `people_of`."""
         return people_of(account.created.neighbours, self.charge.unit.neighbours)
 
 
@@ -191,13 +190,13 @@ def is_nominal(event: Event) -> bool:
 
 
 def losses_in(event: Event) -> tuple[Profile, ...]:
-    """The privacy curves of a charge as ordered."""
+    """The privacy curves of a charge, as objects."""
     with readable(event):
         return tuple(loss_from(loss) for loss in plain_losses(event))
 
 
 def plain_losses(event: Event) -> list[dict[str, Any]]:
-    """The same as they are kept."""
+    """The privacy curves of a charge as the plain data that the entry keeps."""
     with readable(event):
         found = json.loads(_known(event.losses))
         losses: list[dict[str, Any]] = found["losses"] if is_nominal(event) else found
@@ -206,7 +205,7 @@ def plain_losses(event: Event) -> list[dict[str, Any]]:
 
 @contextmanager
 def readable(event: Event) -> Iterator[None]:
-    """Whatever an entry holds instead of what it should is damage."""
+    """A context that turns any error in reading an entry into Unreadable: the entry is damaged."""
     try:
         yield
         return
@@ -233,7 +232,7 @@ def pure_cost(budget: Budget, losses: tuple[Profile, ...], people: int) -> int |
 
 @dataclass(frozen=True, slots=True)
 class ChargeTotals:
-    """What a charge makes of a budget, by bounds that take no time."""
+    """The cost of a charge and the totals after it, by bounds that take no time."""
 
     cost: int | None  # alone; None where it has no bound
     total: int | None  # with it
@@ -278,7 +277,7 @@ def sums_in(event: Event) -> Sums:
 
 
 def cap_of(epsilon: float, delta: float) -> tuple[Budget, int]:
-    """A cap, checked, and its units, rounded down."""
+    """A cap as a budget, checked, and in whole units, rounded down."""
     budget = Budget(epsilon, delta)
     cap = units_down(budget.epsilon) if budget.epsilon <= MOST_EPSILON else 0
     if cap < 1:
@@ -287,7 +286,7 @@ def cap_of(epsilon: float, delta: float) -> tuple[Budget, int]:
 
 
 def spent_of(account: Account, total: int) -> Budget | None:
-    """A total as a card states it; a budget of epsilon 0 does not exist."""
+    """A total as a budget, for cards; None for 0, since a budget of epsilon 0 does not exist."""
     return None if total == 0 else Budget(epsilon_of(total), account.budget.delta)
 
 
@@ -358,7 +357,7 @@ def tight_total(account: Account, events: list[Event], order: CountedCharge) -> 
 
 
 def composed(losses: tuple[Profile, ...], account: Account) -> int:
-    """The tight epsilon in units, at the data set's delta."""
+    """The tightest epsilon that is proved for these losses at the delta of the data set, in units."""
     if not losses:
         return 0
     found = compose(losses, delta=account.budget.delta).epsilon
@@ -404,13 +403,6 @@ def _refusal(order: CountedCharge, tight: Tight, grant: str) -> Message:
         )
     left = max(0, account.cap - tight.before)
     digits = next((d for d in (2, 4, 6) if shown(tight.cost, up=True, digits=d) != shown(left, up=False, digits=d)), 12)
-    none = "No epsilon" if budget.pure else f"No epsilon with delta {budget.delta:g}"
-    lower = Message(Words(f"Lower epsilon to {grant}", f"Lower it to --epsilon {grant}"), ".")
-    way = lower if float(grant) > 0 else Message(f"{none} would be granted any more.")
-    if units_up(float(grant)) * tight.people > left:
-        way = Message(way, " That is more than what is left, since releases compose to less than their sum.")
-    elif tight.cost <= left:
-        way = Message("Together that is more than their sum, since deltas add up too. ", way)
     price = shown(tight.cost, up=True, digits=digits)
     ordered = shown(tight.people * units_up(budget.epsilon), up=True, digits=digits)
     where = "" if price == ordered else f" at the budget's delta {account.budget.delta:g}"
@@ -424,15 +416,28 @@ def _refusal(order: CountedCharge, tight: Tight, grant: str) -> Message:
         twice,
         f"; {'counted' if account.adaptive else 'spent'} {shown(tight.before, up=True, digits=digits)} of "
         f"{shown(account.cap, up=False)} for {account.name!r}, left {shown(left, up=False, digits=digits)}. ",
-        way,
+        _way_out(budget, tight, grant, left),
         " Nothing was charged.",
     )
 
 
-def affordable(order: CountedCharge, tight: Tight) -> str:
-    """The largest epsilon up to the one ordered that would be granted for the same release, rounded down; '0' if none.
+def _way_out(budget: Budget, tight: Tight, grant: str, left: int) -> Message:
+    """What could be granted instead, and why that may be more or less than what is left."""
+    none = "No epsilon" if budget.pure else f"No epsilon with delta {budget.delta:g}"
+    lower = Message(Words(f"Lower epsilon to {grant}", f"Lower it to --epsilon {grant}"), ".")
+    way = lower if float(grant) > 0 else Message(f"{none} would be granted any more.")
+    if units_up(float(grant)) * tight.people > left:
+        return Message(way, " That is more than what is left, since releases compose to less than their sum.")
+    if tight.cost <= left:
+        return Message("Together that is more than their sum, since deltas add up too. ", way)
+    return way
 
-    It stands for the same draws with more noise, calibrated to (epsilon, delta) at the charge's own delta.
+
+def affordable(order: CountedCharge, tight: Tight) -> str:
+    """The largest epsilon, up to the one ordered, that would be granted for the same release; '0' if none would be.
+
+    It is rounded down. It stands for the same draws with more noise, calibrated to (epsilon, delta) at the delta of the
+    charge.
     """
     account, asked = tight.account, units_up(order.charge.budget.epsilon)
     if account.pure:

@@ -115,9 +115,9 @@ def epsilon_of(units: int) -> float:
 
 
 def shown_spent(amount: float) -> str:
-    """An epsilon that was spent, as people read it everywhere: no less than it was, but for a billionth of the whole.
+    """An epsilon that was spent, for people: rounded up, but for a billionth of the whole.
 
-    Safe roundings of an accountant leave 0.500000000001 where a half was spent; 0.51 would not help anybody.
+    Safe roundings of an accountant leave 0.500000000001 where a half was spent; 0.51 would be misleading.
 
     >>> shown_spent(0.500000000001), shown_spent(3.08406260537)
     ('0.50', '3.09')
@@ -165,21 +165,26 @@ def covers(budget: Budget, losses: Sequence[Profile]) -> bool:
     if not losses or budget.epsilon > MOST_EPSILON:
         return True
     epsilon, delta = budget.epsilon * SLACK, budget.delta * SLACK
-    if not all(map(is_kept, losses)):
-        return _adds_up(losses, epsilon, delta)
+    if all(map(is_kept, losses)):
+        return _composes(losses, epsilon, delta, stated=budget.delta)
+    return _adds_up(losses, epsilon, delta)
+
+
+def _composes(losses: Sequence[Profile], epsilon: float, delta: float, *, stated: float) -> bool:
+    """Whether accountants prove the guarantee, the quick ones first; `stated` is delta without its slack."""
     bounded = math.fsum(loss.pure for loss in losses if math.isfinite(loss.pure))
     others = [loss for loss in losses if not math.isfinite(loss.pure)]
     if not others and bounded <= epsilon:
         return True
-    if budget.pure:
+    if stated == 0:
         return False
     # (a, 0) and (b, delta) make (a + b, delta): how a release with a private choice before it is priced.
     if len(others) == 1 and bounded < epsilon and others[0].delta(epsilon - bounded) <= delta:
         return True
     if len(losses) == 1:
         return losses[0].delta(epsilon) <= delta
-    quick = Sums.nothing().plus(losses).epsilon(budget.delta)
-    return quick <= epsilon or compose(losses, delta=budget.delta).epsilon <= epsilon
+    quick = Sums.nothing().plus(losses).epsilon(stated)
+    return quick <= epsilon or compose(losses, delta=stated).epsilon <= epsilon
 
 
 def _adds_up(losses: Sequence[Profile], epsilon: float, delta: float) -> bool:

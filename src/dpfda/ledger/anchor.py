@@ -28,7 +28,7 @@ BEGIN_AGAIN = Words("Ledger(url, anchor=...).start_anchor(lost=True)", "dpfda bu
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One line of an anchor: this ledger had this entry."""
+    """One line of an anchor: it says that the ledger had this entry."""
 
     ledger: str
     number: int
@@ -38,7 +38,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What an anchor says at one moment: whether there is one, and the latest entry that it ever noted."""
+    """What an anchor says at one moment: whether the file exists, and the latest entry that it has noted."""
 
     there: bool
     mark: Mark | None = None
@@ -66,7 +66,7 @@ class Anchor:
     _known: list[_Known] = field(default_factory=lambda: [_Known()], init=False, repr=False, compare=False)
 
     def seen(self) -> Seen:
-        """The latest entry that was noted; a line that a crash has torn was never confirmed to anybody."""
+        """The latest entry that was noted; an incomplete line after a crash was never confirmed, and does not count."""
         with self._troubles():
             if not self.path.exists():
                 return Seen(False)
@@ -80,7 +80,7 @@ class Anchor:
         return Seen(True, latest)
 
     def marks(self) -> list[Mark]:
-        """All whole lines, read anew."""
+        """All complete lines, read again from the start."""
         with self._troubles():
             text = self.path.read_bytes()
         return self._checked(_Known(), text)
@@ -158,7 +158,7 @@ class Anchor:
             )
 
     def check_former(self, transaction: Transaction, seen: Seen) -> None:
-        """Refuse to give up what is not the ledger's anchor."""
+        """Refuse a file that is not the anchor which the ledger has now."""
         self.check_holds(transaction, seen)
         if seen.mark is not None and seen.mark.closed:
             raise UsageError(
@@ -200,7 +200,7 @@ class Anchor:
             )
 
     def add(self, mark: Mark) -> bool:
-        """Note an entry, on disk when this returns; False if one as late is noted already, or another ledger's."""
+        """Note an entry, on disk when this returns; False if a later one or one of another ledger is noted already."""
         line = f"{mark.ledger} {mark.number} {mark.digest.hex()}{' closed' if mark.closed else ''}\n".encode()
         with self._troubles():
             new = not self.path.exists()
@@ -251,7 +251,7 @@ def _write(file: int, line: bytes) -> None:
 
 @contextmanager
 def locked(file: int) -> Iterator[None]:
-    """One process at a time; where the system has no such locks, a line is still written in one piece."""
+    """A context that one process enters at a time; without such locks a line is still written in one piece."""
     try:
         import fcntl
     except ImportError:  # pragma: no cover
@@ -306,7 +306,7 @@ class LogHead:
             return []
 
     def note(self, mark: Mark) -> None:
-        """Note an entry, unless a later one of the same ledger is; a charge does not fail for a note."""
+        """Note an entry, unless a later one of the same ledger is noted; never raises, since the charge was made."""
         with suppress(OSError):
             self._note(mark)
 
@@ -356,7 +356,7 @@ class LogHead:
 
 
 def holds(verified: VerifiedChain, mark: Mark) -> bool:
-    """Whether a chain has an entry that was noted; what was noted of a ledger that was here before does not matter."""
+    """Whether a chain has an entry that was noted; notes about another ledger at the same place do not matter."""
     if mark.ledger != verified.ledger:
         return True
     return mark.number <= len(verified.events) and verified.link(mark.number) == mark.digest

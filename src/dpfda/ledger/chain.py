@@ -108,7 +108,7 @@ class VerifiedChain:
         self.by_dataset: dict[int | None, list[Event]] = {}  # by the data set; None for anchors
 
     def link(self, number: int) -> bytes:
-        """The hash of an entry; what stands for it before the first one."""
+        """The hash of an entry; for number 0 the value that stands before the first one."""
         return self.events[number - 1].hash if number else first_link(self.ledger)
 
     def grow(self, start: int, rows: Iterable[tuple[Any, ...]]) -> int:
@@ -164,7 +164,7 @@ class VerifiedChain:
         self.by_dataset.setdefault(event.dataset, []).append(event)
 
     def check_outputs(self, kept: Iterable[int]) -> None:
-        """Refuse a ledger that lacks an output, or has one that no entry speaks of."""
+        """Refuse a ledger that lacks an output, or has one that was never entered."""
         entered = {number: fate for number, fate in self.fates.items() if fate.kind == OUTPUT}
         found = set(kept)
         for number, fate in entered.items():
@@ -237,7 +237,7 @@ class Transaction:
         self._verified.learn(self._size, self._added)
 
     def append(self, kind: str, **columns: Any) -> Event:
-        """Add an event to the chain; the guards of the database look at it once more."""
+        """Add an event to the chain; the triggers of the database check it once more."""
         number, link = self.head
         if columns.get("dataset") == 0:
             columns["dataset"] = number + 1  # a data set is named by the event that creates it
@@ -276,7 +276,7 @@ class Transaction:
         return self._one(self._verified.fates.get(charge.number), lambda event: event.charged == charge.number)
 
     def stored(self, charge: Event, fate: Event) -> bytes:
-        """What was drawn on a charge, if it is still what the chain says."""
+        """What was drawn on a charge; LedgerDamaged if it is not what the chain has the digest of."""
         found = self._rows("SELECT output FROM dpfda_outputs WHERE charged = ?", (charge.number,))
         output = bytes(found[0][0]) if found and isinstance(found[0][0], bytes | memoryview) else None
         if output is None or hashlib.sha256(output).digest() != fate.digest:

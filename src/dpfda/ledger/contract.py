@@ -9,8 +9,7 @@ from uuid import uuid4
 from dpfda.arrays import check_flag
 from dpfda.ledger.amounts import check_stated
 from dpfda.ledger.names import check_key
-from dpfda.privacy.budget import Budget
-from dpfda.privacy.neighbours import REPLACE, Unit
+from dpfda.privacy.budget import REPLACE, Budget, Unit
 from dpfda.privacy.profiles import Profile
 
 
@@ -44,7 +43,7 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A charge that was entered: where it stands, and what it left; for the card."""
+    """A charge that was entered: its place in the ledger, and what was spent up to it; cards are made from it."""
 
     dataset: str
     key: str
@@ -62,16 +61,16 @@ class Receipt:
 
 
 class AnyLedger(Protocol):
-    """Whatever can refuse or record a charge before records are read."""
+    """The interface of a ledger: anything that can refuse or record a charge before records are read."""
 
     def charge(self, entry: Charge) -> Receipt:
         """Enter a charge, durably, or raise; the same key and request again give the same receipt, free."""
 
     def store(self, receipt: Receipt, output: bytes) -> bytes:
-        """Keep what was drawn, before it is handed out; returns what stands: another process may have been first."""
+        """Keep what was drawn before it is published; returns what is kept, since another process may be first."""
 
     def burn(self, receipt: Receipt) -> None:
-        """Say that the draw failed: the charge stays, and its key gives nothing ever again."""
+        """Note that the draw failed: the charge stays, and its key gives nothing any more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from dpfda.messages import Message, Words
 class ForkLock:
     """Lets any number of threads work on ledgers, but none while the process forks.
 
-    A child inherits what SQLite remembers of locks, and none of the locks: two processes would believe to be one. And
-    it inherits locks that other threads hold inside of libraries, which nobody will ever release. So a fork waits
-    until all transactions are over, and every connection that is kept for later is closed first.
+    A child inherits SQLite's memory of locks but not the locks, so two processes would act as one. It also inherits
+    locks that other threads hold inside of libraries, which are never released there. So a fork waits until all
+    transactions are over, and every idle connection is closed first.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class ForkLock:
         self._change.release()
 
     def after_in_child(self) -> None:
-        """Called in the child, where only the thread that forked exists: start with nobody inside."""
+        """Called in the child, where only the forking thread exists: start with no thread inside."""
         self._fresh()
 
     def _fresh(self) -> None:
@@ -90,7 +90,7 @@ T = TypeVar("T")
 
 
 class NoLedger(DataError):
-    """There is nothing at the address of a ledger."""
+    """There is no ledger at this address."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"There is no ledger at {name}: ", MAKE_ONE)
@@ -113,18 +113,21 @@ class DatabaseSession:
 
 
 class Database(ABC):
-    """One ledger's tables; a member writes these methods, and keeps its own words for troubles."""
+    """The tables of one ledger; SQLite and PostgreSQL implement these methods.
+
+    Errors of the driver become errors of this package, whose texts show neither passwords nor records.
+    """
 
     name: str  # as people may see it: without a password
     _session: DatabaseSession
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of connections that are kept; the next use opens new ones."""
+        """Close idle connections; the next use opens new ones."""
 
     @abstractmethod
     def make(self) -> None:
-        """Make the tables and their guards where there are none."""
+        """Create the tables and their triggers where there are none."""
 
     @abstractmethod
     def writing(self, *, more: bool = False) -> AbstractContextManager[Transaction]:
@@ -135,11 +138,11 @@ class Database(ABC):
 
     @abstractmethod
     def reading(self) -> AbstractContextManager[Transaction]:
-        """A transaction that sees one moment."""
+        """A transaction that sees the ledger as it was at one moment."""
 
     @contextmanager
     def whole(self) -> Iterator[Transaction]:
-        """The same, with every entry read and verified anew, whatever is known from before."""
+        """A reading transaction in which every entry is read and verified again, whatever was known before."""
         known, self._session.verified = self._session.verified, None
         try:
             with self.reading() as transaction:
@@ -156,10 +159,10 @@ class Database(ABC):
 
     @abstractmethod
     def guards(self) -> list[str]:
-        """The guards that are missing or not as they were made."""
+        """The names of triggers, indices and checks that are missing or changed."""
 
     def cover(self, found: list[tuple[Any, ...]], known: VerifiedChain | None) -> VerifiedChain:
-        """The entries that are known of the ledger with this cover; none yet if it is another one."""
+        """The verified entries of the ledger whose identifier was read; none yet if it is another one than before."""
         if len(found) != 1 or found[0][1] != SCHEMA:
             raise LedgerDamaged(
                 f"The ledger {self.name} is of schema {found[0][1] if found else 'none'}, and this version of dpfda "
@@ -169,9 +172,9 @@ class Database(ABC):
         return known if known is not None and known.ledger == ledger else VerifiedChain(ledger, self.name)
 
     def write(self, act: Callable[[Transaction], T], *, again: bool = True, more: bool = False) -> T:
-        """Do something in a transaction; if the connection is lost, look again, which tells what became of it.
+        """Do something in a transaction; if the connection is lost, try again, which tells whether it was committed.
 
-        `again` is for what finds itself done: a charge its key, an output its charge.
+        `again` is False for what would not recognise itself: a charge is known by its key, an output by its charge.
         """
         try:
             with self.writing(more=more) as transaction:

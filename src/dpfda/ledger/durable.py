@@ -64,10 +64,10 @@ class Ledger(Reports):
         copies: Sequence[str] = (),
         adaptive: bool = False,
     ) -> None:
-        """Make a budget for a data set and its copies; the ledger too, where there is none.
+        """Create a budget for a data set and its copies; the ledger too, where there is none.
 
-        Composition is tightest for prices that do not depend on what earlier releases gave. With `adaptive` they may:
-        charges are then granted by filters, which hold for any choice of prices.
+        Composition is tightest for prices that do not depend on the results of earlier releases. With `adaptive` they
+        may: charges are then granted by privacy filters, which hold for any choice of prices.
         """
         if not isinstance(copies, list | tuple):
             raise UsageError(parameter="copies", value=copies, rule="are a list of names")
@@ -104,7 +104,7 @@ class Ledger(Reports):
         self._write(act, again=False)
 
     def add_copy(self, dataset: str, name: str) -> None:
-        """Let another name lead to the same budget: the data are the same."""
+        """Give the budget of a data set another name, for a copy of the same data."""
         check_name(name)
 
         def act(transaction: Transaction) -> None:
@@ -118,7 +118,7 @@ class Ledger(Reports):
         self._write(act)
 
     def freeze(self, dataset: str) -> None:
-        """End a budget: nothing more is charged to it, for ever; what was stored can still be fetched by its key."""
+        """End a budget: nothing more is charged to it, ever; stored releases can still be fetched by their keys."""
 
         def act(transaction: Transaction) -> None:
             account = account_of(transaction, dataset)
@@ -154,7 +154,7 @@ class Ledger(Reports):
         return quote_of(order, self._tight(order))
 
     def store(self, receipt: Receipt, output: bytes) -> bytes:
-        """Keep what was drawn on a charge, durably; what stands is returned, since another process may be first."""
+        """Keep what was drawn on a charge, durably; returns what is kept, since another process may be first."""
 
         def act(transaction: Transaction) -> bytes:
             charge = charge_of(transaction, receipt)
@@ -169,7 +169,7 @@ class Ledger(Reports):
         return self._write(act, more=True)
 
     def burn(self, receipt: Receipt) -> None:
-        """Say that the draw failed: the charge stays, and its key gives nothing ever again."""
+        """Note that the draw failed: the charge stays, and its key gives nothing any more."""
 
         def act(transaction: Transaction) -> None:
             charge = charge_of(transaction, receipt)
@@ -179,7 +179,7 @@ class Ledger(Reports):
         self._write(act, more=True)
 
     def close(self) -> None:
-        """Let go of the database; the next use opens it again. Nothing is lost without it."""
+        """Close the connections; the next use opens new ones. Nothing is lost if it is not called."""
         self._database.close()
 
     def under(self, key: str) -> KeyedLedger:
@@ -293,7 +293,9 @@ def _database(url: str, *, keeps: bool) -> tuple[Database, str]:
 
 
 def as_ledger(thing: object) -> AnyLedger | None:
-    """The ledger that was given, or the one at this address; what cannot keep an output would lose it, and is refused.
+    """The ledger itself, or the one at this address; None stays None.
+
+    What cannot keep outputs is refused, since a release that was paid for could be lost.
 
     >>> as_ledger("sqlite:///budget.db") == Ledger("sqlite:///budget.db")
     True
@@ -391,7 +393,7 @@ def charge_of(transaction: Transaction, receipt: Receipt) -> Event:
 
 
 def begin_anchor(former: Anchor | None, lost: bool, transaction: Transaction) -> Mark:
-    """Enter that an anchor begins; where there was one, it is at hand or said to be lost."""
+    """Enter that an anchor begins; a former anchor must be named, or said to be lost."""
     if transaction.anchored is None:
         if former is not None or lost:
             raise UsageError(

@@ -46,7 +46,7 @@ def sqlite_path(url: str) -> Path:
 
 
 def without_password(url: str) -> str:
-    """The address of a server as it may be shown."""
+    """The address of a server, for messages: without its password."""
     try:
         parts = urlsplit(url)
         who, at, where = parts.netloc.rpartition("@")
@@ -94,7 +94,7 @@ def nearly(name: str, known: Iterable[str]) -> str | None:
 
 
 def check_distinct(name: str, known: Iterable[str], ledger: str) -> None:
-    """Refuse a name for a budget beside one that reads the same."""
+    """Refuse a name for a budget that differs from a known one in case alone."""
     other = nearly(name, known)
     if other is not None:
         raise UsageError(
@@ -106,7 +106,7 @@ def check_distinct(name: str, known: Iterable[str], ledger: str) -> None:
 
 
 def way_to(name: str, ledger: str, known: Sequence[str]) -> Message:
-    """What to do about a name that has no budget; a second budget for the same people is not what is needed."""
+    """Advice for a name without a budget: usually the data have a budget under another name."""
     where = shlex.quote(ledger)
     if not known:
         create = f"dpfda budget create {where} --dataset {shlex.quote(name)} --epsilon ... --delta ..."

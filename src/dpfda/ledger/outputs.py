@@ -18,7 +18,7 @@ NONE = bytes(DIGEST)
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Digests of a release or of a card of its own that was handed out."""
+    """Digests of one release file or card that was published."""
 
     card: bytes  # of what post-processing keeps of its card
     whole: bytes  # of the release file, or of all that the card says

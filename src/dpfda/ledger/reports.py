@@ -56,14 +56,14 @@ FILTER = "privacy filter"
 
 
 class Reports:
-    """The reading half of a ledger."""
+    """The methods of a ledger that only read."""
 
     _database: Database
     _anchor: Anchor | None
 
     @property
     def id(self) -> str:
-        """The random public word that names this ledger wherever it is copied to."""
+        """The random public identifier of this ledger, the same in every copy of it."""
         with self._reading() as transaction:
             return transaction.id
 
@@ -74,10 +74,10 @@ class Reports:
             return transaction.anchored
 
     def spent(self, dataset: str | None = None, *, people: int = 1) -> Statement:
-        """What all charges compose to, at the data set's delta, by the best accountant; for groups of people too.
+        """What all charges compose to at the delta of the data set, by the tightest accountant; also for groups.
 
-        Where prices are adaptive it is the cap, from the first charge on: a privacy filter proves nothing less. What
-        it counts stands beside it as `counter`, and is no guarantee. A ledger of one budget needs no name.
+        Where prices are adaptive it is the cap, from the first charge on: a privacy filter proves nothing less. What it
+        counts is beside it as `counter`, and is no guarantee. A ledger with one budget needs no name.
         """
         with self._reading() as transaction:
             account = _account(transaction, dataset)
@@ -318,15 +318,15 @@ ACCURACY = 1.01  # accountants agree to a hundredth; another version of one may 
 
 
 def check_chain(transaction: Transaction) -> None:
-    """Walk through all entries, whose hashes were checked when they were read; the first that does not fit is named."""
-    walk = _Walk(transaction)
+    """Check all entries in their order; their hashes were checked when they were read. The first misfit is named."""
+    check = _ChainCheck(transaction)
     for event in transaction.events():
-        walk.see(event)
-    walk.end()
+        check.entry(event)
+    check.outputs()
 
 
-class _Walk:
-    """What the entries so far add up to."""
+class _ChainCheck:
+    """Checks entry after entry against what the entries before it add up to."""
 
     def __init__(self, transaction: Transaction) -> None:
         self.transaction = transaction
@@ -337,7 +337,8 @@ class _Walk:
         self.charges: dict[int, Event] = {}
         self.fates: dict[int, Event] = {}
 
-    def see(self, event: Event) -> None:
+    def entry(self, event: Event) -> None:
+        """Check the next entry; LedgerDamaged names it if it does not fit."""
         ways = {CREATE: self._create, COPY: self._copy, CHARGE: self._charge, FREEZE: self._freeze}
         ways |= {OUTPUT: self._fate, BURN: self._fate, ANCHOR: self._anchor}
         try:
@@ -351,21 +352,21 @@ class _Walk:
             raise
         except (DpfdaError, ValueError, TypeError, KeyError):
             what = "cannot be read"
-        _damaged(self.transaction, event.number, what)
+        self._damaged(event.number, what)
 
-    def end(self) -> None:
-        """What only shows at the end: outputs that are gone or too many."""
+    def outputs(self) -> None:
+        """After the last entry: refuse outputs that are gone, changed, or were never entered."""
         kept = self.transaction.outputs()
         for number, fate in self.fates.items():
             if fate.kind == OUTPUT and kept.pop(number, None) != fate.digest:
-                _damaged(self.transaction, fate.number, "has an output that is not the one that was entered")
+                self._damaged(fate.number, "has an output that is not the one that was entered")
         if kept:
-            _damaged(self.transaction, min(kept), "has an output that was not entered")
+            self._damaged(min(kept), "has an output that was not entered")
 
     def _create(self, event: Event) -> None:
         self._name(event)
         if event.dataset != event.number or event.total != 0 or event.sums != sums_row(Sums.nothing()):
-            _damaged(self.transaction, event.number, "does not begin with nothing spent")
+            self._damaged(event.number, "does not begin with nothing spent")
         self.accounts[event.number] = Account(event, event, False)
         self.history[event.number] = ()
 
@@ -380,37 +381,41 @@ class _Walk:
     def _charge(self, event: Event) -> None:
         account = self._account(event)
         if account.frozen:
-            _damaged(self.transaction, event.number, "was charged to a frozen budget")
+            self._damaged(event.number, "was charged to a frozen budget")
         if event.key is None or event.key in self.keys:
-            _damaged(self.transaction, event.number, "has no key of its own")
+            self._damaged(event.number, "has no key of its own")
         self.keys.add(event.key)
+        self._totals(event, account)
+        self.charges[event.number] = event
+        self.accounts[account.created.number] = Account(account.created, event, False)
+
+    def _totals(self, event: Event, account: Account) -> None:
+        """Recompute the sums, the cost and the total of a charge from its curves and the history before it."""
         losses = losses_in(event)
         people = people_of(account.created.neighbours, event.neighbours)
         budget = Budget(event.epsilon or 0.0, event.delta or 0.0)
         if not covers(budget, losses):
-            _damaged(self.transaction, event.number, "states less than its curves")
+            self._damaged(event.number, "states less than its curves")
         found = count(account, budget, losses, people)
         number = account.created.number
         self.history[number] += grouped(losses, people)
         if not _alike(sums_in(event), found.sums):
-            _damaged(self.transaction, event.number, "does not have the sums of its curves")
+            self._damaged(event.number, "does not have the sums of its curves")
         if event.total is None or event.total > account.cap:
-            _damaged(self.transaction, event.number, "is beyond the cap")
+            self._damaged(event.number, "is beyond the cap")
         if (account.pure or account.adaptive) and (event.cost != found.cost or event.total != found.total):
-            _damaged(self.transaction, event.number, "does not add up")
+            self._damaged(event.number, "does not add up")
         # Totals that the slow accountant found are recomputed one by one: the next total may rest on each of them.
         proved = found.total is not None and event.total >= found.total
         if not proved and composed(self.history[number], account) > event.total * ACCURACY:
-            _damaged(self.transaction, event.number, "states less than its history composes to")
-        self.charges[event.number] = event
-        self.accounts[number] = Account(account.created, event, False)
+            self._damaged(event.number, "states less than its history composes to")
 
     def _fate(self, event: Event) -> None:
         charge = self.charges.get(event.charged or 0)
         if charge is None or charge.dataset != event.dataset:
-            _damaged(self.transaction, event.number, "belongs to no charge")
+            self._damaged(event.number, "belongs to no charge")
         if charge.number in self.fates:
-            _damaged(self.transaction, event.number, "is a second output of one charge")
+            self._damaged(event.number, "is a second output of one charge")
         self.fates[charge.number] = event
 
     def _anchor(self, event: Event) -> None:
@@ -418,13 +423,16 @@ class _Walk:
 
     def _name(self, event: Event) -> None:
         if event.name is None or event.name in self.names:
-            _damaged(self.transaction, event.number, "has no name of its own")
+            self._damaged(event.number, "has no name of its own")
         self.names.add(event.name)
+
+    def _damaged(self, number: int, what: str) -> NoReturn:
+        raise damage(self.transaction.name, number, what)
 
     def _account(self, event: Event) -> Account:
         found = self.accounts.get(event.dataset or 0)
         if found is None:
-            _damaged(self.transaction, event.number, "belongs to no data set")
+            self._damaged(event.number, "belongs to no data set")
         return found
 
 
@@ -432,7 +440,3 @@ def _alike(entered: Sums, found: Sums) -> bool:
     """Whether two totals are the same but for the last digits of logarithms, which differ between machines."""
     pairs = zip(entered.to_row().values(), found.to_row().values(), strict=True)
     return all(abs(one - other) <= 2 + abs(other) // 10**9 for one, other in pairs)
-
-
-def _damaged(transaction: Transaction, number: int, what: str) -> NoReturn:
-    raise damage(transaction.name, number, what)

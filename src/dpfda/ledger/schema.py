@@ -139,7 +139,7 @@ def sqlite_schema() -> list[str]:
 
 
 def name_of(statement: str) -> str:
-    """What a statement makes."""
+    """The name of the table, index or trigger that a statement creates."""
     return statement.removeprefix("CREATE UNIQUE").removeprefix("CREATE").split()[1]
 
 
@@ -154,7 +154,7 @@ _SAME = (
 
 
 def bodies() -> dict[str, str]:
-    """What each trigger runs, by its name."""
+    """The PL/pgSQL body of every trigger, by its name."""
     found = {}
     for table, rules in RULES.items():
         tests = "".join(
@@ -169,7 +169,7 @@ def bodies() -> dict[str, str]:
 
 
 def postgres_schema(place: str) -> list[str]:
-    """All statements that make a ledger in a postgres_schema, whose name comes quoted."""
+    """All statements that create a ledger in a schema of PostgreSQL, whose name comes quoted."""
     found = list(_TABLES)
     for name, body in bodies().items():
         table, when = name.rsplit("_", 1)

@@ -39,11 +39,11 @@ DAMAGE = {
 
 
 class SqliteDatabase(Database):
-    """A file; the connection of the last charge or output is kept, so that the next one waits for the disk once.
+    """A ledger in a file; the connection of the last charge stays open, so that the next one waits for the disk once.
 
-    Closing the last connection moves the log into the file; until then a note beside it says how far the log goes.
-    With an anchor none is kept (`keeps` is False): then the file alone is the whole ledger at any time, and putting an
-    older copy in its place is what it looks like.
+    Closing the last connection moves the log into the file; until then a note beside it says how far the log goes. With
+    an anchor no connection stays open (`keeps` is False): then the file alone is the whole ledger at any time, and an
+    older copy in its place is recognised as one.
     """
 
     _session: _SqliteSession

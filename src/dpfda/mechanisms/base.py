@@ -1,4 +1,4 @@
-"""What a mechanism is: three methods join the family."""
+"""The interface of a mechanism, and the checks that all mechanisms share."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ class Mechanism(Noisy, Protocol):
 
 
 def check_mechanism(mechanism: object) -> None:
-    """A mechanism has a privacy curve, a draw and a law."""
+    """Refuse what lacks a privacy curve, a draw or a law."""
     if isinstance(mechanism, type) or not all(callable(getattr(mechanism, name, None)) for name in DUTIES):
         raise UsageError(f"A mechanism is an object such as dpfda.mechanisms.Laplace(), got {brief(mechanism)}.")
 
 
 def law_of(mechanism: Mechanism, scale: float, size: int) -> NoiseLaw:
-    """The law of what a mechanism adds; refused, before any charge, where it is none that a file could be read by."""
+    """The law of what a mechanism adds; refused before any charge if no file with it could be read back."""
     noise = mechanism.noise(scale, size)
     check_law(noise)
     return noise
 
 
 def check_profile(sensitivity: object, scale: object, size: object = 0) -> None:
-    """What a privacy curve is asked about: a sensitivity, a positive scale, and how many coordinates, 0 for any."""
+    """Check the arguments of a privacy curve: sensitivity, positive scale, number of coordinates (0 for any)."""
     if not isinstance(sensitivity, Sensitivity):
         raise UsageError(f"A sensitivity is a dpfda.bases.norms.Sensitivity, got {brief(sensitivity)}.")
     if not 0 < as_real(scale) < math.inf:
@@ -60,7 +60,7 @@ def check_profile(sensitivity: object, scale: object, size: object = 0) -> None:
 
 
 def check_source(randomness: object) -> None:
-    """Noise is drawn from a source of integer noise."""
+    """Refuse what is no source of integer noise."""
     if not all(callable(getattr(randomness, name, None)) for name in ("laplace", "gaussian")):
         raise UsageError(
             parameter="randomness",
@@ -86,7 +86,7 @@ def check_coordinates(coordinates: Integers) -> Integers:
 
 
 def check_shape(shape: tuple[float, ...] | None) -> None:
-    """A shape is None, the same everywhere, or one positive factor for each coordinate."""
+    """Refuse a shape that is neither None, the same everywhere, nor one positive factor for each coordinate."""
     listed = shape if isinstance(shape, tuple | list) else ()
     if shape is not None and not (listed and all(0 < as_real(factor) < math.inf for factor in listed)):
         raise UsageError(f"A noise shape needs one positive finite factor for each coordinate, got {brief(shape)}.")

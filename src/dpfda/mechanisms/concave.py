@@ -65,7 +65,10 @@ class Component:
 
     @property
     def log_mass(self) -> float:
-        """But for `pi^(m/2)`; a discrete normal law whose deviation is 64 steps has this mass to 10^-30000."""
+        """The logarithm of its mass, but for `pi^(m/2)`.
+
+        A discrete normal law whose deviation is 64 steps has this mass to 10^-30000.
+        """
         return self.height - 0.5 * float(np.log(self.precisions).sum())
 
     def holds(self, moves: Integers) -> Booleans:

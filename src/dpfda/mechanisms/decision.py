@@ -1,4 +1,4 @@
-"""Yes or no with an exact probability: uniform bits against an interval that is refined until it decides."""
+"""Decisions with an exact probability: random bits against an interval that is refined until it decides."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _decide_exactly(row: int, bits: int, refine: Refine, randomness: Randomness)
 
 
 def wide(digits: int) -> Context:
-    """Decimals of this many digits with the widest exponents there are, so that no probability becomes zero."""
+    """A decimal context of this many digits with the widest exponents, so that no probability becomes zero."""
     return Context(prec=digits, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 

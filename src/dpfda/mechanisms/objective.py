@@ -125,7 +125,7 @@ class Objective:
         return RangeProfile(up(sensitivity.to(self.norm, size).value / scale))
 
     def noise(self, scale: float, size: int) -> ChoiceLaw:
-        """Nothing is added: the point is drawn as a whole."""
+        """The law of a choice: nothing is added, the point is drawn as a whole."""
         return ChoiceLaw((self.size,), (scale,))
 
     def draw(self, coordinates: Integers, scale: float, *, randomness: Randomness) -> Integers:

@@ -1,4 +1,4 @@
-"""Randomness: the only place in the package that draws."""
+"""Sources of randomness: the only place in the package that draws."""
 
 from __future__ import annotations
 

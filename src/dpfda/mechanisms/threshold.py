@@ -1,4 +1,4 @@
-"""Laplace noise behind the soft threshold of ICLP-AR."""
+"""The soft threshold of ICLP-AR before the noise of another mechanism."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SoftThreshold:
 
     @property
     def shrinks(self) -> str:
-        """For the card: what the noise band knows nothing about."""
+        """For the card: what shrinks the result, and is not covered by the noise band."""
         return " and ".join(("the soft threshold", *filter(None, [getattr(self.inner, "shrinks", "")])))
 
     @property

@@ -20,7 +20,7 @@ from dpfda.releases.entry import NOTHING, LedgerEntry
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the card says beyond the law; nothing in it depends on records."""
+    """The public facts of an online release that its law does not have; nothing in it depends on records."""
 
     what: str  # "density", "kernel classifier", ...
     dataset: str

@@ -98,13 +98,13 @@ class Answer:
 
 
 def check_answer(answer: Answer, *, dimension: int, size: int) -> None:
-    """What stands in a store may have been damaged; a wrong state would spoil all that comes after it."""
+    """Refuse an answer of a store that is damaged: all later answers would rest on it."""
     if len(answer.point) != dimension or len(answer.state) != size or not all(map(math.isfinite, answer.state)):
         raise DataError("An answer in the store is damaged. Take a fresh copy of the store.")
 
 
 class Engine(Protocol):
-    """Whatever can answer new points consistently with earlier ones."""
+    """The interface of an engine: it answers new points consistently with earlier ones."""
 
     def __len__(self) -> int: ...
     def value(self, point: tuple[float, ...]) -> float | None:

@@ -1,4 +1,4 @@
-"""The engine behind all other kernels, on lines and boxes: one row of a Cholesky factor an answer.
+"""The engine for any kernel, on lines and boxes: each answer adds one row to a Cholesky factor.
 
 Why it is private though kernel matrices are singular in doubles. Let K be the exact matrix of the kernel at all points
 ever asked, M its largest entry, u = 2^-53, m the number of points, at most 2^14. Noise has covariance

@@ -1,4 +1,4 @@
-"""The engine behind Matérn 1/2, 3/2 and 5/2 on a line: logarithmic time, one gap at a time.
+"""The engine for Matérn 1/2, 3/2 and 5/2 on a line: an answer takes logarithmic time.
 
 Given the states at both neighbours, the state at the new point is a public mean plus `root * innovation`, where the
 innovation of the noise is standard normal. By the Markov property a record outside the gap adds exactly nothing to the
@@ -34,7 +34,7 @@ class SortedNumbers:
         self._ends: list[float] = [math.inf]  # nothing in a block lies above its end; the last has none
 
     def around(self, number: float) -> tuple[float, float]:
-        """The next ones on either side; infinite where there is none."""
+        """The nearest numbers on either side; infinite where there is none."""
         index = bisect_left(self._ends, number)
         block = self._blocks[index]
         place = bisect_left(block, number)
@@ -54,7 +54,7 @@ class SortedNumbers:
             self._ends.insert(index, block[_BLOCK - 1])
 
     def replace(self, numbers: Array) -> None:
-        """All of them anew, in order."""
+        """Replace all numbers by these, which are sorted."""
         plain = numbers.tolist()
         self._blocks = [plain[start : start + _BLOCK] for start in range(0, len(plain), _BLOCK)] or [[]]
         self._ends = [*(block[-1] for block in self._blocks[:-1]), math.inf]

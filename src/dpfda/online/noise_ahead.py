@@ -44,7 +44,7 @@ def rounded_normals(size: int, randomness: Randomness) -> Integers:
 
 
 class NoiseAhead:
-    """Integers in stock, in memory alone; a forked child throws them away, since its parent will use them too."""
+    """Integers that were drawn ahead, in memory alone; a forked child drops them, since its parent will use them."""
 
     def __init__(self, randomness: Randomness) -> None:
         self._randomness = randomness
@@ -52,7 +52,7 @@ class NoiseAhead:
         self._process = os.getpid()
 
     def take(self, size: int) -> list[int]:
-        """So many integers that nobody will see again."""
+        """So many integers, each handed out once."""
         if self._process != os.getpid():
             self._stock, self._process = [], os.getpid()
         while len(self._stock) < size:

@@ -80,12 +80,12 @@ class Oracle:
         return np.array(values, dtype=np.float64)
 
     def refresh(self) -> None:
-        """Take in what other processes have answered meanwhile."""
+        """Take in the answers that other processes have given meanwhile."""
         with self._guard():
             self._engine.fold(self._store.since(len(self._engine)))
 
     def close(self) -> None:
-        """Forget the records and let go of the store; answers stay there."""
+        """Forget the records and close the store; answers stay there."""
         with self._lock:
             self._open, self._sections = False, None
             self._engine = self._fresh()
@@ -278,7 +278,7 @@ class FiniteOracle:
 
     @property
     def asked(self) -> int:
-        """No answer is made by asking."""
+        """0: asking makes no answers here."""
         return 0
 
     def points(self) -> Array:
@@ -293,7 +293,7 @@ class FiniteOracle:
         return values
 
     def refresh(self) -> None:
-        """Nothing to take in: a release does not change."""
+        """Nothing to do: a release does not change."""
 
     def close(self) -> None:
         """Let go of the store; further questions are refused."""

@@ -62,7 +62,7 @@ class OnlineLaw:
         return GaussianProfile(self.mu)
 
     def describe(self) -> dict[str, Any]:
-        """Plain data, fit for JSON: what a store is bound to."""
+        """Plain data, fit for JSON, that a store is bound to."""
         return {
             "kernel": describe(self.kernel),
             "domain": [list(side) for side in self.domain.sides],
@@ -90,7 +90,7 @@ class OnlineLaw:
         )
 
     def like(self, other: OnlineLaw) -> bool:
-        """Whether two laws say the same, but for the last digits of what was calibrated."""
+        """Whether two laws are equal, but for the last digits of what was calibrated."""
         return replace(self, mu=other.mu, scale=other.scale) == other and all(
             math.isclose(one, two, rel_tol=1e-9) for one, two in ((self.mu, other.mu), (self.scale, other.scale))
         )

@@ -38,7 +38,7 @@ class MarkovLine:
 
 
 def line_of(kernel: Kernel) -> MarkovLine | None:
-    """What makes a kernel one of the three Matérn processes in other units; None if it is none of them."""
+    """The parameters of a kernel that is one of the three Matérn processes in other units; else None."""
     if isinstance(kernel, Scaled):
         inner = line_of(kernel.kernel)
         return None if inner is None else MarkovLine(inner.size, inner.rate, inner.variance * kernel.factor)
@@ -76,7 +76,7 @@ def moments(h: float, top: int) -> Entries:
 
 
 def moments_of_many(h: Array, top: int) -> Entries:
-    """The same for an array."""
+    """The same moments for an array of h."""
     z = 2 * h
     decay = np.exp(-z)
     first = -np.expm1(-z) / np.maximum(z, 1e-300) + (z == 0)

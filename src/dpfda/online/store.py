@@ -56,7 +56,7 @@ class Store(Protocol):
         """More answers, the first of them after `number` earlier ones."""
 
     def close(self) -> None:
-        """Let go of the file; the next use opens it again."""
+        """Close the file; the next use opens it again."""
 
 
 class MemoryStore:
@@ -224,7 +224,7 @@ def as_store(store: str | Path | Store | None) -> Store:
 
 
 def header_of(store: str | Path | Store | None) -> dict[str, Any] | None:
-    """What a store is bound to; None if it is new, or not there at all, in which case nothing is made."""
+    """The header of a store; None if it is new or does not exist, and then nothing is made."""
     where = as_store(store)
     if isinstance(where, SqliteStore) and not where.path.is_file():
         return None
@@ -235,7 +235,7 @@ def header_of(store: str | Path | Store | None) -> dict[str, Any] | None:
 
 
 def check_header(found: dict[str, Any], expected: dict[str, Any], name: str) -> None:
-    """A store answers for one private function: whoever opens it must mean the same one."""
+    """Refuse a store that was made for another private function."""
     found, expected = _flat(found), _flat(expected)
     different = sorted(key for key in expected if found.get(key) != expected[key])
     if different:

@@ -44,7 +44,7 @@ class Page(ABC):
         return () if "lower" not in table or is_infinite(table) else self.band_notes(release)
 
     def band_notes(self, release: Any) -> tuple[str, ...]:
-        """Says around what a noise band stands, if that is not what is printed beside it."""
+        """A sentence about the middle of a noise band, where that is not the value printed beside it."""
         name = release.smoothing.name
         return () if name == "none" else (band_text("the values before smoothing", name),)
 
@@ -54,13 +54,13 @@ class Page(ABC):
 
 
 def page_of(release: Any) -> Page:
-    """What people see of a release of any kind."""
+    """The page of the kind that a release is of."""
     page: Page = statistic_of(release).page
     return page
 
 
 def check_curves(release: Any, asked: Asked) -> None:
-    """Refuse what cannot be asked of curves on an interval."""
+    """Refuse options of `dpfda evaluate` that do not fit curves on an interval."""
     check_no_distribution(asked)
     if release.basis.domain.dimension > 1:
         raise UsageError("evaluate knows releases on an interval; for a surface use dpfda.load(...) in Python.")
@@ -69,13 +69,13 @@ def check_curves(release: Any, asked: Asked) -> None:
 
 
 def check_no_distribution(asked: Asked) -> None:
-    """Refuse what only a density has."""
+    """Refuse options that only a density has."""
     if asked.cdf or asked.quantiles is not None:
         raise UsageError("--cdf and --quantiles are for a density: leave them out.")
 
 
 def check_no_covariates(asked: Asked) -> None:
-    """Refuse what only a regression has."""
+    """Refuse options that only a regression has."""
     if asked.covariates is not None:
         raise UsageError("--covariates is for a regression, which predicts a curve for them: leave it out.")
 
@@ -92,7 +92,7 @@ def noise_text(release: Any) -> str:
 
 
 def band_text(values: str, smoothing: str) -> str:
-    """Around which values a noise band stands."""
+    """A sentence that says around which values a noise band lies."""
     return (
         f"The noise band stands around {values} ({smoothing}), since only of those the noise is known: a value that is "
         "printed beside it may lie off its middle, or outside."

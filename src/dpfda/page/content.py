@@ -44,7 +44,7 @@ class Content:
 
 
 def spots(sides: tuple[tuple[float, float], ...]) -> list[float] | list[list[float]]:
-    """Both ends and the middle of a domain, as code on a page writes points."""
+    """Both ends and the middle of a domain, as points in Python code."""
     ends = [[low, low + (high - low) / 2, high] for low, high in sides]
     points = [list(spot) for spot in zip(*ends, strict=True)]
     return [point[0] for point in points] if len(sides) == 1 else points
@@ -91,7 +91,7 @@ class Values:
         return np.column_stack([self.points, self.value, *(self.band or ())])
 
     def every(self, step: int) -> Values:
-        """Only every so many points."""
+        """Every `step`-th point alone."""
         band = None if self.band is None else (self.band[0][::step], self.band[1][::step])
         return replace(self, points=self.points[::step], value=self.value[::step], band=band)
 

@@ -16,7 +16,7 @@ Columns = dict[str, list[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked of a release."""
+    """The options of one `dpfda evaluate`."""
 
     at: str
     derivative: int = 0
@@ -41,12 +41,12 @@ def places(domain: Domain, at: str) -> tuple[Array, Columns]:
 
 
 def coordinates(dimension: int) -> tuple[str, ...]:
-    """What coordinates of points are called."""
+    """The names of the coordinates of a point."""
     return ("x",) if dimension == 1 else tuple(f"x{axis + 1}" for axis in range(dimension))
 
 
 def numbers(text: str, option: str, *, count: int | None) -> tuple[float, ...]:
-    """Numbers separated by commas."""
+    """Numbers that are separated by commas; `option` is named in the refusal."""
     try:
         values = tuple(float(part) for part in text.split(","))
     except ValueError:

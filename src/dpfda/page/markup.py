@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 
 def text(value: object) -> str:
-    """Any text as text of a page: nothing in it can become markup, and nothing in it cannot be written."""
+    """Any value as text of a page: escaped, with unprintable characters replaced."""
     plain = str(value).encode("utf-8", "replace").decode("utf-8")  # a lone surrogate becomes a question mark
     shown = "".join(letter if letter.isprintable() or letter in " \n\t" else "\ufffd" for letter in plain)
     return html.escape(shown, quote=True)
@@ -23,7 +23,7 @@ def number(value: float) -> str:
 
 
 def place(value: float) -> str:
-    """A coordinate inside a picture; a twentieth of a pixel is more than anybody sees."""
+    """A coordinate inside a picture, to a tenth of a pixel."""
     return f"{value:.1f}".removesuffix(".0")
 
 
@@ -46,7 +46,7 @@ def row(head: object, *cells: object, attributes: str = "") -> str:
 
 
 def download(label: str, name: str, kind: str, content: str) -> str:
-    """A link that carries its file, so that the page needs no other place."""
+    """A link that holds its file, so that the page needs no other file."""
     size = len(content.encode("utf-8"))
     shown = f"{size / 1000:.0f} kB" if size >= 1000 else f"{size} bytes"
     # Percent signs rather than base64: the page then holds no "//" that could be taken for an address.

@@ -17,7 +17,7 @@ from dpfda.page.markup import number, place, text
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Numbers from low to high, drawn from start to end."""
+    """A linear scale: numbers from low to high, drawn from start to end."""
 
     low: float
     high: float
@@ -42,7 +42,7 @@ def _round_step(least: float) -> float:
 
 
 def around(low: float, high: float) -> tuple[float, float]:
-    """A range with some air, also where nothing varies."""
+    """A range somewhat wider than from low to high, also where both are equal."""
     air = 0.05 * (high - low) or abs(low) / 10 or 1.0
     return low - air, high + air
 
@@ -166,7 +166,7 @@ def _where(values: Values, index: int) -> str:
 
 
 def path_of(places: Sequence[tuple[float, float]]) -> str:
-    """Points of a line, as a picture writes them."""
+    """The points of a line in the notation of SVG."""
     return " ".join(f"{place(x)},{place(y)}" for x, y in places)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpfda.arrays import Array, brief
 from dpfda.bases import bernstein
-from dpfda.bases.quadrature import composite, waves
+from dpfda.bases.projection import composite, waves
 from dpfda.errors import UsageError
 
 

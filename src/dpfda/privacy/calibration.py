@@ -1,4 +1,4 @@
-"""The least noise that meets a budget; written once, for every mechanism."""
+"""Calibration: the least noise that meets a budget, written once for every mechanism."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpfda.privacy.profiles import Profile
 
 
 class Noisy(Protocol):
-    """What calibration asks of a mechanism."""
+    """What calibration needs of a mechanism."""
 
     @property
     def name(self) -> str:

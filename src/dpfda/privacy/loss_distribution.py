@@ -1,4 +1,4 @@
-"""Many bounded losses and one Gaussian shift, composed tightly through the law of their sum."""
+"""Tight composition: the law of the sum of many bounded losses, beside one Gaussian shift."""
 
 from __future__ import annotations
 

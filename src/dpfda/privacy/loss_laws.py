@@ -14,7 +14,7 @@ from dpfda.arrays import Array, Integers
 
 
 class Law(Protocol):
-    """What composition asks of a law of losses; whatever has it can be counted among others."""
+    """What composition needs of a law of privacy losses."""
 
     def __hash__(self) -> int: ...
     @property
@@ -142,7 +142,7 @@ def _log_sinc(x: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """One loss, taken apart: what of it is bounded, what is lost outright, what is Gaussian."""
+    """One privacy loss taken apart: the bounded part, the chance that all is lost, and the Gaussian part."""
 
     epsilon: float = 0.0  # of the bounded part
     rho: float = 0.0  # of the bounded part

@@ -39,10 +39,10 @@ class Profile(Protocol):
         """The curve for neighbours that differ in this many units."""
 
     def describe(self) -> dict[str, Any]:
-        """Plain numbers, from which `losses.loss_from` makes the same curve again."""
+        """Plain data, from which `ledger.amounts.loss_from` makes the same curve again."""
 
     def parts(self) -> Parts:
-        """What the curve is made of, for sums and composition."""
+        """The curve taken apart, for sums and composition."""
 
 
 def mirrored(epsilon: float, delta: float) -> float:
@@ -241,7 +241,7 @@ class RangeProfile(_Bounded):
 
 @dataclass(frozen=True, slots=True)
 class StatedProfile:
-    """What is known of a release by its (epsilon, delta) alone: with chance delta all, else randomised response.
+    """A release of which only (epsilon, delta) is known: with chance delta all is lost, else randomised response.
 
     No release that keeps the statement does worse at any other epsilon (Kairouz, Oh and Viswanath 2015).
     """

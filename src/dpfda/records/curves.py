@@ -75,7 +75,7 @@ class Curves:
 
     @cached_property
     def units(self) -> Identity | None:
-        """Whose each row is; None where each row is a unit."""
+        """The unit of each row; None where each row is a unit."""
         return quietly(self.source.identity)
 
     def size_under(self, unit: Unit) -> int:
@@ -93,7 +93,7 @@ class Curves:
 
 
 def quietly(count: Callable[[], Answer]) -> Answer:
-    """The answer, or an error that says nothing about the records; it may be asked before the charge."""
+    """The result of a function, or one constant error: its own message could tell something about a record."""
     with suppress(Exception):
         return count()
     raise DataError(

@@ -1,4 +1,4 @@
-"""One record to one vector: exactly, and by itself."""
+"""The encoder: from the values of one record to one vector, exactly and by itself."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def _scattered(
 
 
 def one_thread_each(rows: int) -> AbstractContextManager[object]:
-    """No threads but our own: those that a matrix product would start come on top and slow each other down."""
+    """A context without the threads that matrix products would start beside ours: they slow each other down."""
     if rows < 2**16:  # looking for the libraries takes longer than they would
         return nullcontext()
     from threadpoolctl import threadpool_limits

@@ -1,4 +1,4 @@
-"""Functions that are given records, and leave none behind in an error: not in its frames, nor in its text."""
+"""Decorators that keep records out of errors: out of the frames of a traceback, and out of messages."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ T = TypeVar("T")
 
 
 def forgets_records(function: Callable[P, T]) -> Callable[P, T]:
-    """The same function; whatever it raises has files and lines in its traceback, but no local variables.
+    """A decorator: what the function raises keeps files and lines in its traceback, but no local variables.
 
-    Debuggers and reports of errors show local variables, and here they are records. An interruption is an error too.
-    Frames of whoever called cannot be emptied: what stands there is the caller's own.
+    Debuggers and error reports show local variables, and here they are records. Interruptions are errors too. Frames of
+    the caller cannot be emptied: what is there belongs to the caller.
     """
 
     @functools.wraps(function)
@@ -39,7 +39,7 @@ def forgets_records(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def reads_records(function: Callable[P, T]) -> Callable[P, T]:
-    """The same function; what fails in the code of others while they hand out records becomes one constant error.
+    """A decorator: errors of other libraries, raised while they hand out records, become one constant error.
 
     A reader of a file that meets an odd cell shows it in its message.
     """

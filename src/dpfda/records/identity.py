@@ -158,7 +158,7 @@ def written(identifier: object) -> str | None:
 
 
 def _written_parts(identifier: Any) -> str | None:
-    """An identifier of several parts as text; of mappings and sets in an order that does not depend on how they are."""
+    """An identifier of several parts as text; mappings and sets are sorted first."""
     if isinstance(identifier, dict):
         identifier = sorted(f"{canonical(name)}: {canonical(part)}" for name, part in identifier.items())
     if isinstance(identifier, set | frozenset):

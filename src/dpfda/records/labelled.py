@@ -1,4 +1,4 @@
-"""Points as people hold them, alone or with a label or response beside them."""
+"""Points from any container, alone or with a label or response beside them."""
 
 from __future__ import annotations
 
@@ -81,17 +81,7 @@ def _counts(data: Any, counts: Any) -> Array:
     if isinstance(counts, str):
         return _named_column(data, counts)
     if hasattr(counts, "to_frame") or is_arrow(counts) or is_pandas(counts):
-        columns = counts
-        if not has_columns(counts):
-            columns = counts.to_frame() if hasattr(counts, "to_frame") else table_of(counts)
-        records = points_from_frame(columns, None)
-        if records.source.width != 1:
-            raise UsageError(
-                parameter="counts", rule=f"is one whole number for each row, got {records.source.width} columns"
-            )
-        for name in names_of(columns) if is_pandas(columns) else as_arrow(columns).column_names:
-            check_count(name)
-        return np.concatenate([np.empty((0, 1)), *records.batches(2**16)])[:, 0]
+        return _counts_of_column(counts)
     if isinstance(counts, np.ma.MaskedArray) and counts.ndim == 1:
         check_dtype(counts.dtype, "counts is an array")
         return np.where(np.ma.getmaskarray(counts), np.nan, as_numbers(np.asarray(counts.data)))
@@ -102,6 +92,21 @@ def _counts(data: Any, counts: Any) -> Array:
         raise UsageError(parameter="counts", rule=f"is one whole number for each row, got {array.ndim} dimension(s)")
     check_dtype(array.dtype, "counts is an array")
     return as_numbers(array)
+
+
+def _counts_of_column(counts: Any) -> Array:
+    """The numbers of a column of pandas, polars or Arrow, or of a table that has one column."""
+    columns = counts
+    if not has_columns(counts):
+        columns = counts.to_frame() if hasattr(counts, "to_frame") else table_of(counts)
+    records = points_from_frame(columns, None)
+    if records.source.width != 1:
+        raise UsageError(
+            parameter="counts", rule=f"is one whole number for each row, got {records.source.width} columns"
+        )
+    for name in names_of(columns) if is_pandas(columns) else as_arrow(columns).column_names:
+        check_count(name)
+    return np.concatenate([np.empty((0, 1)), *records.batches(2**16)])[:, 0]
 
 
 def _named_column(data: Any, name: str) -> Array:
@@ -166,25 +171,9 @@ def as_targets(targets: Any) -> np.ndarray[Any, Any]:
         raise UsageError("A kernel machine requires y to be passed, but the target y is None.")
     targets = _only_column(targets)
     check_declared(targets)
-    if isinstance(targets, np.ma.MaskedArray):
-        targets = np.ma.filled(targets.astype(object), None)
-    elif hasattr(targets, "to_pylist"):
-        targets = cells_of(targets)  # Arrow's to_numpy() fails because of one null
-    elif hasattr(targets, "to_numpy"):
-        targets = _cells(targets)
-    if is_listed(targets):
-        # One by one: numpy would read all of them as text because of one word.
-        targets = list(targets)
-        array = np.empty(len(targets), dtype=object)
-        for place, target in enumerate(targets):
-            array[place] = target
-    else:
-        try:
-            array = np.asarray(targets)
-        except Exception:  # uneven lists, objects of the user's own: without their text, which may be somebody's
-            array = np.empty((0, 0))
-    if array.ndim == 2:
-        array = array[:, 0] if array.shape[-1] == 1 else array
+    array = _array(targets)
+    if array.ndim == 2 and array.shape[-1] == 1:
+        array = array[:, 0]
     if array.ndim != 1:
         raise UsageError(parameter="y", rule=f"is one label or response for each row, got {array.ndim} dimension(s)")
     if array.dtype.kind not in CELLWISE:
@@ -207,6 +196,27 @@ def _only_column(targets: Any) -> Any:
     else:
         return targets
     return columns[0] if len(columns) == 1 else np.empty((0, len(columns)))
+
+
+def _array(targets: Any) -> np.ndarray[Any, Any]:
+    """The cells of any container as an array; an empty table where they cannot be read."""
+    if isinstance(targets, np.ma.MaskedArray):
+        targets = np.ma.filled(targets.astype(object), None)
+    elif hasattr(targets, "to_pylist"):
+        targets = cells_of(targets)  # Arrow's to_numpy() fails because of one null
+    elif hasattr(targets, "to_numpy"):
+        targets = _cells(targets)
+    if is_listed(targets):
+        # One by one: numpy would read all of them as text because of one word.
+        targets = list(targets)
+        array = np.empty(len(targets), dtype=object)
+        for place, target in enumerate(targets):
+            array[place] = target
+        return array
+    try:
+        return np.asarray(targets)
+    except Exception:  # uneven lists, objects of the user's own: without their text, which may be somebody's
+        return np.empty((0, 0))
 
 
 def _cells(targets: Any) -> Any:
@@ -278,6 +288,19 @@ def label_of(cell: object) -> float | str | None:
 
 def _plain(cell: object) -> float | str | None:
     """A cell as a number if it can be read as one, else as a text, else None; never an error that would show it."""
+    alone = _alone(cell)
+    if not isinstance(alone, str):
+        found = number(alone)
+        return None if math.isnan(found) else found
+    text = unicodedata.normalize("NFKC", alone).strip()
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
+    found = number(text.replace("_", " "))  # Python would take an underscore for a part of a number
+    return (text or None) if math.isnan(found) else found
+
+
+def _alone(cell: object) -> object:
+    """A number or a text in the form that it has by itself, whatever the type of all cells; None for dates and rows."""
     if isinstance(cell, list | tuple) and len(cell) == 1:
         cell = cell[0]  # a column written as rows of one cell
     if isinstance(cell, np.ndarray) and cell.size == 1:
@@ -285,16 +308,9 @@ def _plain(cell: object) -> float | str | None:
     if isinstance(cell, list | tuple | np.ndarray | np.datetime64 | np.timedelta64):
         return None
     if isinstance(cell, bytes):
-        cell = cell.decode("utf-8", errors="replace")
+        return cell.decode("utf-8", errors="replace")
     if isinstance(cell, np.floating) and not isinstance(cell, float):
-        cell = str(cell)
-    if not isinstance(cell, str):
-        if isinstance(cell, complex | np.complexfloating) and cell.imag == 0:
-            cell = cell.real
-        found = number(cell)
-        return None if math.isnan(found) else found
-    text = unicodedata.normalize("NFKC", cell).strip()
-    if text.lower() in WORDS:
-        return WORDS[text.lower()]
-    found = number(text.replace("_", " "))  # Python would take an underscore for a part of a number
-    return (text or None) if math.isnan(found) else found
+        return str(cell)
+    if isinstance(cell, complex | np.complexfloating) and cell.imag == 0:
+        return cell.real
+    return cell

@@ -1,4 +1,4 @@
-"""Points: how much of each unit lies in every cell of a public grid."""
+"""Points: how the mass of each unit is spread over the cells of a public grid."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import Any
 from dpfda.arrays import as_real, brief
 from dpfda.errors import DataError, UsageError
 from dpfda.ledger.amounts import LAWS, loss_from
-from dpfda.privacy.neighbours import RELATIONS
+from dpfda.privacy.budget import RELATIONS
 
 # Squares of numbers between these are doubles. What may be stated lies far inside: bounds and sides of domains from
 # 1e-60 to 1e60, epsilon from 1e-15 on, so that even noise on squares of bounds stays below 1e140.

@@ -226,6 +226,9 @@ def ours(experiment: DensityExperiment, points: Array, randomness: SeededRandomn
     return np.asarray(estimator.fit(points).release_(experiment.places))
 
 
+Errors = tuple[float, ...]  # of the noise, to the sample's estimate, to the truth; the first is NaN if not known
+
+
 def run(experiment: DensityExperiment, setting: Setting, notes: tuple[str, ...]) -> Outcome:
     """Errors at two sample sizes, and a picture."""
     randomness = SeededRandomness(setting.seed)
@@ -235,18 +238,12 @@ def run(experiment: DensityExperiment, setting: Setting, notes: tuple[str, ...])
     figure: Any = None
     for n in setting.track([1000] if setting.quick else [1000, 10_000], "sample sizes"):
         plans, bandwidth = plans_of(experiment, n, cells), experiment.bandwidth(n)
-        found: dict[str, list[tuple[float, ...]]] = {}
+        found: dict[str, list[Errors]] = {}
         for _ in range(2 if setting.quick else experiment.repetitions):
             points = experiment.sample(n, randomness)
             sample = kernel_estimate(points, places, cells=cells, bandwidth=bandwidth, family=experiment.family)
-            for name, several in plans.items():
-                each = [(plan.noise_error, *plan.of(points).errors((sample, truth), places)) for plan in several]
-                found.setdefault(name, []).append(min(each, key=lambda errors: errors[-1]))
-            for name, delta in ((OURS, 0.0), (OURS_APPROXIMATE, DELTA)):
-                release = ours(experiment, points, randomness, delta=delta)
-                distances = [integral((release - other) ** 2, volume) for other in (sample, truth)]
-                found.setdefault(name, []).append((math.nan, distances[0], distances[1]))
-            found.setdefault(NOBODY, []).append((0.0, 0.0, integral((sample - truth) ** 2, volume)))
+            for name, errors in _errors(experiment, points, sample, plans, randomness).items():
+                found.setdefault(name, []).append(errors)
         for name, measured in found.items():
             noise, loss, error = (float(mean) for mean in np.mean(measured, axis=0))
             width = None if math.isnan(noise) else bandwidth / (experiment.constant if name in HALL else 1)
@@ -255,6 +252,27 @@ def run(experiment: DensityExperiment, setting: Setting, notes: tuple[str, ...])
         if n == experiment.shown or setting.quick:
             figure = draw(experiment, points, sample, plans, randomness, curves=3 if setting.quick else 10)
     return Outcome((Table(experiment.title, COLUMNS, tuple(rows)),), (figure,), (*NOTES, *notes))
+
+
+def _errors(
+    experiment: DensityExperiment,
+    points: Array,
+    sample: Array,
+    plans: dict[str, tuple[PlannedDensity, ...]],
+    randomness: SeededRandomness,
+) -> dict[str, Errors]:
+    """The errors of every method on one sample; of several plans those of the one nearest to the truth."""
+    places, volume = experiment.places, experiment.volume
+    truth = experiment.truth(places)
+    found: dict[str, Errors] = {}
+    for name, several in plans.items():
+        each = [(plan.noise_error, *plan.of(points).errors((sample, truth), places)) for plan in several]
+        found[name] = min(each, key=lambda errors: errors[-1])
+    for name, delta in ((OURS, 0.0), (OURS_APPROXIMATE, DELTA)):
+        release = ours(experiment, points, randomness, delta=delta)
+        distances = (integral((release - other) ** 2, volume) for other in (sample, truth))
+        found[name] = (math.nan, *distances)
+    return found | {NOBODY: (0.0, 0.0, integral((sample - truth) ** 2, volume))}
 
 
 def draw(

@@ -57,7 +57,7 @@ class Answerer:
         return points
 
     def probe(self) -> None:
-        """Fails here, rather than when somebody asks, if both ends and the middle of the domain have no values."""
+        """Raise if the ends and the middle of the domain have no values: better now than when it is asked."""
         lower, upper = np.array(self.lower), np.array(self.upper)
         points = np.stack([lower, (lower + upper) / 2, upper])
         with np.errstate(all="ignore"):
@@ -67,7 +67,7 @@ class Answerer:
 
 
 def answerer(thing: Any) -> Answerer:
-    """Something to be asked, from a release, an oracle or any `Answers`."""
+    """The service's view of a release, an oracle or any `Answers`."""
     # An oracle over a finite release has all its answers from the start: it is that release.
     release = getattr(thing, "release", thing)
     if is_release(release):
@@ -86,7 +86,7 @@ def answerer(thing: Any) -> Answerer:
 
 
 def check_private(certificate: Certificate) -> None:
-    """Nothing that a seeded source drew is served: anybody could take its noise off again."""
+    """Refuse a release whose noise came from a seeded source: anybody could remove it again."""
     if not certificate.private:
         raise UsageError("The noise of this release came from a seeded source: it is not private and is not served.")
 
@@ -122,9 +122,9 @@ Waiting = list[tuple[Array, "asyncio.Future[Array]"]]
 
 
 class Worker:
-    """One thread that asks one oracle; whoever comes while it works waits for the next turn.
+    """One thread that asks one oracle; requests that come while it works wait for its next turn.
 
-    Those who wait are asked in one call, so that one durable write serves them all.
+    Those that wait are asked in one call, so that one durable write serves them all.
     """
 
     def __init__(self, evaluate: Evaluate, *, most: int) -> None:

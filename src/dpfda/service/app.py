@@ -46,7 +46,7 @@ def make_app(
 
 
 def run(app: Application, *, host: str = "127.0.0.1", port: int = 8000, trusted_proxy: str | None = None) -> None:
-    """Serve an application until Ctrl-C or SIGTERM; it says where it is when it answers. Port 0 takes a free one."""
+    """Serve an application until Ctrl-C or SIGTERM; it prints its address once it answers. Port 0 takes a free one."""
     needs_extra()
     from dpfda.service.server import listen, serve
 
@@ -62,7 +62,7 @@ def run(app: Application, *, host: str = "127.0.0.1", port: int = 8000, trusted_
 
 
 def needs_extra() -> None:
-    """Say which libraries are missing, and how to get them."""
+    """Raise MissingExtra, with the way to install them, where starlette or uvicorn are missing."""
     try:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401

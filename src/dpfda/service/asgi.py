@@ -39,7 +39,7 @@ POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'non
 
 
 class Resource:
-    """One address and the methods it has."""
+    """One address of the service, and its methods."""
 
     def __init__(self, template: str, **methods: Endpoint) -> None:
         self.template = template
@@ -66,7 +66,7 @@ async def _nowhere(scope: Any, receive: Any, send: Any) -> None:
 
 
 class Application:
-    """The application: it lets requests through to the endpoints, and says what went wrong in constant texts."""
+    """The ASGI application: it passes requests to the endpoints, and answers errors with constant texts."""
 
     def __init__(self, endpoints: Endpoints, limits: Limits, hosts: Hosts) -> None:
         self.endpoints, self.limits, self.hosts = endpoints, limits, hosts

@@ -132,7 +132,7 @@ class Endpoints:
         return _json({"releases": [entry.summary for entry in self.served], "refused": list(self.served.refused)})
 
     def close(self) -> None:
-        """Wait for whoever is being answered, then close the oracles."""
+        """Wait for answers under way, then close the oracles."""
         self._pool.shutdown(wait=True)
         self.served.close()
 
@@ -157,7 +157,7 @@ class Endpoints:
 
 
 def address(scope: Any) -> str:
-    """Who asks, as far as limits go."""
+    """The address of the client, as limits count it."""
     client = scope.get("client")
     return neighbourhood(client[0]) if client else ""
 
@@ -244,7 +244,7 @@ async def drain(receive: Callable[[], Awaitable[Any]], seconds: float) -> None:
 
 
 def strict_json(body: bytes) -> Any:
-    """What the JSON says; numbers are doubles, and whatever JSON leaves open is refused."""
+    """The content of a JSON body; all numbers become doubles, and anything ambiguous is refused."""
     try:
         return json.loads(
             body.decode("utf-8"), parse_constant=_no_constant, parse_int=float, object_pairs_hook=_no_name_twice
@@ -265,7 +265,7 @@ def _no_name_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def asked_points(body: bytes, *, most: int) -> list[list[float]]:
-    """The points that a body asks for, each a list of numbers; whether they fit a release, that release knows."""
+    """The points in a body, each a list of numbers; `Answerer.fit` checks whether they belong to the release."""
     data = strict_json(body)
     if type(data) is not dict or set(data) != {"points"}:
         raise Refused(BAD_POINTS)

@@ -40,7 +40,7 @@ HEADERS = {
 
 
 def markup(served: ServedReleases) -> str:
-    """The page, in full."""
+    """The whole HTML document."""
     style, script = _parts()
     entries = list(served)
     body = "\n".join(_article(entry) for entry in entries) or "<p>Nothing has been released yet.</p>"

@@ -18,7 +18,7 @@ ADDRESSES = 20_000  # that are remembered; whoever has not asked for longest is 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one request, one address and all together may ask."""
+    """Limits on one request, on one address, and on all requests together."""
 
     deadline_ms: float = 50.0  # answers of an online oracle leave at multiples of it after they were asked
     max_points: int = 1000  # in one request
@@ -50,9 +50,9 @@ class Bucket:
         self.rate, self.left, self.filled = rate, max(2 * rate, 1.0), now
 
     def take(self, cost: float, now: float) -> float:
-        """Zero if it may be, else the seconds to wait; whoever is refused pays nothing.
+        """0 if the request may pass, else the seconds to wait; a refused request costs nothing.
 
-        More than the bucket ever holds is let through when it is full, and paid for afterwards.
+        A cost above the capacity passes when the bucket is full, and is paid for afterwards.
         """
         most = max(2 * self.rate, 1.0)
         self.left, self.filled = min(most, self.left + (now - self.filled) * self.rate), now
@@ -64,7 +64,7 @@ class Bucket:
 
 
 class Buckets:
-    """One bucket for each address, for a bounded number of them, and one for all together."""
+    """A token bucket for each address, for a bounded number of them, and one for all together."""
 
     def __init__(self, rate: float, overall: float) -> None:
         self.rate = rate

@@ -15,7 +15,7 @@ Schema = dict[str, Any]
 
 
 def record(needed: dict[str, Schema], *, closed: bool = True) -> Schema:
-    """An object with all of these entries; others too, if it is not closed."""
+    """The JSON schema of an object with these entries; others are allowed unless it is closed."""
     shape: Schema = {"type": "object", "required": list(needed), "properties": needed}
     return shape | ({"additionalProperties": False} if closed else {})
 

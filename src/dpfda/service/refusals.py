@@ -1,4 +1,4 @@
-"""Everything the service refuses: one constant text each, so that no error tells of any record."""
+"""Every refusal of the service: one constant text each, so that no error tells anything about a record."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ BAD_JSON = Reason(
 NO_TOKEN = Reason(
     401,
     "token-needed",
-    "This is the owner's, and the token is missing or wrong.",
+    "Only the owner may do this, and the token is missing or wrong.",
     "Send the header Authorization: Bearer TOKEN.",
     {"WWW-Authenticate": "Bearer"},
 )
 NO_OWNER = Reason(
     403,
     "no-owner",
-    "This is the owner's, and the service was started without a token.",
+    "Only the owner may do this, and the service was started without a token.",
     "Start it with --token-file FILE, or with the environment variable DPFDA_TOKEN.",
 )
 NOT_FOUND = Reason(404, "not-found", "There is nothing here under this name.", "GET /releases lists what there is.")
 WRONG_METHOD = Reason(
     405, "wrong-method", "This method is not for this address.", "The header Allow lists those that are."
 )
-TOO_SLOW = Reason(408, "too-slow", "The body did not come in time.", "Send it at once.", {"Connection": "close"})
+TOO_SLOW = Reason(408, "too-slow", "The body did not arrive in time.", "Send it at once.", {"Connection": "close"})
 MISFIT = Reason(
     409,
     "points-misfit",
@@ -118,7 +118,10 @@ BAD_RELEASE = Reason(
     "Send a file that release.save() wrote, as it is.",
 )
 TOO_MANY = Reason(
-    429, "too-many", "More is asked than this service answers in the time.", "Wait as Retry-After says, in seconds."
+    429,
+    "too-many",
+    "There were too many requests, or too many points, in too short a time.",
+    "Wait as Retry-After says, in seconds.",
 )
 HEADERS_TOO_LARGE = Reason(
     431, "headers-too-large", "The headers are larger than this service takes.", "Send fewer and shorter ones."
@@ -130,7 +133,11 @@ FAILED = Reason(
     "Ask again; if it stays, tell the owner of the service.",
 )
 BUSY = Reason(
-    503, "busy", "Too many are asking at the moment, or the service is stopping.", "Ask again.", {"Retry-After": "1"}
+    503,
+    "busy",
+    "There are too many requests at the moment, or the service is stopping.",
+    "Ask again.",
+    {"Retry-After": "1"},
 )
 
 ALL = tuple(value for value in list(globals().values()) if isinstance(value, Reason))

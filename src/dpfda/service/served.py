@@ -22,7 +22,7 @@ from dpfda.service.refusals import NO_FOLDER, NOT_FOUND, TAKEN, UNFIT, Refused
 
 
 class ServedEntry:
-    """What stands behind an id, where it came from, and its answers to questions about itself."""
+    """One id of the service: the release or oracle behind it, the file it came from, and its card as JSON."""
 
     __slots__ = ("_worker", "answers", "card", "file", "id", "stamp", "summary")
 
@@ -80,7 +80,7 @@ def sources(folder: Path) -> list[Path]:
 
 
 def read(name: str, file: Path) -> ServedEntry | None:
-    """What a file holds, if it may be served."""
+    """The entry for a file; None if it may not be served."""
     thing = None
     try:
         thing = _opened(file) if file.suffix == ".db" else load(file)
@@ -108,7 +108,7 @@ def _opened(file: Path) -> Any:
 
 
 def stamp(file: Path) -> object:
-    """What changes when a file does; a store grows while it stays the same."""
+    """A value that changes when a file is replaced; the stamp of a store stays, since it grows while it is served."""
     try:
         found = file.stat()
     except OSError:
@@ -117,7 +117,7 @@ def stamp(file: Path) -> object:
 
 
 def put_away(file: Path) -> None:
-    """Take a file out of what is served, and keep it: it has been paid for."""
+    """Stop serving a file, and keep it under another name: it has been paid for."""
     if file.suffix == ".db":
         # Other processes may be writing to the store: under a new name it would be a second release with other answers.
         file.with_name(file.name + MARK).touch()
@@ -134,7 +134,7 @@ ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 class ServedReleases:
-    """Everything that is served, by id. Files are looked at when the owner says so, never while somebody asks."""
+    """Everything that is served, by id; the folder is read again only when the owner asks for it."""
 
     def __init__(self, things: Mapping[str, Any], folder: Path | None = None) -> None:
         self.folder = folder
@@ -175,23 +175,27 @@ class ServedReleases:
             kept = {name: known for name, known in self._entries.items() if known.file is None}
             refused = []
             for file in sources(self.folder):
-                known = self._entries.get(file.stem)
-                if file.stem in kept or not ID.fullmatch(file.stem):
+                taken = file.stem in kept or not ID.fullmatch(file.stem)
+                found = None if taken else self._entry_of(file)
+                if found is None:
                     refused.append(file.name)
-                elif known is not None and known.file == file and known.stamp == stamp(file):
-                    kept[file.stem] = known
-                elif (found := read(file.stem, file)) is not None:
-                    kept[file.stem] = found
                 else:
-                    refused.append(file.name)
+                    kept[file.stem] = found
             gone = [known for name, known in self._entries.items() if kept.get(name) is not known]
             # One assignment: whoever asks meanwhile sees the old entries or the new ones.
             self._entries, self.refused = kept, tuple(refused)
         for known in gone:
             known.close()
 
+    def _entry_of(self, file: Path) -> ServedEntry | None:
+        """The entry of a file: the present one if the file has not changed; None if it may not be served."""
+        known = self._entries.get(file.stem)
+        if known is not None and known.file == file and known.stamp == stamp(file):
+            return known
+        return read(file.stem, file)
+
     def publish(self, name: str, body: bytes) -> ServedEntry:
-        """Serve a release from now on, its file whole on the disk before anybody hears of it."""
+        """Serve a release from now on; its file is complete on the disk first."""
         if self.folder is None:
             raise Refused(NO_FOLDER)
         with self._changing:
@@ -217,7 +221,7 @@ class ServedReleases:
             return published
 
     def withdraw(self, name: str) -> None:
-        """Serve a release no more."""
+        """Stop serving a release."""
         with self._changing:
             known = self.get(name)
             if known.file is not None and known.file.exists():

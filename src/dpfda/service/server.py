@@ -1,4 +1,4 @@
-"""How the service is run: one process, timeouts on every wait, and a stop that breaks no answer."""
+"""Running the service: one process, timeouts on every wait, and a stop that interrupts no answer."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class BoundedProtocol:
 
 
 def room() -> int:
-    """How many connections are taken: what the system lets a process open, less what it needs for files."""
+    """How many connections are accepted: what the system lets a process open, less what it needs for files."""
     try:
         from resource import RLIMIT_NOFILE, getrlimit
     except ImportError:  # not on every system
@@ -119,10 +119,10 @@ def protocol() -> type[asyncio.Protocol]:
 
 
 class Server(uvicorn.Server):
-    """A server that stops in two steps, so that nobody who has asked goes without an answer.
+    """A server that stops in two steps, so that every request that arrived is answered.
 
-    At the first signal connections close with their next answer; a little later no more are taken, and those that are
-    being answered are waited for. A second signal skips the first step.
+    At the first signal connections close with their next answer; a little later no more are accepted, and answers under
+    way are waited for. A second signal skips the first step.
     """
 
     def __init__(self, config: uvicorn.Config, application: Application, ready: Callable[[], None]) -> None:
@@ -172,7 +172,7 @@ def listen(host: str, port: int) -> socket.socket:
 def serve(
     application: Application, listener: socket.socket, *, ready: Callable[[], None], proxy: str | None = None
 ) -> None:
-    """Answer until a signal says stop; `ready` is called when it does."""
+    """Answer until a signal stops it; `ready` is called as soon as it listens."""
     # Their messages could hold what a request held, or frames of a computation.
     for name in ("uvicorn.error", "uvicorn.access", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)

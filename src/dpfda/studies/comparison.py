@@ -1,4 +1,4 @@
-"""Mechanisms against each other on simulated curves, where the true mean is known."""
+"""Comparison of mechanisms on simulated curves, where the true mean is known."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ComparisonRow:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What came out, best first; not private, since curves and noise are seeded."""
+    """The result of a comparison, best mechanism first; not private, since curves and noise are seeded."""
 
     scenario: str
     n: int
@@ -156,18 +156,12 @@ def compare(
         sampling.append(_squared(curves.mean(axis=0) - truth))
         for run in runs:
             run.add(curves, truth, largest)
-    if all(run.refused is not None for run in runs):
-        raise next(run.refused for run in runs if run.refused is not None)
-    rows = [run.row() for run in runs]
-    least = min(row.total for row in rows if row.total is not None)
-    ranked = [row if row.total is None else replace(row, ratio=row.total / least) for row in rows]
-    ranked.sort(key=lambda row: np.inf if row.ratio is None else row.ratio)
-    return Comparison(scenario, n, budget, bound, repetitions, seed, *_mean(sampling), tuple(ranked), errors)
+    return Comparison(scenario, n, budget, bound, repetitions, seed, *_mean(sampling), _ranked(runs), errors)
 
 
 @dataclass(slots=True)
 class Run:
-    """One mechanism's releases; its noise does not depend on which others were asked for."""
+    """The releases of one mechanism; its noise does not depend on which others are compared."""
 
     mechanism: str
     calibration: str
@@ -203,11 +197,22 @@ class Run:
         self.chosen = release.certificate.mechanism
 
     def row(self) -> ComparisonRow:
-        """Its line in the table."""
+        """Its row of the table."""
         if self.refused is not None:
             return ComparisonRow(self.mechanism, self.calibration, note=f"not applicable: {self.refused}")
         note = f"chose {self.chosen}" if self.mechanism == "auto" else ""
         return ComparisonRow(self.mechanism, self.calibration, *_mean(self.total), *_mean(self.privacy), note=note)
+
+
+def _ranked(runs: Sequence[Run]) -> tuple[ComparisonRow, ...]:
+    """The rows of all mechanisms, best first; raises the first refusal if none of them can meet the budget."""
+    refusals = [run.refused for run in runs if run.refused is not None]
+    if len(refusals) == len(runs):
+        raise refusals[0]
+    rows = [run.row() for run in runs]
+    least = min(row.total for row in rows if row.total is not None)
+    rated = (row if row.total is None else replace(row, ratio=row.total / least) for row in rows)
+    return tuple(sorted(rated, key=lambda row: np.inf if row.ratio is None else row.ratio))
 
 
 def _cases(mechanisms: Sequence[str], calibration: str) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""How well private principal components do: the share of variance kept, the distance of subspaces."""
+"""Measures of private principal components: the share of variance kept, the distance of subspaces."""
 
 from __future__ import annotations
 

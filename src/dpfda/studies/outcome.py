@@ -16,13 +16,13 @@ Item = TypeVar("Item")
 
 
 def no_progress(items: Iterable[Item], what: str) -> Iterator[Item]:
-    """The items as they are, for those who want no bar."""
+    """The items as they are, without a progress bar."""
     yield from items
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a reproduction is given."""
+    """What a reproduction is given: data folder, seed, and how long it may take."""
 
     data: Path | None = None  # the folder of the data files
     quick: bool = False  # seconds rather than minutes: fewer repetitions, the same code
@@ -30,7 +30,7 @@ class Setting:
     track: Callable[[Iterable[Any], str], Iterable[Any]] = no_progress  # shows how far a long loop has come
 
     def file(self, name: str) -> Path:
-        """A data file, or an error that says where to say where it is."""
+        """The path of a data file; an error names the option --data if it is missing."""
         if self.data is None or not (self.data / name).is_file():
             raise DataError(f"This needs the file {name}. Name its folder: --data FOLDER.")
         return self.data / name
@@ -56,7 +56,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came out: tables, pictures and what has to be said about them."""
+    """The result of a study: tables, figures, and notes about them."""
 
     tables: tuple[Table, ...] = ()
     figures: tuple[Any, ...] = ()  # matplotlib figures

@@ -55,7 +55,7 @@ def spectrum(kernel: Kernel, points: Array, weights: Array) -> Spectrum:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What a mechanism takes from a sample: the mean, and bounds that the papers read from the data."""
+    """What a mechanism uses of a sample: its mean, and the bounds that the papers read from the data."""
 
     mean: Array  # at the points, (q,)
     n: int

@@ -256,7 +256,7 @@ class Exponent:
     sign: int
 
     def approximate(self) -> Array:
-        """The matrix to propose with, in doubles."""
+        """The matrix of the exponent in doubles, for proposals."""
         return np.asarray(self.sign * (self._sums - np.diag(np.array(self.prior) + self._logs)))
 
     @property

@@ -18,7 +18,7 @@ _decimal = np.frompyfunc(lambda value: +Decimal(value), 1, 1)
 
 
 class TooWide(ArithmeticError):
-    """A decimal interval says too little for what is asked of it: more digits are needed."""
+    """A decimal interval is too wide to decide: more digits are needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Arithmetic:
         return Decimal("0.5") if self.digits else 0.5
 
     def plain(self, numbers: Numbers) -> Interval:
-        """Numbers that are what they are."""
+        """Numbers without any error, as an interval of radius zero."""
         return Interval(numbers, abs(numbers) * 0, self)
 
     def interval(self, middle: Numbers, radius: Numbers, rounded: Numbers | None = None) -> Interval:

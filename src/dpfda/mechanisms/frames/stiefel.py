@@ -203,7 +203,7 @@ def fit_single(excess: Array) -> Single | Pair:
 
 
 def accepted(log_probability: Array, randomness: Randomness) -> Integers:
-    """The rows that a uniform number lets pass."""
+    """Which rows a uniform number accepts, by the logarithms of their acceptance probabilities."""
     return np.flatnonzero(np.log(randomness.uniform((len(log_probability),))) < log_probability).astype(np.int64)
 
 
@@ -287,7 +287,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class SpanEnvelopes:
-    """SpanEnvelopes with density `exp(-sum excess_i |row i of V|^2)`: one vector first, then a level for each other."""
+    """Spans with density `exp(-sum excess_i |row i of V|^2)`: one vector first, then a level for each other."""
 
     side: int
     order: Integers  # the coordinates of the first vector by their excess, (n,)
@@ -387,7 +387,7 @@ def check_matrix(A: ArrayLike) -> Array:
 
 
 def check_count(value: int, least: int, most: int | None, rule: str, name: str) -> int:
-    """A count as a plain whole number: within its rule, and never so large that memory or patience ends."""
+    """A count as a plain whole number, within its rule and small enough for memory and time."""
     if not is_whole(value, -(2**62), 2**62):
         raise UsageError(f"{rule.format(most)}, a whole number, got {name}={brief(value)}.")
     if value < least or (most is not None and value > most):

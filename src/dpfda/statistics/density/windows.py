@@ -14,7 +14,7 @@ from dpfda import bases
 from dpfda.arrays import Array, brief
 from dpfda.bases import Basis, Domain
 from dpfda.bases.features import landmarks
-from dpfda.bases.matern_spectrum import sides
+from dpfda.bases.known_spectra import sides
 from dpfda.errors import UsageError
 from dpfda.kernels import Anisotropic, Exponential, Gaussian, Kernel, Matern, RationalQuadratic, Scaled, Tensor
 from dpfda.messages import arg

@@ -1,4 +1,4 @@
-"""Kernels whose spectrum on an interval is known in closed form."""
+"""Kernels whose eigenvalues and eigenfunctions on an interval are known in closed form."""
 
 from __future__ import annotations
 
