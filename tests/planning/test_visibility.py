@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import dpfda
 from dpfda.errors import UsageError
@@ -125,7 +126,7 @@ def test_the_threshold_is_where_noise_is_as_large_as_the_signal():
 
 
 def test_force_is_true_or_false():
-    with pytest.raises(UsageError, match="force must be True or False, got 'yes'"):
+    with refused(UsageError, "force", "yes"):
         dpfda.MeanFunction(**LOUD, bound=1.0, force="yes").fit(curves(100))
 
 

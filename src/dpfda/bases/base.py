@@ -84,7 +84,9 @@ class Basis(ABC):
         if not np.isfinite(table).all():
             raise UsageError(
                 f"The derivative of order {orders} on this domain is beyond double precision. Ask for a lower order, "
-                "or state the domain in other units."
+                "or state the domain in other units.",
+                parameter="order",
+                value=orders,
             )
         return table
 
@@ -108,7 +110,9 @@ class Basis(ABC):
         if len(orders) != self.domain.dimension or not all(is_whole(o, 0, HIGHEST_ORDER) for o in orders):
             raise UsageError(
                 f"A derivative on a domain with {self.domain.dimension} side(s) needs one whole number, 0 to "
-                f"{HIGHEST_ORDER}, for each side, got {brief(order)}."
+                f"{HIGHEST_ORDER}, for each side, got {brief(order)}.",
+                parameter="order",
+                value=order,
             )
         return tuple(int(o) for o in orders)
 
@@ -116,7 +120,11 @@ class Basis(ABC):
         """Values at any points of the domain, (..., size) -> (..., m)."""
         table = public_numbers(coordinates, "Coordinates")
         if table.shape[-1:] != (self.size,):
-            raise UsageError(f"This basis has {self.size} coordinates, got an array of shape {table.shape}.")
+            raise UsageError(
+                f"This basis has {self.size} coordinates, got an array of shape {table.shape}.",
+                parameter="coordinates",
+                value=table.shape,
+            )
         where = self.asked(points)
         check_asked(math.prod(table.shape[:-1]) * len(where), what="values")
         return self._values(table, where, order)
@@ -156,7 +164,8 @@ class Basis(ABC):
         if table.shape[-1:] != (len(points),):
             raise UsageError(
                 f"Values and grid must have the same length, got values of shape {table.shape} and {len(points)} grid "
-                "points."
+                "points.",
+                parameter="grid",
             )
         return table @ self.projection(points).T
 
@@ -215,12 +224,18 @@ class Basis(ABC):
         if any(len(end) != self.domain.dimension for end in ends):
             raise UsageError(
                 f"The ends of an integral are points with {self.domain.dimension} coordinate(s), got {brief(low)} and "
-                f"{brief(high)}."
+                f"{brief(high)}.",
+                parameter="low",
+                value=(low, high),
             )
         corners = self.domain.points(np.stack(ends))
         for start, stop in corners.T:
             if start > stop:
-                raise UsageError(f"An integral goes from a lower to an upper end, got {start:g} to {stop:g}.")
+                raise UsageError(
+                    f"An integral goes from a lower to an upper end, got {start:g} to {stop:g}.",
+                    parameter="low",
+                    value=(float(start), float(stop)),
+                )
         return corners
 
     def describe(self) -> dict[str, Any]:
@@ -228,13 +243,17 @@ class Basis(ABC):
         if not self.family:
             raise UsageError(
                 f"{type(self).__name__} cannot be written to a file: it has no family name. Give the class a `family` "
-                "and write @dpfda.bases.register above it."
+                "and write @dpfda.bases.register above it.",
+                parameter="family",
+                value=self.family,
             )
         if not is_registered(self):
             # A file that nothing could read back is worse than an error now.
             raise UsageError(
                 f"{type(self).__name__} cannot be written to a file: its family {brief(self.family)} is not "
-                "registered. Write @dpfda.bases.register above the class."
+                "registered. Write @dpfda.bases.register above the class.",
+                parameter="family",
+                value=self.family,
             )
         return {"family": self.family, "domain": [list(side) for side in self.domain.sides], "size": self.size}
 
@@ -250,7 +269,9 @@ class IntervalBasis(Basis):
         if self.domain.dimension != 1:
             raise UsageError(
                 f"{type(self).__name__} lives on an interval, got a domain with {self.domain.dimension} sides. "
-                "On a box use tensor() of one basis for each side, or by_name()."
+                "On a box use tensor() of one basis for each side, or by_name().",
+                parameter="domain",
+                value=self.domain.dimension,
             )
 
     @abstractmethod
@@ -268,10 +289,16 @@ def check_size(name: str, size: int, *, least: int = 1, most: int = MOST_FUNCTIO
         other = "" if most >= MOST_FUNCTIONS else f", or cosines, of which there may be {MOST_FUNCTIONS}"
         raise UsageError(
             f"The size of a {name} basis must be at most {most}, got {brief(size)}: more would take minutes. Take "
-            f"fewer functions{other}."
+            f"fewer functions{other}.",
+            parameter="size",
+            value=size,
         )
     if not is_whole(size, least, most):
-        raise UsageError(f"The size of a {name} basis must be a whole number, at least {least}, got {brief(size)}.")
+        raise UsageError(
+            f"The size of a {name} basis must be a whole number, at least {least}, got {brief(size)}.",
+            parameter="size",
+            value=size,
+        )
 
 
 def check_nodes(rules: Sequence[tuple[Array, Array]]) -> None:
@@ -280,7 +307,9 @@ def check_nodes(rules: Sequence[tuple[Array, Array]]) -> None:
     if count > MOST_NODES:
         raise UsageError(
             f"Means of these functions over a domain with {len(rules)} side(s) take {count} points, and at most "
-            f"{MOST_NODES} can be taken. Use fewer functions, or fewer sides."
+            f"{MOST_NODES} can be taken. Use fewer functions, or fewer sides.",
+            parameter="size",
+            value=count,
         )
 
 

@@ -103,7 +103,9 @@ def fine_cells(domain: Domain) -> Cells:
     """So many equal cells that their width does not matter, and so few that all pairs of them can be looked at."""
     if domain.dimension > MOST_SIDES:
         raise UsageError(
-            f"A density lives on at most {MOST_SIDES} sides, got {domain.dimension}. Release fewer coordinates at once."
+            f"A density lives on at most {MOST_SIDES} sides, got {domain.dimension}. Release fewer at once.",
+            parameter="domain",
+            value=domain.dimension,
         )
     return equal_cells(domain, (CELLS[domain.dimension],) * domain.dimension)
 

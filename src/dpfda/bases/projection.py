@@ -28,13 +28,19 @@ CHUNK = 128  # panels at a time, so that memory does not grow with the grid
 def projection(basis: Basis, grid: Array, method: Method) -> Array:
     """The matrix from values at the points of a grid to coordinates, kept for the next call, (size, q)."""
     if not is_one_of(method, get_args(Method)):
-        raise UsageError(f"A projection is made by one of {', '.join(get_args(Method))}, got {brief(method)}.")
+        raise UsageError(
+            f"A projection is made by one of {', '.join(get_args(Method))}, got {brief(method)}.",
+            parameter="method",
+            value=method,
+        )
     if len(grid) == 0:
-        raise UsageError("A grid needs at least one point, got none.")
+        raise UsageError("A grid needs at least one point, got none.", parameter="grid", value=0)
     if len(grid) * basis.size > MOST_ENTRIES:
         raise UsageError(
             f"A basis of {basis.size} functions takes grids of at most {MOST_ENTRIES // basis.size} points, got "
-            f"{len(grid)}. Take fewer functions, or a coarser grid."
+            f"{len(grid)}. Take fewer functions, or a coarser grid.",
+            parameter="grid",
+            value=len(grid),
         )
     return _projection(basis, np.ascontiguousarray(grid).tobytes(), grid.shape, method)
 

@@ -49,7 +49,9 @@ def waves(size: float) -> Array:
     if size > MOST_WAVES:
         raise UsageError(
             f"These functions have {size:.3g} half-waves over the domain, and means are taken over at most "
-            f"{MOST_WAVES}. Take a kernel with a longer range, or fewer functions."
+            f"{MOST_WAVES}. Take a kernel with a longer range, or fewer functions.",
+            parameter="size",
+            value=size,
         )
     count = max(1, math.ceil(size))
     return (1 - np.cos(np.pi * np.arange(count + 1) / count)) / 2

@@ -56,7 +56,9 @@ def register(
     if not (least_size is None or is_whole(least_size, 1, 2**20)) or not (build is None or callable(build)):
         raise UsageError(
             f"A basis is registered with a least size of 1 or more and a function that builds it, got "
-            f"{brief(least_size)} and {brief(build)}."
+            f"{brief(least_size)} and {brief(build)}.",
+            parameter="least_size",
+            value=least_size,
         )
     return lambda made: _entered(made, least_size, build, feature_map)
 
@@ -66,11 +68,17 @@ def _entered(basis: type[B], least_size: int | None, build: Callable[..., Basis]
     complete = isinstance(basis, type) and callable(getattr(basis, "functions", None)) and not isabstract(basis)
     if not (complete and isinstance(family, str) and family):
         raise UsageError(
-            f"A basis that is registered is a Basis with all its methods and a `family` name, got {brief(basis)}."
+            f"A basis that is registered is a Basis with all its methods and a `family` name, got {brief(basis)}.",
+            parameter="basis",
+            value=basis,
         )
     known = _CLASSES.get(family)
     if known is not None and (known.__module__, known.__qualname__) != (basis.__module__, basis.__qualname__):
-        raise UsageError(f"The family {brief(family)} is taken by {known.__module__}. Choose another name.")
+        raise UsageError(
+            f"The family {brief(family)} is taken by {known.__module__}. Choose another name.",
+            parameter="family",
+            value=family,
+        )
 
     def from_fields(domain: Any, *rest: Any, **fields: Any) -> Basis:
         made: Basis = basis(as_domain(domain), *rest, **fields)  # type: ignore[call-arg]
@@ -99,10 +107,16 @@ def from_dict(description: Mapping[str, Any]) -> Basis:
     rest = dict(description) if isinstance(description, Mapping) else {}
     family = rest.pop("family", None)
     if not isinstance(family, str) or family not in FAMILIES:
-        raise UsageError(f"A basis is one of the families {', '.join(sorted(FAMILIES))}, got {brief(family)}.")
+        raise UsageError(
+            f"A basis is one of the families {', '.join(sorted(FAMILIES))}, got {brief(family)}.",
+            parameter="family",
+            value=family,
+        )
     try:
         return FAMILIES[family](**rest)
     except TypeError as error:
         raise UsageError(
-            f"This is no description of a {family} basis: {brief(description)} ({told(error)})."
+            f"This is no description of a {family} basis: {brief(description)} ({told(error)}).",
+            parameter="description",
+            value=description,
         ) from error

@@ -77,7 +77,9 @@ def open_finite(release: Any, store: str | Path | Store | None) -> FiniteOracle:
             where.bind(header)
     if found is not None and found != header:
         raise UsageError(
-            f"The store {where.name!r} holds another release. Open it without this one, or name a new store."
+            f"The store {where.name!r} holds another release. Open it without this one, or name a new store.",
+            parameter="store",
+            value=where.name,
         )
     return FiniteOracle(release, where)
 

@@ -188,7 +188,7 @@ def open_online(
     """
     source = SystemRandomness() if randomness is None else randomness
     if sections is not None and (sections.kernel != law.kernel or sections.points.shape[1] != law.domain.dimension):
-        raise UsageError("Sections and law must have the same kernel and the same dimension.")
+        raise UsageError("Sections and law must have the same kernel and the same dimension.", parameter="law")
     certificate = card(law, facts, source)
     where = as_store(store)
     with where.writing():

@@ -16,7 +16,9 @@ DELTA_UNITS = 10**18  # in 1: for delta and total variation distances
 def exactly(amount: float) -> Fraction:
     """An amount as it was typed: ten times 0.1 make 1, which doubles do not."""
     if not math.isfinite(amount):
-        raise UsageError(f"Only finite privacy losses can be added up, got {brief(amount)}.")
+        raise UsageError(
+            f"Only finite privacy losses can be added up, got {brief(amount)}.", parameter="amount", value=amount
+        )
     return Fraction(repr(float(amount)))
 
 

@@ -40,7 +40,11 @@ class Unit:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise UsageError(f"The name of a privacy unit is a text, e.g. 'person', got {brief(self.name)}.")
+            raise UsageError(
+                f"The name of a privacy unit is a text, e.g. 'person', got {brief(self.name)}.",
+                parameter="name",
+                value=self.name,
+            )
         if not isinstance(self.neighbours, str) or self.neighbours not in RELATIONS:
             known = ", ".join(map(repr, RELATIONS))
             raise UsageError(parameter="neighbours", value=self.neighbours, rule=f"must be one of {known}")
