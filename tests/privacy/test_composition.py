@@ -351,9 +351,9 @@ def test_the_order_of_releases_does_not_matter(losses: list[Profile], order: Any
     shuffled = list(losses)
     order.shuffle(shuffled)
     one, other = compose(losses, delta=1e-6), compose(shuffled, delta=1e-6)
-    # Choices of different sizes are composed in their order, which matters little at such a delta.
+    # Choices of different sizes are composed in their order: either is a bound, and they differ by some thousandths.
     ordered = sum(isinstance(loss, RangeProfile) for loss in losses) > 1
-    assert one.epsilon == pytest.approx(other.epsilon, rel=1e-3 if ordered else 1e-9)
+    assert one.epsilon == pytest.approx(other.epsilon, rel=5e-3 if ordered else 1e-9)
     assert (one.pure, one.rho) == (other.pure, other.rho)
 
 
