@@ -16,6 +16,9 @@ $(VENV)/.ready: pyproject.toml
 demo: venv  ## the main job on bundled data: release, card and picture in demo-output/
 	$(BIN)/dpfda demo --out demo-output
 
+# Else every worker compiles all tests anew, with their assertions, and every process the package.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Tests of the ledger on PostgreSQL start a private server where Debian's package postgresql is installed, and say in
 # the last lines if it is not; with DPFDA_REQUIRE_POSTGRES=1 that is a failure.
 test: venv check  ## format, lint, types, then all tests but the slow statistics

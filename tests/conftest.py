@@ -16,6 +16,7 @@ import pytest
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+sys.path.insert(0, str(Path(__file__).parent))  # for `refusals`
 sys.path.insert(0, str(Path(__file__).parent / "ledger"))
 
 import postgres_server

@@ -86,7 +86,7 @@ def as_path(path: object) -> Path:
             return Path(name)
     except Exception:  # no path, or signs that no file system can write
         pass
-    raise UsageError(f"A file is named by text or a pathlib.Path, got {brief(path)}.")
+    raise UsageError(f"A file is named by text or a pathlib.Path, got {brief(path)}.", parameter="path", value=path)
 
 
 def public_numbers(values: object, what: str) -> Array:
@@ -140,6 +140,8 @@ def as_points(points: ArrayLike, dimension: int) -> Array:
     if array.ndim != 2 or array.shape[1] != dimension:
         raise UsageError(
             f"Points in {dimension} dimension(s) must have shape (m, {dimension}), got {array.shape}. "
-            "Put one point in each row."
+            "Put one point in each row.",
+            parameter="points",
+            value=array.shape,
         )
     return array

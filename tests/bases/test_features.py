@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from dpfda.bases.domain import as_domain
 from dpfda.bases.features import (
@@ -117,19 +118,19 @@ def test_the_reach_is_that_of_the_kernel_where_landmarks_stand():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "text"),
+    ("wrong", "about"),
     [
-        (lambda: fourier_features(Periodic(1.0, period=1.0), (0, 1), 10), "Use landmarks for others"),
-        (lambda: fourier_features(Gaussian(1.0), (0, 1), 1), "at least 2, got 1"),
-        (lambda: fourier_features(Gaussian(1.0), (0, 1), 10).matrix([0.5], 1), "no derivatives here, got order"),
-        (lambda: FourierFeatures(as_domain((0, 1)), ((1.0, 2.0),), 1.0), "rows of 1 finite frequencies"),
-        (lambda: FourierFeatures(as_domain((0, 1)), ((1.0,),), 0.0), "positive and finite, got 0.0"),
-        (lambda: MercerFeatures(Gaussian(1.0), as_domain([(0, 1)] * 4), 3), "at most 3 sides, got a domain with 4"),
-        (lambda: mercer_features(Gaussian(1.0), (0, 1), 0), "at least 1, got 0"),
+        (lambda: fourier_features(Periodic(1.0, period=1.0), (0, 1), 10), ("kernel",)),
+        (lambda: fourier_features(Gaussian(1.0), (0, 1), 1), ("size", 1)),
+        (lambda: fourier_features(Gaussian(1.0), (0, 1), 10).matrix([0.5], 1), ("order", (1,))),
+        (lambda: FourierFeatures(as_domain((0, 1)), ((1.0, 2.0),), 1.0), ("waves", (1, 2))),
+        (lambda: FourierFeatures(as_domain((0, 1)), ((1.0,),), 0.0), ("variance", 0.0)),
+        (lambda: MercerFeatures(Gaussian(1.0), as_domain([(0, 1)] * 4), 3), ("domain", 4)),
+        (lambda: mercer_features(Gaussian(1.0), (0, 1), 0), ("size", 0)),
     ],
 )
-def test_what_is_wrong_is_said(wrong, text):
-    with pytest.raises(UsageError, match=text):
+def test_what_is_wrong_is_said(wrong, about):
+    with refused(UsageError, *about):
         wrong()
 
 

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from dpfda.bases import cosine
 from dpfda.bases.domain import as_domain
@@ -106,20 +107,20 @@ def test_means_over_boxes_agree_with_random_points():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "text"),
+    ("wrong", "about"),
     [
-        (lambda: landmarks(Gaussian(1.0), (0, 1)), "exactly one of points and size"),
-        (lambda: landmarks(Gaussian(1.0), (0, 1), [0.5], size=1), "exactly one of points and size"),
-        (lambda: landmarks("gaussian", (0, 1), size=3), "need a kernel of dpfda.kernels, got 'gaussian'"),
-        (lambda: Landmarks(cosine, as_domain((0, 1)), ((0.5,),)), "need a kernel of dpfda.kernels"),
-        (lambda: landmarks(Gaussian(1.0), (0, 1), size=0), "at least 1, got 0"),
-        (lambda: spread((0, 1), 0), "at least 1, got 0"),
-        (lambda: landmarks(Gaussian(1.0), (0, 1), [0.5, 2.0]), "Points must lie in the domain"),
-        (lambda: landmarks(BrownianMotion(), (0, 1), [0.0]), "positive finite value at some"),
-        (lambda: Landmarks(Gaussian(1.0), as_domain((0, 1)), ((0.5,), (0.5,))), "Landmark 2 of 2 adds nothing"),
-        (lambda: landmarks(Gaussian(1.0), (0, 1), size=3).matrix([0.5], 1), "no derivatives here, got order"),
+        (lambda: landmarks(Gaussian(1.0), (0, 1)), ("points",)),
+        (lambda: landmarks(Gaussian(1.0), (0, 1), [0.5], size=1), ("points",)),
+        (lambda: landmarks("gaussian", (0, 1), size=3), ("kernel", "gaussian")),
+        (lambda: Landmarks(cosine, as_domain((0, 1)), ((0.5,),)), ("kernel",)),
+        (lambda: landmarks(Gaussian(1.0), (0, 1), size=0), ("size", 0)),
+        (lambda: spread((0, 1), 0), ("size", 0)),
+        (lambda: landmarks(Gaussian(1.0), (0, 1), [0.5, 2.0]), ("points",)),
+        (lambda: landmarks(BrownianMotion(), (0, 1), [0.0]), ("kernel",)),
+        (lambda: Landmarks(Gaussian(1.0), as_domain((0, 1)), ((0.5,), (0.5,))), ("points",)),
+        (lambda: landmarks(Gaussian(1.0), (0, 1), size=3).matrix([0.5], 1), ("order", (1,))),
     ],
 )
-def test_what_is_wrong_is_said(wrong, text):
-    with pytest.raises(UsageError, match=text):
+def test_what_is_wrong_is_said(wrong, about):
+    with refused(UsageError, *about):
         wrong()

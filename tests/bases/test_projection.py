@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 from scipy.interpolate import CubicSpline
 
 from dpfda.bases import beam, bernstein, bspline, cosine, legendre, mercer, tensor
@@ -150,13 +151,13 @@ def test_bernstein_polynomials_can_be_fitted_too_when_asked(method: str) -> None
 
 
 def test_wrong_methods_and_empty_grids_are_refused() -> None:
-    with pytest.raises(UsageError, match="one of auto, least-squares, quadrature, got 'spline'"):
+    with refused(UsageError, "method", "spline"):
         cosine((0, 1), 3).projection([0.5], method="spline")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="A grid needs at least one point, got none"):
+    with refused(UsageError, "grid", 0):
         cosine((0, 1), 3).projection([])
 
 
 def test_bernstein_products_need_a_full_grid() -> None:
     basis = tensor(bernstein((0, 1), 3), bernstein((0, 1), 3))
-    with pytest.raises(UsageError, match="needs values on a full grid"):
+    with refused(UsageError, "grid"):
         basis.projection([(0.1, 0.2), (0.5, 0.3), (0.9, 0.9)])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
+from refusals import refused
 
 from dpfda.bases import cosine, tensor
 from dpfda.bases.domain import as_domain
@@ -73,19 +72,16 @@ def test_products_of_steps_are_the_cells_of_a_box() -> None:
     ids=["one", "double", "falling", "starts late", "ends early", "not a number"],
 )
 def test_edges_that_do_not_cut_the_domain_are_refused(edges: tuple[float, ...]) -> None:
-    text = f"Steps need increasing edges with both ends of the domain (0.0, 1.0), got {edges!r}."
-    with pytest.raises(UsageError, match=re.escape(text)):
+    with refused(UsageError, "edges", edges):
         Steps(as_domain((0, 1)), edges)
 
 
 def test_steps_on_a_box_are_refused() -> None:
-    with pytest.raises(UsageError, match="lives on an interval"):
+    with refused(UsageError, "domain", 2):
         Steps(as_domain([(0, 1), (0, 1)]), (0.0, 1.0))
-    with pytest.raises(
-        UsageError, match=re.escape("Equal steps need an interval and a size of at least 1 and at most 4096, got")
-    ):
+    with refused(UsageError, "size", 3):
         equal_steps([(0, 1), (0, 1)], 3)
-    with pytest.raises(UsageError, match="and at most 4096, got"):
+    with refused(UsageError, "size", 0):
         equal_steps((0, 1), 0)
 
 

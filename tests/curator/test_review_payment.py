@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import dpfda
+from dpfda.cli.main import main
 from dpfda.curator import GIVEN, request_hash
 from dpfda.errors import UsageError
 from dpfda.kernels import Gaussian
@@ -299,7 +300,7 @@ def test_columns_between_the_first_and_the_last_are_part_of_the_request(tmp_path
 
 
 @pytest.mark.parametrize("kind", ["classifier", "regressor", "density"])
-def test_another_column_beside_the_points_is_another_request(kind, tmp_path, monkeypatch):
+def test_another_column_beside_the_points_is_another_request(kind, tmp_path, monkeypatch, capsys):
     """The same key with another label, response or count is an error, not the release of the first one again."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "p.csv").write_text("x,a,b\n" + "".join(f"0.{i % 10},{i % 2},{(i + 1) % 2}\n" for i in range(60)))
@@ -312,15 +313,15 @@ def test_another_column_beside_the_points_is_another_request(kind, tmp_path, mon
     }[kind]
     common = f"release {kind} p.csv --points x --domain 0,1 --epsilon 1 --delta 1e-6 --overwrite --force --key k"
     common += f" --ledger {url}"
-    command = (sys.executable, "-c", "from dpfda.cli.main import main; main()")
     who = () if kind == "density" else ("--unit", "row")
-    first, second = (
-        subprocess.run([*command, *common.split(), *who, *beside, column], capture_output=True, text=True, check=False)
-        for column in "ab"
-    )
-    assert first.returncode == 0, first.stderr
-    assert second.returncode == 2, second.stderr
-    assert "stands for another request already" in second.stderr
+    codes = []
+    for column in "ab":
+        monkeypatch.setattr(sys, "argv", ["dpfda", *common.split(), *who, *beside, column])
+        with pytest.raises(SystemExit) as left:
+            main()
+        codes.append(left.value.code or 0)
+    assert codes == [0, 2], capsys.readouterr().err
+    assert "stands for another request already" in capsys.readouterr().err
 
 
 def test_folds_under_one_key_get_one_release_and_no_second_noise():

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 from scipy.stats import chisquare
 
 from dpfda.arrays import Array, Integers
@@ -198,20 +199,15 @@ def test_the_rate_never_costs_more_than_the_epsilon_that_was_typed(epsilon: Deci
     assert Fraction(epsilon) * (1 - Fraction(1, 2**48)) <= price <= Fraction(epsilon)
 
 
-@pytest.mark.parametrize(
-    ("squares", "wholes", "shown"), [((), (), "0 and 0"), ((1, 2), (1,), "2 and 1"), ((1,), (), "1 and 0")]
-)
-def test_scores_that_do_not_belong_together_are_refused(squares: Any, wholes: Any, shown: str) -> None:
-    with pytest.raises(
-        UsageError,
-        match=rf"^A choice needs 1 to 65536 candidates with a square and a whole number each, got {shown}\.$",
-    ):
+@pytest.mark.parametrize(("squares", "wholes"), [((), ()), ((1, 2), (1,)), ((1,), ())])
+def test_scores_that_do_not_belong_together_are_refused(squares: Any, wholes: Any) -> None:
+    with refused(UsageError, "squares", len(squares)):
         Scores(squares, wholes)
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, math.inf, math.nan, 1e31])
 def test_a_rate_that_is_none_is_refused(rate: float) -> None:
-    with pytest.raises(UsageError, match=r"^The rate of a choice must be positive and at most 1\.26765e\+30, got "):
+    with refused(UsageError, "rate", rate):
         choose(scores(1, 2), rate, randomness=SystemRandomness())
 
 
@@ -268,7 +264,7 @@ def test_a_dictionary_is_calibrated_like_every_mechanism() -> None:
     assert DICTIONARY.profile(sensitivity, scale).epsilon <= 0.5
     # With delta less is asked for.
     assert calibrate(DICTIONARY, sensitivity, Budget(0.5, 0.01), size=2) < 0.9 * scale
-    with pytest.raises(UsageError, match=r"A sensitivity in L1\(\) cannot be converted to L2\(\)"):
+    with refused(UsageError, "norm"):
         DICTIONARY.profile(Sensitivity(1.0, L1(), ""), 1.0)
 
 
@@ -294,41 +290,35 @@ def test_sums_at_the_edge_of_64_bits_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "shown"),
+    "table",
     [
-        (np.zeros((2, 2)), r"float64 of shape \(2, 2\)"),
-        (np.zeros(3, dtype=np.int64), r"int64 of shape \(3,\)"),
-        (np.zeros((0, 3), dtype=np.int64), r"int64 of shape \(0, 3\)"),
-        (np.zeros((3, 0), dtype=np.int64), r"int64 of shape \(3, 0\)"),
-        (np.zeros((MOST_CANDIDATES + 1, 1), dtype=np.int64), r"int64 of shape \(65537, 1\)"),
-        (np.zeros((2, 2), dtype=np.int32), r"int32 of shape \(2, 2\)"),
+        np.zeros((2, 2)),
+        np.zeros(3, dtype=np.int64),
+        np.zeros((0, 3), dtype=np.int64),
+        np.zeros((3, 0), dtype=np.int64),
+        np.zeros((MOST_CANDIDATES + 1, 1), dtype=np.int64),
+        np.zeros((2, 2), dtype=np.int32),
     ],
     ids=["doubles", "a vector", "none", "no coordinate", "too many", "32 bits"],
 )
-def test_a_table_that_is_none_is_refused(table: Any, shown: str) -> None:
-    text = rf"^A dictionary is a table of 64-bit integers, 1 to 65536 candidates in rows, got {shown}\.$"
-    with pytest.raises(UsageError, match=text):
+def test_a_table_that_is_none_is_refused(table: Any) -> None:
+    with refused(UsageError, "candidates", table.shape):
         Dictionary(table)
 
 
 @pytest.mark.parametrize(
-    ("rests", "shown"),
-    [
-        (np.zeros(5), r"float64 of shape \(5,\)"),
-        (np.zeros(4, dtype=np.int64), r"int64 of shape \(4,\)"),
-        (-RESTS, "int"),
-    ],
+    "rests",
+    [np.zeros(5), np.zeros(4, dtype=np.int64), -RESTS],
     ids=["doubles", "too few", "negative"],
 )
-def test_remainders_that_are_none_are_refused(rests: Any, shown: str) -> None:
-    text = rf"^Remainders are 64-bit integers, 0 or more, one for each of the 5 candidates, got {shown}"
-    with pytest.raises(UsageError, match=text):
+def test_remainders_that_are_none_are_refused(rests: Any) -> None:
+    with refused(UsageError, "remainders", rests.shape):
         Dictionary(TABLE, rests)
 
 
 def test_another_number_of_coordinates_and_a_scale_out_of_range_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"^The candidates have 2 coordinates, not 3\.$"):
+    with refused(UsageError, "coordinates", 3):
         DICTIONARY.draw(np.zeros(3, dtype=np.int64), 1.0, randomness=SystemRandomness())
     for scale in (0.0, -1.0, math.inf, math.nan):
-        with pytest.raises(UsageError, match=r"^The scale of a choice must lie between 7\.88861e-31 and 1\.26765e\+30"):
+        with refused(UsageError, "scale", scale):
             DICTIONARY.draw(np.zeros(2, dtype=np.int64), scale, randomness=SystemRandomness())

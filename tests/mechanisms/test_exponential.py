@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 from scipy.stats import chi2, chisquare, norm
 
 from dpfda.arrays import Array, Integers
@@ -183,7 +184,7 @@ def test_it_is_calibrated_like_every_mechanism() -> None:
     assert scale == pytest.approx(8 * RADIUS**2 / 0.5, rel=1e-14)
     assert mechanism.profile(sensitivity, scale).epsilon <= 0.5
     assert calibrate(mechanism, sensitivity, Budget(0.5, 0.01), size=3) < 0.9 * scale
-    with pytest.raises(UsageError, match=r"A sensitivity in L1\(\) cannot be converted to L2\(\)"):
+    with refused(UsageError, "norm"):
         mechanism.profile(Sensitivity(1.0, L1(), ""), 1.0)
 
 
@@ -343,31 +344,28 @@ def test_a_vector_of_one_coordinate_in_the_smallest_ball_is_drawn() -> None:
 
 @pytest.mark.parametrize(("n", "radius"), [(0, 5), (2**38 + 1, 5), (3, 0), (3, 2**24 + 1), (2.5, 5), (3, 5.0)], ids=str)
 def test_numbers_that_could_leave_64_bits_are_refused(n: Any, radius: Any) -> None:
-    text = r"^n must be a whole number between 1 and 2\^38 and radius one between 1 and 2\^24, got n="
-    with pytest.raises(UsageError, match=text):
+    with refused(UsageError, "n"):
         Exponential(n, radius, (1.0,))
 
 
 @pytest.mark.parametrize("prior", [(), (1.0, 0.0), (-1.0,), (math.nan,), (1.0,) * (2**14 + 1)], ids=len)
 def test_a_prior_that_is_none_is_refused(prior: tuple[float, ...]) -> None:
-    text = r"^The prior needs a positive deviation for each coordinate, 1 to 2\^14 of them, got \("
-    with pytest.raises(UsageError, match=text):
+    with refused(UsageError, "prior", prior):
         Exponential(3, 5, prior)
 
 
 @pytest.mark.parametrize("scale", [0.0, 5.9, math.inf, math.nan])
 def test_a_scale_out_of_range_is_refused(scale: float) -> None:
     mechanism = Exponential(3, 5, (1.0,))
-    text = r"^The scale of an exponential mechanism for 3 units must lie between 6 and 1\.26765e\+30, got .*; below, it"
-    with pytest.raises(UsageError, match=text):
+    with refused(UsageError, "scale", scale):
         mechanism.draw(np.zeros(1, dtype=np.int64), scale, randomness=SystemRandomness())
-    with pytest.raises(UsageError, match=text):
+    with refused(UsageError, "scale", scale):
         mechanism.noise(scale, 1)
 
 
 def test_another_number_of_coordinates_is_refused() -> None:
     mechanism = Exponential(3, 5, (1.0, 2.0))
-    with pytest.raises(UsageError, match=r"^The prior has 2 coordinates, not 3\.$"):
+    with refused(UsageError, "coordinates", 3):
         mechanism.draw(np.zeros(3, dtype=np.int64), 10.0, randomness=SystemRandomness())
-    with pytest.raises(UsageError, match=r"^The prior has 2 coordinates, not 1\.$"):
+    with refused(UsageError, "coordinates", 1):
         mechanism.noise(10.0, 1)

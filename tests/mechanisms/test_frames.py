@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import time
+from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 from scipy.special import i0e, i1e
 from scipy.stats import beta, kstest, norm
 
@@ -210,38 +211,38 @@ def test_most_proposals_are_accepted_for_smooth_curves(side: int, k: int) -> Non
 
 
 @pytest.mark.parametrize(
-    ("matrix", "k", "size", "text"),
+    ("matrix", "k", "size", "about"),
     [
-        (np.ones((2, 3)), 1, 1, "a square matrix, got shape (2, 3)"),
-        (np.ones(3), 1, 1, "a square matrix, got shape (3,)"),
-        (np.diag([1.0, np.nan]), 1, 1, "must be finite and at most 1e+100, the largest is nan"),
-        (np.diag([1.0, -np.inf]), 1, 1, "must be finite and at most 1e+100, the largest is inf"),
-        (np.diag([1.0, 1e101]), 1, 1, "the largest is 1e+101. Rescale A."),
-        (np.array([[1.0, 2.0], [0.0, 1.0]]), 1, 1, "A must be symmetric, but an entry differs from its mirror by 2"),
-        (np.eye(3), 0, 1, "Frames have between 1 and 3 columns in 3 dimensions, got k=0."),
-        (np.eye(3), 4, 1, "Frames have between 1 and 3 columns in 3 dimensions, got k=4."),
-        (np.eye(3), 1.5, 1, "Frames have between 1 and 3 columns in 3 dimensions, a whole number, got k=1.5."),
-        (np.eye(3), 2, 0, "The number of draws is at least 1, got size=0."),
+        (np.ones((2, 3)), 1, 1, ("A", (2, 3))),
+        (np.ones(3), 1, 1, ("A", (3,))),
+        (np.diag([1.0, np.nan]), 1, 1, ("A", float("nan"))),
+        (np.diag([1.0, -np.inf]), 1, 1, ("A", float("inf"))),
+        (np.diag([1.0, 1e101]), 1, 1, ("A", 1e101)),
+        (np.array([[1.0, 2.0], [0.0, 1.0]]), 1, 1, ("A",)),
+        (np.eye(3), 0, 1, ("k", 0)),
+        (np.eye(3), 4, 1, ("k", 4)),
+        (np.eye(3), 1.5, 1, ("k", 1.5)),
+        (np.eye(3), 2, 0, ("size", 0)),
     ],
     ids=["oblong", "flat", "nan", "inf", "too large", "skew", "none", "too many", "broken", "no draws"],
 )
-def test_what_cannot_be_drawn_is_refused_with_the_rule(matrix: Array, k: int, size: int, text: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(text)):
+def test_what_cannot_be_drawn_is_refused_with_the_rule(matrix: Array, k: int, size: int, about: Any) -> None:
+    with refused(UsageError, *about):
         draw_frames(matrix, k, size)
 
 
 def test_a_search_without_success_ends_with_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stiefel, "MOST_WORK", 2**20)
-    with pytest.raises(UsageError, match=r"None of \d+ proposals was accepted for 40 of 80 dimensions. Take fewer"):
+    with refused(UsageError, "k", 40):
         draw_frames(np.diag(300.0 * (np.arange(80) % 2)), 40, randomness=SeededRandomness(1))
 
 
 def test_the_markov_chain_refuses_what_it_cannot_do() -> None:
-    with pytest.raises(UsageError, match="The number of steps is at least 0, got steps=-1"):
+    with refused(UsageError, "steps", -1):
         gibbs_frames(np.eye(3), 1, -1)
-    with pytest.raises(UsageError, match="The number of chains is at least 1, got size=0"):
+    with refused(UsageError, "size", 0):
         gibbs_frames(np.eye(3), 1, 5, 0)
-    with pytest.raises(UsageError, match="between 1 and 3 columns in 3 dimensions, got k=5"):
+    with refused(UsageError, "k", 5):
         gibbs_frames(np.eye(3), 5, 1)
 
 

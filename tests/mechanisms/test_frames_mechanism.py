@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from decimal import Decimal, localcontext
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 from scipy.stats import chi2, norm
 
 from dpfda.arrays import Array, Integers
@@ -412,41 +412,41 @@ def test_the_markov_chain_says_that_it_is_approximate() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "text"),
+    ("arguments", "about"),
     [
-        ({"k": 0}, "Frames have at least 1 column, got k=0."),
-        ({"k": 3, "precision": (1.0, 2.0)}, "Frames have at least 1 column and at most 2, got k=3."),
-        ({"k": 1, "precision": (1.0, -2.0)}, "positive and at most 1e+10, got (1.0, -2.0)"),
-        ({"k": 1, "base": "haar"}, "'bingham' or 'projected', got 'haar'"),
-        ({"k": 1, "base": "projected"}, "The projected base measure needs a precision"),
+        ({"k": 0}, ("k", 0)),
+        ({"k": 3, "precision": (1.0, 2.0)}, ("k", 3)),
+        ({"k": 1, "precision": (1.0, -2.0)}, ("precision", (1.0, -2.0))),
+        ({"k": 1, "base": "haar"}, ("base", "haar")),
+        ({"k": 1, "base": "projected"}, ("precision",)),
         (
             {"k": 2, "precision": (1.0,) * 7, "base": "projected"},
-            "takes up to 6 coordinates, got 7: beyond, almost no proposal is accepted. Take fewer, or base='bingham'",
+            ("precision", 7),
         ),
     ],
     ids=["no column", "too many columns", "negative", "unknown", "no precision", "too many coordinates"],
 )
-def test_wrong_mechanisms_are_refused(arguments: dict[str, Any], text: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(text)):
+def test_wrong_mechanisms_are_refused(arguments: dict[str, Any], about: Any) -> None:
+    with refused(UsageError, *about):
         Frames(**arguments)
 
 
 def test_wrong_chains_are_refused() -> None:
-    with pytest.raises(UsageError, match="A Markov chain takes at least 1 step, got steps=0"):
+    with refused(UsageError, "steps", 0):
         Gibbs(1, steps=0)
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "size", "scale", "text"),
+    ("mechanism", "size", "scale", "about"),
     [
-        (Frames(4), 6, 1.0, "Frames have between 1 and 3 columns in 3 dimensions, got k=4."),
-        (Frames(1, (1.0, 1.0)), 6, 1.0, "The base measure has 2 coordinates, and the matrix 3."),
-        (Frames(1), 6, 0.0, "The scale of a choice must lie between 1e-06 and 1e+18, got 0.0. An epsilon nearer to 1"),
-        (Frames(1), 6, math.nan, "The scale of a choice must lie between 1e-06 and 1e+18, got nan."),
-        (Frames(1), 5, 1.0, "No symmetric matrix has 5 different entries"),
+        (Frames(4), 6, 1.0, ("k", 4)),
+        (Frames(1, (1.0, 1.0)), 6, 1.0, ("precision", 2)),
+        (Frames(1), 6, 0.0, ("scale", 0.0)),
+        (Frames(1), 6, math.nan, ("scale", float("nan"))),
+        (Frames(1), 5, 1.0, ("size", 5)),
     ],
     ids=["columns", "coordinates", "no scale", "nan", "no matrix"],
 )
-def test_what_does_not_fit_is_refused_by_public_facts(mechanism: Frames, size: int, scale: float, text: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(text)):
+def test_what_does_not_fit_is_refused_by_public_facts(mechanism: Frames, size: int, scale: float, about: Any) -> None:
+    with refused(UsageError, *about):
         mechanism.draw(np.zeros(size, dtype=np.int64), scale, randomness=SeededRandomness(1))

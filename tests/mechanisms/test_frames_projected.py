@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
+from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 from scipy.stats import norm
 
 from dpfda.arrays import Array
@@ -87,27 +88,27 @@ def test_all_columns_are_uniform() -> None:
 
 def test_a_search_without_success_ends_with_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(projected, "MOST_PROPOSALS", 2_000)
-    with pytest.raises(UsageError, match=r"None of 2.* proposals was accepted.*Take fewer coordinates, one component"):
+    with refused(UsageError, "precision"):
         draw_projected(some_matrix(30, 3_000.0), np.arange(1, 31) ** 4.0, 4, randomness=SeededRandomness(1))
 
 
 @pytest.mark.parametrize(
-    ("precision", "text"),
+    ("precision", "about"),
     [
-        (np.ones(4), "A precision is (3, 3) or its diagonal, (3,), got shape (4,)."),
-        (np.array([1.0, 0.0, 2.0]), "must be positive definite with values up to 1e+100, its least is 0"),
-        (np.array([1.0, np.inf, 2.0]), "and its largest inf. Leave out coordinates that have no variance."),
-        (np.array([1.0, np.nan, 2.0]), "its least is nan"),
-        (np.diag([1.0, -1.0, 2.0]), "its least is -1"),
+        (np.ones(4), ("precision", (4,))),
+        (np.array([1.0, 0.0, 2.0]), ("precision",)),
+        (np.array([1.0, np.inf, 2.0]), ("precision",)),
+        (np.array([1.0, np.nan, 2.0]), ("precision",)),
+        (np.diag([1.0, -1.0, 2.0]), ("precision",)),
     ],
     ids=["shape", "zero", "inf", "nan", "negative"],
 )
-def test_wrong_precisions_are_refused(precision: Array, text: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(text)):
+def test_wrong_precisions_are_refused(precision: Array, about: Any) -> None:
+    with refused(UsageError, *about):
         draw_projected(np.eye(3), precision, 1)
 
 
-@pytest.mark.parametrize(("k", "size", "text"), [(4, 1, "between 1 and 3 columns"), (1, 0, "at least 1, got size=0")])
-def test_wrong_counts_are_refused(k: int, size: int, text: str) -> None:
-    with pytest.raises(UsageError, match=text):
+@pytest.mark.parametrize(("k", "size", "about"), [(4, 1, ("k", 4)), (1, 0, ("size", 0))])
+def test_wrong_counts_are_refused(k: int, size: int, about: Any) -> None:
+    with refused(UsageError, *about):
         draw_projected(np.eye(3), np.ones(3), k, size)

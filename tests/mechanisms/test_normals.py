@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 from scipy.stats import chisquare, kstest, norm
 
 from dpfda.arrays import Array, Integers
@@ -125,7 +126,7 @@ def test_exactly_as_many_numbers_as_asked_for_are_drawn(size: int) -> None:
 
 @pytest.mark.parametrize("size", [0, -1])
 def test_no_numbers_at_all_are_refused(size: int) -> None:
-    with pytest.raises(UsageError, match=rf"^Normal numbers are drawn one or more at a time, got size {size}\.$"):
+    with refused(UsageError, "size", size):
         draw_normals(size, SeededRandomness(0))
 
 

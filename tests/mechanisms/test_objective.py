@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 from scipy.stats import chisquare
 
 from dpfda.arrays import Array, Integers
@@ -844,30 +845,29 @@ def test_the_curvature_of_the_package_is_the_least_eigenvalue_of_the_second_deri
 
 @pytest.mark.parametrize("knot", [0, -1.0, math.inf, math.nan, "a"], ids=str)
 def test_a_knot_that_is_none_is_refused(knot: Any) -> None:
-    with pytest.raises(UsageError, match=r"^knot must be a positive number, in the units of the curves, got "):
+    with refused(UsageError, "knot", knot):
         RobustDistance(knot)
 
 
 @pytest.mark.parametrize(
-    ("changes", "text"),
+    ("changes", "about"),
     [
         (
             {"limits": (0.0, 0.0)},
-            r"^utility_range, the public range of one unit's utility, must be two finite numbers \(low, high\), high "
-            r"above low by 1e-200 to 1e\+200, got \(0\.0, 0\.0\)\.$",
+            ("utility_range", (0.0, 0.0)),
         ),
-        ({"limits": (0.0, math.inf)}, r"^utility_range, the public range"),
-        ({"limits": (math.nan, 1.0)}, r"^utility_range, the public range"),
-        ({"limits": (-1e200, 1e200)}, r"^utility_range, the public range"),
-        ({"limits": (0.0, 1e-300)}, r"^utility_range, the public range"),
-        ({"limits": 4.0}, r"^utility_range, the public range .* got 4\.0\.$"),
+        ({"limits": (0.0, math.inf)}, ("utility_range",)),
+        ({"limits": (math.nan, 1.0)}, ("utility_range",)),
+        ({"limits": (-1e200, 1e200)}, ("utility_range",)),
+        ({"limits": (0.0, 1e-300)}, ("utility_range",)),
+        ({"limits": 4.0}, ("utility_range", 4.0)),
         (
             {"prior": ()},
-            r"^The base measure needs a deviation of at least 64 of the 16777216 lattice steps in the radius",
+            ("prior",),
         ),
-        ({"prior": (63.0,)}, r"^The base measure needs a deviation of at least 64"),
-        ({"prior": (math.nan,)}, r"^The base measure needs a deviation of at least 64"),
-        ({"curvature": None, "candidates": 0}, r"^candidates must be between 1 and 65536, got 0\.$"),
+        ({"prior": (63.0,)}, ("prior",)),
+        ({"prior": (math.nan,)}, ("prior",)),
+        ({"curvature": None, "candidates": 0}, ("candidates", 0)),
     ],
     ids=[
         "empty",
@@ -882,13 +882,13 @@ def test_a_knot_that_is_none_is_refused(knot: Any) -> None:
         "no candidates",
     ],
 )
-def test_mechanisms_that_are_none_are_refused(changes: dict[str, Any], text: str) -> None:
-    with pytest.raises(UsageError, match=text):
+def test_mechanisms_that_are_none_are_refused(changes: dict[str, Any], about: Any) -> None:
+    with refused(UsageError, *about):
         objective(SquaredDistance(), (1.0,), **changes)
 
 
 def test_units_of_another_length_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"^Units have 2 coordinates each, got 3 in all\.$"):
+    with refused(UsageError, "coordinates", 3):
         objective(SquaredDistance(), (1.0, 1.0)).draw(np.zeros(3, dtype=np.int64), 1.0, randomness=SystemRandomness())
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import opendp.measurements
 import pytest
+from refusals import refused
 from scipy.stats import binom, chisquare
 
 import dpfda
@@ -42,11 +43,7 @@ def test_noise_is_a_vector_of_64_bit_integers_at_either_end_of_the_range(
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 @pytest.mark.parametrize("scale", [0.0, -1.0, 9.99e-4, 2.0**53 + 2.0, math.inf, math.nan])
 def test_a_scale_out_of_range_is_refused(randomness: Randomness, law: str, scale: float) -> None:
-    text = (
-        f"A noise scale must lie between 0.001 and 9.0072e+15 lattice steps, got {scale!r}. "
-        "An epsilon nearer to 1 brings it there."
-    )
-    with pytest.raises(UsageError, match=f"^{re.escape(text)}$"):
+    with refused(UsageError, "scale", scale):
         getattr(randomness, law)(scale, 3)
 
 
@@ -54,7 +51,7 @@ def test_a_scale_out_of_range_is_refused(randomness: Randomness, law: str, scale
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 @pytest.mark.parametrize("size", [0, -1])
 def test_no_coordinate_at_all_is_refused(randomness: Randomness, law: str, size: int) -> None:
-    with pytest.raises(UsageError, match=rf"^Noise needs at least one coordinate, got size {size}\.$"):
+    with refused(UsageError, "size", size):
         getattr(randomness, law)(1.0, size)
 
 

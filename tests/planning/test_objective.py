@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 from scipy.stats import chi2
 
 import dpfda
@@ -166,9 +167,7 @@ def test_a_plan_warns_of_draws_that_may_never_end() -> None:
 
 
 def test_what_would_hardly_ever_end_is_refused_by_public_facts() -> None:
-    with pytest.raises(
-        UsageError, match=r"^For made-up units about one in .* the draw would hardly ever end\. Take fewer"
-    ):
+    with refused(UsageError, "size"):
         plan(10**6, curvature=0.0, size=8).check_ends()
     plan(10**6, curvature=None, size=8).check_ends()
 
@@ -187,9 +186,7 @@ def test_without_a_curvature_nothing_is_predicted() -> None:
     assert found.to_dict()["privacy_rms"] is None
     assert any("one of finitely many points is chosen" in warning for warning in found.warnings)
     assert found.privacy_rms(2.0) > 0
-    with pytest.raises(
-        UsageError, match=r"^No curvature was stated, so no error can be predicted\. Pass one: minus the"
-    ):
+    with refused(UsageError, "curvature", None):
         found.covariance()
 
 
@@ -218,32 +215,30 @@ def test_curvatures_that_are_none_are_refused(curvature: Any, text: str) -> None
 
 
 def test_the_theorem_needs_a_curvature_above_zero() -> None:
-    with pytest.raises(
-        UsageError, match=r"^Theorem 3\.3 needs an objective that bends in every direction: a curvature"
-    ):
+    with refused(UsageError, "curvature"):
         plan().asymptotic_covariance(np.diag([1.0, 1.0, 1.0, 0.0]))
 
 
 @pytest.mark.parametrize(
-    ("changes", "text"),
+    ("changes", "about"),
     [
-        ({"radius": 0.0}, r"^radius lies between 1e-60 and 1e60, in the units of the curves, got 0\.0\.$"),
-        ({"spread": math.inf}, r"^spread lies between 1e-60 and 1e60, in the units of the curves, got inf\.$"),
-        ({"spread": True}, r"^spread lies between 1e-60 and 1e60"),
-        ({"curvature": -1.0}, r"^curvature must be None, a number of 0 or more, or a function of the distance between"),
-        ({"curvature": "a"}, r"^curvature must be None, a number of 0 or more, or a function .* got 'a'\.$"),
-        ({"basis": cosine((0, 1), 4)}, r"^A noise process needs the basis of its kernel: dpfda\.bases\.mercer"),
-        ({"spread": 1e-6}, r"^The base measure needs a deviation of at least 64"),
+        ({"radius": 0.0}, ("radius", 0.0)),
+        ({"spread": math.inf}, ("spread", float("inf"))),
+        ({"spread": True}, ("spread", True)),
+        ({"curvature": -1.0}, ("curvature", -1.0)),
+        ({"curvature": "a"}, ("curvature", "a")),
+        ({"basis": cosine((0, 1), 4)}, ("basis",)),
+        ({"spread": 1e-6}, ("prior",)),
     ],
     ids=["radius", "spread", "no number", "curvature", "word", "basis", "narrow"],
 )
-def test_wishes_that_are_none_are_refused(changes: dict[str, Any], text: str) -> None:
-    with pytest.raises(UsageError, match=text):
+def test_wishes_that_are_none_are_refused(changes: dict[str, Any], about: Any) -> None:
+    with refused(UsageError, *about):
         plan(**changes)
 
 
 def test_more_units_than_can_be_added_up_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"^An objective is summed over at most 1048576 units, got 1048577\.$"):
+    with refused(UsageError, "n", 1048577):
         plan(2**20 + 1)
 
 

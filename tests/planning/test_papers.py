@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
 import dpfda
 from dpfda.bases import as_domain, mercer
@@ -265,8 +266,7 @@ def test_every_design_is_what_a_release_does_under_both_relations(mechanism, rel
         randomness=SeededRandomness(1),
     )
     if relation == ADD_REMOVE and mechanism in ("exponential", "dictionary"):
-        text = f"^mechanism='{mechanism}' needs the number of units to be public: use neighbours='replace-one', or"
-        with pytest.raises(UsageError, match=text):
+        with refused(UsageError, "mechanism", mechanism):
             est.plan(300, grid_size=30)
         return
     made = est.plan(300, grid_size=30)
@@ -411,8 +411,7 @@ def test_privacy_safe_parameters_are_those_of_corollary_15(n, epsilon, decay):
 
 
 def test_parameters_for_other_mechanisms_are_refused():
-    text = r"^Parameters are chosen for 'gp', 'iclp-qr', 'iclp-ar' and 'frl', got 'k-norm'\.$"
-    with pytest.raises(UsageError, match=text):
+    with refused(UsageError, "mechanism", "k-norm"):
         privacy_safe("k-norm", n=10, epsilon=1.0, decay=2.0)
 
 

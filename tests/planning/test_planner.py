@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import dpfda
 from dpfda.bases import as_domain, bernstein, cosine
@@ -161,18 +162,18 @@ def test_every_family_can_be_planned_for_any_number_of_units(family, n):
 
 @pytest.mark.parametrize("n", [0, -1, 2.5, "many", True, 2**39, None])
 def test_n_must_be_a_number_of_units(n):
-    with pytest.raises(UsageError, match="n must be a whole number of units, at least 1, got"):
+    with refused(UsageError, "n", n):
         plan(n=n)
 
 
 def test_wrong_choices_are_refused_with_the_way_out():
     for name in ("", "gauss", "Gaussian", "ICLP-QR"):
-        known = ", ".join(repr(each) for each in ("auto", *DESIGNS))
-        with pytest.raises(UsageError, match=f"^Unknown mechanism {name!r}\\. Known are {known}\\.$"):
+        ", ".join(repr(each) for each in ("auto", *DESIGNS))
+        with refused(UsageError, "mechanism", name):
             plan(mechanism=name)
-    with pytest.raises(UsageError, match="Make the domains equal"):
+    with refused(UsageError, "basis"):
         plan(basis=cosine((0, 2), 7))
-    with pytest.raises(CannotMeetBudget, match=r"needs delta > 0\. For delta = 0 use mechanism='k-norm' or 'laplace'"):
+    with refused(CannotMeetBudget, "delta", 0.0):
         plan(budget=PURE, mechanism=Gaussian())
 
 

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import dpfda
 from dpfda.errors import UsageError
@@ -125,7 +126,7 @@ def test_the_threshold_is_where_noise_is_as_large_as_the_signal():
 
 
 def test_force_is_true_or_false():
-    with pytest.raises(UsageError, match="force must be True or False, got 'yes'"):
+    with refused(UsageError, "force", "yes"):
         dpfda.MeanFunction(**LOUD, bound=1.0, force="yes").fit(curves(100))
 
 
@@ -226,7 +227,11 @@ def test_the_n_or_epsilon_that_is_advised_is_not_refused_itself(kind, n, epsilon
 
 @pytest.mark.parametrize(
     ("mechanism", "n"),
-    [*((name, n) for name in ("iclp-qr", "frl", "bernstein", "gp") for n in (1, 5, 20)), ("sobolev", 5)],
+    [
+        *((name, n) for name in ("iclp-qr", "frl", "bernstein", "gp") for n in (1, 5, 20)),
+        # Thirteen plans of a second each; `test_a_density_by_sections_of_few_people_is_hidden` makes two of them.
+        pytest.param("sobolev", 5, marks=pytest.mark.audit),
+    ],
 )
 def test_a_density_of_few_people_by_the_papers_is_refused_and_its_advice_keeps_the_error_below_the_threshold(
     mechanism, n
@@ -238,6 +243,14 @@ def test_a_density_of_few_people_by_the_papers_is_refused_and_its_advice_keeps_t
         est.fit(np.linspace(0, 1, n))
     assert not ledger.entries
     advised = est.plan(int(re.search(r"About n = (\d+)", str(refused.value))[1]))
+    assert advised.error * advised.volume < NOISY_FROM * shape_of(advised.cells)
+
+
+def test_a_density_by_sections_of_few_people_is_hidden():
+    est = dpfda.DensityFunction(**LOUD, domain=(0, 1), mechanism="sobolev")
+    assert est.plan(5).hidden
+    advised = est.plan(1200)  # what the refusal says would do
+    assert not advised.hidden
     assert advised.error * advised.volume < NOISY_FROM * shape_of(advised.cells)
 
 

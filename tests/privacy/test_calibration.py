@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
 from dpfda.arrays import Integers
 from dpfda.bases.norms import L1, L2, Sensitivity
@@ -198,11 +198,7 @@ def test_a_sensitivity_that_is_stated_in_the_mechanisms_own_norm_is_not_converte
 @pytest.mark.parametrize("epsilon", [1e-9, 1.0, 1e9])
 def test_gaussian_noise_is_refused_for_pure_epsilon(epsilon: float) -> None:
     budget = Budget(epsilon=epsilon, delta=0.0)
-    text = (
-        f"gaussian noise cannot meet {budget} at any scale: it needs delta > 0. "
-        "For delta = 0 use mechanism='k-norm' or 'laplace'."
-    )
-    with pytest.raises(CannotMeetBudget, match=f"^{re.escape(text)}$"):
+    with refused(CannotMeetBudget, "delta", 0.0):
         calibrate(Gaussian(), ONE, budget)
 
 
@@ -217,22 +213,21 @@ def test_an_epsilon_that_asks_for_infinite_noise_is_refused_rather_than_searched
     mechanism: Mechanism, epsilon: float
 ) -> None:
     budget = Budget(epsilon=epsilon, delta=5e-324 if mechanism.name == "gaussian" else 0.0)
-    text = f"{mechanism.name} noise cannot meet {budget} at any finite scale."
-    with pytest.raises(CannotMeetBudget, match=f"^{re.escape(text)}$"):
+    with refused(CannotMeetBudget, "epsilon", epsilon):
         calibrate(mechanism, Sensitivity(2.0**25, mechanism.norm, "a radius"), budget)
 
 
 def test_a_scale_beyond_all_doubles_is_refused() -> None:
-    with pytest.raises(CannotMeetBudget, match=r"^laplace noise cannot meet .* at any finite scale\.$"):
+    with refused(CannotMeetBudget, "epsilon", 0.9999):
         calibrate(Laplace(), Sensitivity(1.7e308, L1(), "huge"), Budget(epsilon=0.9999, delta=0.0))
 
 
 def test_laplace_noise_cannot_be_calibrated_without_the_number_of_coordinates() -> None:
     """It once came out as 1e-323: no noise at all."""
-    with pytest.raises(UsageError, match=r"^L1\(\) needs the number of coordinates .* at least 1, got 0\.$"):
+    with refused(UsageError, "size", 0):
         calibrate(Laplace(), ONE, Budget(epsilon=1.0, delta=0.0))
 
 
 def test_k_norm_noise_cannot_be_calibrated_for_another_number_of_coordinates() -> None:
-    with pytest.raises(UsageError, match=r"^The blocks \(1, 2, 4\) hold 7 coordinates, not 8\.$"):
+    with refused(UsageError, "size", 8):
         calibrate(BLOCKS, ONE, Budget(epsilon=1.0, delta=0.0), size=8)

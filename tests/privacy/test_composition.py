@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 from scipy.special import gammaln
 from scipy.stats import norm
 
@@ -350,9 +351,9 @@ def test_the_order_of_releases_does_not_matter(losses: list[Profile], order: Any
     shuffled = list(losses)
     order.shuffle(shuffled)
     one, other = compose(losses, delta=1e-6), compose(shuffled, delta=1e-6)
-    # Choices of different sizes are composed in their order, which matters little at such a delta.
+    # Choices of different sizes are composed in their order: either is a bound, and they differ by some thousandths.
     ordered = sum(isinstance(loss, RangeProfile) for loss in losses) > 1
-    assert one.epsilon == pytest.approx(other.epsilon, rel=1e-3 if ordered else 1e-9)
+    assert one.epsilon == pytest.approx(other.epsilon, rel=5e-3 if ordered else 1e-9)
     assert (one.pure, one.rho) == (other.pure, other.rho)
 
 
@@ -422,12 +423,12 @@ def test_different_laws_in_great_number_are_rounded_up_and_hardly_change_the_res
 
 @pytest.mark.parametrize("delta", [-1e-9, 1.0, math.nan])
 def test_a_delta_outside_its_range_is_refused(delta: float) -> None:
-    with pytest.raises(UsageError, match=r"delta must lie in \[0, 1\), got"):
+    with refused(UsageError, "delta", delta):
         compose([PureProfile(1.0)], delta=delta)
 
 
 def test_a_group_of_nobody_is_refused() -> None:
-    with pytest.raises(UsageError, match="A group has a whole number of people"):
+    with refused(UsageError, "people", 0):
         compose([], delta=0.0, people=0)
 
 

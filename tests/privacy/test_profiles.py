@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 from scipy.special import ndtr, ndtri
 
 from dpfda.bases.norms import L1, L2, Sensitivity
@@ -151,7 +152,7 @@ def test_a_group_of_one_is_the_unit_itself_and_larger_ones_lose_more(profile: Pr
 @pytest.mark.parametrize("people", [0, -1, 1.5, True, "2"], ids=str)
 @pytest.mark.parametrize("profile", [PureProfile(1.0), GaussianProfile(1.0), StatedProfile(1.0, 0.1)], ids=str)
 def test_a_group_is_a_whole_number_of_people(profile: Profile, people: object) -> None:
-    with pytest.raises(UsageError, match=f"A group has a whole number of people, at least 1, got {people!r}"):
+    with refused(UsageError, "people", people):
         profile.grouped(people)  # type: ignore[arg-type]
 
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from dpfda.errors import UsageError
 from dpfda.ledger.amounts import loss_from
@@ -144,7 +145,7 @@ def test_a_stated_delta_that_is_just_about_all_there_is_leaves_nothing_to_compos
 
 def test_counts_beyond_all_doubles_are_refused() -> None:
     card = {"law": "gaussian", "mu": 1.0, "distance": 0.0, "size": 10**400, "steps": 1e9}
-    with pytest.raises(UsageError, match="This is no description of a privacy loss"):
+    with refused(UsageError, "description"):
         loss_from(card)
-    with pytest.raises(UsageError, match="A group has a whole number of people, at least 1, got 10000"):
+    with refused(UsageError, "people"):
         PureProfile(1.0).grouped(10**400)

@@ -63,7 +63,9 @@ def by_name(name: str, domain: DomainLike, size: int) -> Basis:
     """
     if not isinstance(name, str) or name not in LEAST_SIZES:
         known = ", ".join(sorted(LEAST_SIZES))
-        raise UsageError(f"A basis is one of {known}, got {brief(name)}. Others are built by hand.")
+        raise UsageError(
+            f"A basis is one of {known}, got {brief(name)}. Others are built by hand.", parameter="name", value=name
+        )
     box = as_domain(domain)
     if box.dimension == 1:
         return FAMILIES[name](box, size)

@@ -88,7 +88,9 @@ class Basis(ABC):
         if not np.isfinite(table).all():
             raise UsageError(
                 f"The derivative of order {orders} on this domain is beyond double precision. Ask for a lower order, "
-                "or state the domain in other units."
+                "or state the domain in other units.",
+                parameter="order",
+                value=orders,
             )
         return table
 
@@ -112,7 +114,9 @@ class Basis(ABC):
         if len(orders) != self.domain.dimension or not all(is_whole(o, 0, HIGHEST_ORDER) for o in orders):
             raise UsageError(
                 f"A derivative on a domain with {self.domain.dimension} side(s) needs one whole number, 0 to "
-                f"{HIGHEST_ORDER}, for each side, got {brief(order)}."
+                f"{HIGHEST_ORDER}, for each side, got {brief(order)}.",
+                parameter="order",
+                value=order,
             )
         return tuple(int(o) for o in orders)
 
@@ -120,7 +124,11 @@ class Basis(ABC):
         """Values at any points of the domain, (..., size) -> (..., m)."""
         table = public_numbers(coordinates, "Coordinates")
         if table.shape[-1:] != (self.size,):
-            raise UsageError(f"This basis has {self.size} coordinates, got an array of shape {table.shape}.")
+            raise UsageError(
+                f"This basis has {self.size} coordinates, got an array of shape {table.shape}.",
+                parameter="coordinates",
+                value=table.shape,
+            )
         where = self.asked(points)
         check_asked(math.prod(table.shape[:-1]) * len(where), what="values")
         return self._values(table, where, order)
@@ -160,7 +168,8 @@ class Basis(ABC):
         if table.shape[-1:] != (len(points),):
             raise UsageError(
                 f"Values and grid must have the same length, got values of shape {table.shape} and {len(points)} grid "
-                "points."
+                "points.",
+                parameter="grid",
             )
         return table @ self.projection(points).T
 
@@ -219,12 +228,18 @@ class Basis(ABC):
         if any(len(end) != self.domain.dimension for end in ends):
             raise UsageError(
                 f"The ends of an integral are points with {self.domain.dimension} coordinate(s), got {brief(low)} and "
-                f"{brief(high)}."
+                f"{brief(high)}.",
+                parameter="low",
+                value=(low, high),
             )
         corners = self.domain.points(np.stack(ends))
         for start, stop in corners.T:
             if start > stop:
-                raise UsageError(f"An integral goes from a lower to an upper end, got {start:g} to {stop:g}.")
+                raise UsageError(
+                    f"An integral goes from a lower to an upper end, got {start:g} to {stop:g}.",
+                    parameter="low",
+                    value=(float(start), float(stop)),
+                )
         return corners
 
     def describe(self) -> dict[str, Any]:
@@ -232,13 +247,17 @@ class Basis(ABC):
         if not self.family:
             raise UsageError(
                 f"{type(self).__name__} cannot be written to a file: it has no family name. Give the class a `family` "
-                "and write @dpfda.bases.register above it."
+                "and write @dpfda.bases.register above it.",
+                parameter="family",
+                value=self.family,
             )
         if not is_registered(self):
             # A file that nothing could read back is worse than an error now.
             raise UsageError(
                 f"{type(self).__name__} cannot be written to a file: its family {brief(self.family)} is not "
-                "registered. Write @dpfda.bases.register above the class."
+                "registered. Write @dpfda.bases.register above the class.",
+                parameter="family",
+                value=self.family,
             )
         return {"family": self.family, "domain": [list(side) for side in self.domain.sides], "size": self.size}
 
@@ -254,7 +273,9 @@ class IntervalBasis(Basis):
         if self.domain.dimension != 1:
             raise UsageError(
                 f"{type(self).__name__} lives on an interval, got a domain with {self.domain.dimension} sides. "
-                "On a box use tensor() of one basis for each side, or by_name()."
+                "On a box use tensor() of one basis for each side, or by_name().",
+                parameter="domain",
+                value=self.domain.dimension,
             )
 
     @abstractmethod
@@ -273,10 +294,16 @@ def check_size(name: str, size: int, *, least: int = 1, most: int = MOST_FUNCTIO
         other = "" if most >= MOST_FUNCTIONS else f", or cosines, of which there may be {MOST_FUNCTIONS}"
         raise UsageError(
             f"The size of a {name} basis must be at most {most}, got {brief(size)}: more would take minutes. Take "
-            f"fewer functions{other}."
+            f"fewer functions{other}.",
+            parameter="size",
+            value=size,
         )
     if not is_whole(size, least, most):
-        raise UsageError(f"The size of a {name} basis must be a whole number, at least {least}, got {brief(size)}.")
+        raise UsageError(
+            f"The size of a {name} basis must be a whole number, at least {least}, got {brief(size)}.",
+            parameter="size",
+            value=size,
+        )
 
 
 def check_nodes(rules: Sequence[tuple[Array, Array]]) -> None:
@@ -285,7 +312,9 @@ def check_nodes(rules: Sequence[tuple[Array, Array]]) -> None:
     if count > MOST_NODES:
         raise UsageError(
             f"Means of these functions over a domain with {len(rules)} side(s) take {count} points, and at most "
-            f"{MOST_NODES} can be taken. Use fewer functions, or fewer sides."
+            f"{MOST_NODES} can be taken. Use fewer functions, or fewer sides.",
+            parameter="size",
+            value=count,
         )
 
 
@@ -341,7 +370,9 @@ def register(
     if not (least_size is None or is_whole(least_size, 1, 2**20)) or not (build is None or callable(build)):
         raise UsageError(
             f"A basis is registered with a least size of 1 or more and a function that builds it, got "
-            f"{brief(least_size)} and {brief(build)}."
+            f"{brief(least_size)} and {brief(build)}.",
+            parameter="least_size",
+            value=least_size,
         )
     return lambda made: _entered(made, least_size, build, feature_map)
 
@@ -351,11 +382,17 @@ def _entered(basis: type[B], least_size: int | None, build: Callable[..., Basis]
     complete = isinstance(basis, type) and callable(getattr(basis, "functions", None)) and not isabstract(basis)
     if not (complete and isinstance(family, str) and family):
         raise UsageError(
-            f"A basis that is registered is a Basis with all its methods and a `family` name, got {brief(basis)}."
+            f"A basis that is registered is a Basis with all its methods and a `family` name, got {brief(basis)}.",
+            parameter="basis",
+            value=basis,
         )
     known = _CLASSES.get(family)
     if known is not None and (known.__module__, known.__qualname__) != (basis.__module__, basis.__qualname__):
-        raise UsageError(f"The family {brief(family)} is taken by {known.__module__}. Choose another name.")
+        raise UsageError(
+            f"The family {brief(family)} is taken by {known.__module__}. Choose another name.",
+            parameter="family",
+            value=family,
+        )
 
     def from_fields(domain: Any, *rest: Any, **fields: Any) -> Basis:
         made: Basis = basis(as_domain(domain), *rest, **fields)  # type: ignore[call-arg]
@@ -384,10 +421,16 @@ def from_dict(description: Mapping[str, Any]) -> Basis:
     rest = dict(description) if isinstance(description, Mapping) else {}
     family = rest.pop("family", None)
     if not isinstance(family, str) or family not in FAMILIES:
-        raise UsageError(f"A basis is one of the families {', '.join(sorted(FAMILIES))}, got {brief(family)}.")
+        raise UsageError(
+            f"A basis is one of the families {', '.join(sorted(FAMILIES))}, got {brief(family)}.",
+            parameter="family",
+            value=family,
+        )
     try:
         return FAMILIES[family](**rest)
     except TypeError as error:
         raise UsageError(
-            f"This is no description of a {family} basis: {brief(description)} ({told(error)})."
+            f"This is no description of a {family} basis: {brief(description)} ({told(error)}).",
+            parameter="description",
+            value=description,
         ) from error

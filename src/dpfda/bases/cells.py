@@ -105,7 +105,9 @@ def fine_cells(domain: Domain) -> Cells:
     """Equal cells, so many that their width does not matter, and so few that all pairs can be compared."""
     if domain.dimension > MOST_SIDES:
         raise UsageError(
-            f"A density lives on at most {MOST_SIDES} sides, got {domain.dimension}. Release fewer coordinates at once."
+            f"A density lives on at most {MOST_SIDES} sides, got {domain.dimension}. Release fewer at once.",
+            parameter="domain",
+            value=domain.dimension,
         )
     return equal_cells(domain, (CELLS[domain.dimension],) * domain.dimension)
 

@@ -33,7 +33,9 @@ class Combined(Basis):
         if not near or not np.allclose(frame @ frame.T, np.eye(len(frame)), atol=1e-9):
             raise UsageError(
                 f"Combinations need orthonormal rows of {self.whole.size} coordinates in an orthonormal basis, got an "
-                f"array of shape {frame.shape}."
+                f"array of shape {frame.shape}.",
+                parameter="columns",
+                value=frame.shape,
             )
         object.__setattr__(self, "domain", self.whole.domain)
         object.__setattr__(self, "size", len(self.columns))
@@ -62,7 +64,11 @@ def combined(whole: Basis, columns: ArrayLike) -> Combined:
     """Orthonormal combinations of basis functions, one in each row of `columns`, as a basis of their own."""
     table = public_numbers(columns, "Combinations of functions")
     if not isinstance(whole, Basis) or table.ndim != 2:
-        raise UsageError(f"Combinations need a basis and one row for each, got {brief(whole)} and shape {table.shape}.")
+        raise UsageError(
+            f"Combinations need a basis and one row for each, got {brief(whole)} and shape {table.shape}.",
+            parameter="whole",
+            value=whole,
+        )
     return Combined(whole, tuple(tuple(row) for row in table.tolist()))
 
 

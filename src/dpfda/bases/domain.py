@@ -32,23 +32,37 @@ class Domain:
         if not isinstance(self.sides, tuple) or not all(
             isinstance(side, tuple) and len(side) == 2 for side in self.sides
         ):
-            raise UsageError(f"The sides of a domain are pairs (low, high), got {brief(self.sides)}.")
+            raise UsageError(
+                f"The sides of a domain are pairs (low, high), got {brief(self.sides)}.",
+                parameter="sides",
+                value=self.sides,
+            )
         for low, high in self.sides:
             if not (-WIDEST <= as_real(low) < as_real(high) <= WIDEST):
                 raise UsageError(
                     f"A domain needs finite ends with low < high on each side, got ({brief(low)}, {brief(high)}). "
-                    "Write an interval as (0.0, 1.0), a box as [(0.0, 1.0), (0.0, 2.0)]."
+                    "Write an interval as (0.0, 1.0), a box as [(0.0, 1.0), (0.0, 2.0)].",
+                    parameter="sides",
+                    value=(low, high),
                 )
             if high - low < max(SHORTEST, NARROWEST * max(abs(low), abs(high))):
                 raise UsageError(
                     f"The domain from {brief(low)} to {brief(high)} is too short for points in it to be told apart in "
-                    "double precision. Move its start to zero, or state it in other units."
+                    "double precision. Move its start to zero, or state it in other units.",
+                    parameter="sides",
+                    value=(low, high),
                 )
         if not 1 / LARGEST_VOLUME <= math.prod(self.lengths) <= LARGEST_VOLUME:
-            raise UsageError("The volume of this domain is beyond double precision. State its sides in other units.")
+            raise UsageError(
+                "The volume of this domain is beyond double precision. State its sides in other units.",
+                parameter="sides",
+                value=self.sides,
+            )
         if not 1 <= len(self.sides) <= MOST_SIDES:
             raise UsageError(
-                f"A domain needs at least one side, e.g. (0.0, 1.0), and at most {MOST_SIDES}, got {len(self.sides)}."
+                f"A domain needs at least one side, e.g. (0.0, 1.0), and at most {MOST_SIDES}, got {len(self.sides)}.",
+                parameter="sides",
+                value=len(self.sides),
             )
 
     @property
@@ -66,14 +80,15 @@ class Domain:
         rows = as_points(points, self.dimension)
         check_asked(len(rows))
         if not np.isfinite(rows).all():
-            raise UsageError("Points must be finite numbers, got NaN or infinity among them.")
+            raise UsageError("Points must be finite numbers, got NaN or infinity among them.", parameter="points")
         for axis, (low, high) in enumerate(self.sides):
             least, most = (rows[:, axis].min(), rows[:, axis].max()) if len(rows) else (low, high)
             slack = 1e-9 * (high - low)  # the last digit of a printed grid is not a mistake
             if least < low - slack or most > high + slack:
                 raise UsageError(
                     f"Points must lie in the domain [{low:g}, {high:g}], got points from {least:g} to {most:g}. "
-                    "Leave these points out, or state a wider domain from the start."
+                    "Leave these points out, or state a wider domain from the start.",
+                    parameter="points",
                 )
         lows, highs = np.array(self.sides).T
         return np.clip(rows, lows, highs)
@@ -89,7 +104,9 @@ class Domain:
         if not is_whole(size, 1, int(MOST_POINTS ** (1 / self.dimension) + 1e-9)):
             raise UsageError(
                 f"A grid has a whole number of points on each side, at least 1 and at most {MOST_POINTS} in all, got "
-                f"{brief(size)} on {self.dimension} side(s)."
+                f"{brief(size)} on {self.dimension} side(s).",
+                parameter="size",
+                value=size,
             )
         if size == 1:
             return np.array([[low for low, _ in self.sides]])
@@ -101,7 +118,9 @@ def check_asked(count: int, most: int = MOST_ASKED, what: str = "points") -> Non
     """Refuse more points than one call can take; a view of one number can be longer than memory."""
     if count > most:
         raise UsageError(
-            f"At most {most} {what} can be asked for at once here, got {count}. Take fewer, or ask in several calls."
+            f"At most {most} {what} can be asked for at once here, got {count}. Take fewer, or ask in several calls.",
+            parameter="points",
+            value=count,
         )
 
 
@@ -123,5 +142,9 @@ def as_domain(domain: DomainLike) -> Domain:
     if array.shape == (2,):
         array = array.reshape(1, 2)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise UsageError(f"A domain is an interval (0.0, 1.0) or a list of intervals, got {brief(domain)}.")
+        raise UsageError(
+            f"A domain is an interval (0.0, 1.0) or a list of intervals, got {brief(domain)}.",
+            parameter="domain",
+            value=domain,
+        )
     return Domain(tuple((float(low), float(high)) for low, high in array))

@@ -45,7 +45,11 @@ class Landmarks(Basis):
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, Kernel):
-            raise UsageError(f"Landmarks need a kernel of dpfda.kernels, got {brief(self.kernel)}.")
+            raise UsageError(
+                f"Landmarks need a kernel of dpfda.kernels, got {brief(self.kernel)}.",
+                parameter="kernel",
+                value=self.kernel,
+            )
         object.__setattr__(self, "size", len(self.points))
         check_size("landmarks", self.size, most=MOST_LANDMARKS)
         self.domain.points(np.array(self.points))  # refuses points elsewhere
@@ -64,7 +68,11 @@ class Landmarks(Basis):
         from scipy.linalg import solve_triangular
 
         if any(order):
-            raise UsageError(f"Functions spanned by landmarks have no derivatives here, got order {order}. Ask for 0.")
+            raise UsageError(
+                f"Functions spanned by landmarks have no derivatives here, got order {order}. Ask for 0.",
+                parameter="order",
+                value=order,
+            )
         lower, where = factor(self.kernel, self.points), np.array(self.points)
         table = np.empty((len(points), self.size))
         rows = max(1, AT_ONCE // self.size)
@@ -101,7 +109,8 @@ def factor(kernel: Kernel, points: tuple[tuple[float, ...], ...]) -> Array:
     if len(order) < len(points):
         raise UsageError(
             f"Landmark {len(order) + 1} of {len(points)} adds nothing to those before it in double precision. Leave it "
-            "out, or let dpfda.bases.landmarks() choose an order."
+            "out, or let dpfda.bases.landmarks() choose an order.",
+            parameter="points",
         )
     lower.flags.writeable = False
     return lower
@@ -115,9 +124,11 @@ def _pivots(kernel: Kernel, where: Array, size: int, *, ordered: bool) -> tuple[
     squares = [values_of(kernel, point[None], point[None], what="the kernel").reshape(-1)[:1] for point in where]
     left = np.concatenate([np.empty(0), *squares])
     if left.shape != (len(where),):
-        raise UsageError("A kernel gives a matrix of values, one row for each point of the one side.")
+        raise UsageError(
+            "A kernel gives a matrix of values, one row for each point of the one side.", parameter="kernel"
+        )
     if not (np.isfinite(left).all() and left.max() > 0):
-        raise UsageError("Landmarks need a kernel with a positive finite value at some of them.")
+        raise UsageError("Landmarks need a kernel with a positive finite value at some of them.", parameter="kernel")
     least = CUT * left.max()
     columns = np.zeros((len(where), size))
     order: list[int] = []
@@ -165,9 +176,14 @@ def landmarks(
     """
     box = as_domain(domain)
     if not isinstance(kernel, Kernel):
-        raise UsageError(f"Landmarks need a kernel of dpfda.kernels, got {brief(kernel)}.")
+        raise UsageError(
+            f"Landmarks need a kernel of dpfda.kernels, got {brief(kernel)}.", parameter="kernel", value=kernel
+        )
     if (points is None) == (size is None):
-        raise UsageError("Landmarks need exactly one of points and size: where they stand, or how many to choose.")
+        raise UsageError(
+            "Landmarks need exactly one of points and size: where they stand, or how many to choose.",
+            parameter="points",
+        )
     if points is None:
         assert size is not None
         check_size("landmarks", size, most=MOST_LANDMARKS)
@@ -210,7 +226,9 @@ class MercerFeatures(Basis):
         if self.domain.dimension > MOST_SIDES:
             raise UsageError(
                 f"Eigenfunctions are products over at most {MOST_SIDES} sides, got a domain with "
-                f"{self.domain.dimension}. Use landmarks there."
+                f"{self.domain.dimension}. Use landmarks there.",
+                parameter="domain",
+                value=self.domain.dimension,
             )
         self.whole()
 
@@ -263,10 +281,16 @@ class FourierFeatures(Basis):
         table = np.array(self.waves, dtype=np.float64)
         if table.shape != (len(self.waves), self.domain.dimension) or not np.isfinite(table).all():
             raise UsageError(
-                f"Fourier features need rows of {self.domain.dimension} finite frequencies, got shape {table.shape}."
+                f"Fourier features need rows of {self.domain.dimension} finite frequencies, got shape {table.shape}.",
+                parameter="waves",
+                value=table.shape,
             )
         if not 0 < self.variance < math.inf:
-            raise UsageError(f"The variance of a kernel must be positive and finite, got {brief(self.variance)}.")
+            raise UsageError(
+                f"The variance of a kernel must be positive and finite, got {brief(self.variance)}.",
+                parameter="variance",
+                value=self.variance,
+            )
 
     @property
     def orthonormal(self) -> bool:
@@ -280,7 +304,11 @@ class FourierFeatures(Basis):
 
     def functions(self, points: Array, order: tuple[int, ...]) -> Array:
         if any(order):
-            raise UsageError(f"Fourier features have no derivatives here, got order {order}. Ask for 0.")
+            raise UsageError(
+                f"Fourier features have no derivatives here, got order {order}. Ask for 0.",
+                parameter="order",
+                value=order,
+            )
         angles = points @ np.array(self.waves).T
         table = np.empty((len(points), self.size))
         table[:, ::2], table[:, 1::2] = np.cos(angles), np.sin(angles)
@@ -382,7 +410,9 @@ def _spectrum(kernel: Kernel, dimension: int, count: int) -> tuple[Array, float]
         return ndtri(unit[:, :-1]) / np.sqrt(np.maximum(mixing, 1e-12)) / kernel.rho, 1.0
     raise UsageError(
         f"Fourier features are known for Gaussian, Matérn and exponential kernels, scaled or with a length matrix, got "
-        f"{brief(kernel)}. Use landmarks for others."
+        f"{brief(kernel)}. Use landmarks for others.",
+        parameter="kernel",
+        value=kernel,
     )
 
 

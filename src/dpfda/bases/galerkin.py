@@ -120,7 +120,9 @@ def interval_spectrum(kernel: Kernel, domain: Domain, size: int) -> Series | Com
     if len(degrees) < 2:
         raise UsageError(
             f"Eigenfunctions of this kernel are computed up to size {INTERVAL_DEGREES[-2] - 8}, got {size}. Take a "
-            "smaller size, or a kernel with closed form (Exponential, BrownianMotion)."
+            "smaller size, or a kernel with closed form (Exponential, BrownianMotion).",
+            parameter="size",
+            value=size,
         )
     smooth = smooth_spectrum(kernel, domain, size) if kernel.smoothness == math.inf else None
     if smooth is not None:
@@ -130,7 +132,9 @@ def interval_spectrum(kernel: Kernel, domain: Domain, size: int) -> Series | Com
         raise UsageError(
             f"The {size} leading eigenvalues of {kernel} do not settle with polynomials of degree {degrees[-1]}: its "
             f"range is too short for the domain {domain.sides[0]}, or it is not smooth away from the diagonal. Take a "
-            "smaller size, a longer range, or the cosine basis."
+            "smaller size, a longer range, or the cosine basis.",
+            parameter="size",
+            value=size,
         )
     return result
 
@@ -159,20 +163,26 @@ def box_spectrum(kernel: Kernel, domain: Domain, size: int) -> Series:
     if domain.dimension not in BOX_DEGREES:
         raise UsageError(
             f"Eigenfunctions on a box are computed in up to 3 dimensions, got {domain.dimension}. Use a Tensor kernel, "
-            "one factor for each side."
+            "one factor for each side.",
+            parameter="domain",
+            value=domain.dimension,
         )
     degrees = [degree for degree in BOX_DEGREES[domain.dimension] if degree**domain.dimension >= 2 * size]
     if len(degrees) < 2:
         largest = BOX_DEGREES[domain.dimension][-2] ** domain.dimension // 2
         raise UsageError(
             f"On a box in {domain.dimension} dimensions at most {largest} eigenfunctions are computed, got {size}. "
-            "Take a smaller size, or a Tensor kernel."
+            "Take a smaller size, or a Tensor kernel.",
+            parameter="size",
+            value=size,
         )
     result = _settled(lambda degree: box_matrix(kernel, domain, degree), degrees, size, enough=ROUGHLY)
     if result is None:
         raise UsageError(
             f"The {size} leading eigenvalues of {kernel} do not settle on this box: its range is too short. Take a "
-            "smaller size, a longer range, or a Tensor kernel."
+            "smaller size, a longer range, or a Tensor kernel.",
+            parameter="size",
+            value=size,
         )
     return result
 

@@ -42,9 +42,17 @@ class Mercer(Basis):
         check_size("Mercer", self.size, most=MOST_EIGENFUNCTIONS)
         as_plain_ints(self, "size")
         if not isinstance(self.kernel, Kernel):
-            raise UsageError(f"A Mercer basis needs a kernel of dpfda.kernels, got {brief(self.kernel)}.")
+            raise UsageError(
+                f"A Mercer basis needs a kernel of dpfda.kernels, got {brief(self.kernel)}.",
+                parameter="kernel",
+                value=self.kernel,
+            )
         if not 0 < as_real(self.power) < math.inf:
-            raise UsageError(f"The power of the eigenvalues must be positive and finite, got {brief(self.power)}.")
+            raise UsageError(
+                f"The power of the eigenvalues must be positive and finite, got {brief(self.power)}.",
+                parameter="power",
+                value=self.power,
+            )
         decompose(self.kernel, self.domain, self.size)  # what cannot be decomposed fails here, not in use
 
     @property
@@ -81,7 +89,9 @@ def decompose(kernel: Kernel, domain: Domain, size: int) -> Decomposition:
     except DpfdaError:
         raise
     except Exception as error:  # a kernel of the user's own, which is public code on public points
-        raise UsageError(f"The kernel {brief(kernel)} could not be decomposed: {told(error)}.") from error
+        raise UsageError(
+            f"The kernel {brief(kernel)} could not be decomposed: {told(error)}.", parameter="kernel", value=kernel
+        ) from error
 
 
 def mercer(kernel: Kernel, domain: DomainLike, size: int, *, power: float = 1.0) -> Mercer | Tensor:
@@ -98,7 +108,11 @@ def mercer(kernel: Kernel, domain: DomainLike, size: int, *, power: float = 1.0)
     if factors is None:
         return Mercer(kernel, box, size, power)
     if len(factors) != box.dimension:
-        raise UsageError(f"This kernel has {len(factors)} factors, but the domain has {box.dimension} side(s).")
+        raise UsageError(
+            f"This kernel has {len(factors)} factors, but the domain has {box.dimension} side(s).",
+            parameter="kernel",
+            value=len(factors),
+        )
     check_size("Mercer", size)
     return _products(factors, box, int(size), power)
 

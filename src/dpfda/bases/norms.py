@@ -58,7 +58,11 @@ class L1(Norm):
     def over_l2(self, size: int) -> float:
         if size < 1:
             # Without it a size left out would turn every sensitivity into almost nothing.
-            raise UsageError(f"L1() needs the number of coordinates to be converted to, at least 1, got {brief(size)}.")
+            raise UsageError(
+                f"L1() needs the number of coordinates to be converted to, at least 1, got {brief(size)}.",
+                parameter="size",
+                value=size,
+            )
         root = math.isqrt(size)
         return float(root) if root * root == size else up(math.sqrt(size))
 
@@ -119,12 +123,17 @@ def root_sum_of_squares(numbers: tuple[float, ...]) -> float:
 
 def _check_weights(weights: tuple[float, ...]) -> None:
     if not weights or not all(0 < w < math.inf for w in weights):
-        raise UsageError(f"A weighted norm needs positive finite weights, one for each coordinate, got {weights}.")
+        raise UsageError(
+            f"A weighted norm needs positive finite weights, one for each coordinate, got {weights}.",
+            parameter="weights",
+        )
 
 
 def _check_same(weights: tuple[float, ...], size: int) -> None:
     if size != len(weights):
-        raise UsageError(f"This norm has weights for {len(weights)} coordinates, not {size}.")
+        raise UsageError(
+            f"This norm has weights for {len(weights)} coordinates, not {size}.", parameter="size", value=size
+        )
 
 
 def _weighted(vector: ArrayLike, weights: tuple[float, ...]) -> Array:
@@ -143,17 +152,25 @@ class BlockNorm(Norm):
 
     def __post_init__(self) -> None:
         if not all(isinstance(part, tuple | list) for part in (self.sizes, self.weights)):
-            raise UsageError(f"Blocks are tuples of sizes and weights, got {brief(self.sizes)}, {brief(self.weights)}.")
+            raise UsageError(
+                f"Blocks are tuples of sizes and weights, got {brief(self.sizes)}, {brief(self.weights)}.",
+                parameter="sizes",
+                value=self.sizes,
+            )
         if not self.sizes or len(self.sizes) != len(self.weights):
             raise UsageError(
                 f"A block norm needs one weight for each block, got {len(self.sizes)} block(s) and "
-                f"{len(self.weights)} weight(s)."
+                f"{len(self.weights)} weight(s).",
+                parameter="weights",
+                value=len(self.weights),
             )
         if not all(is_whole(s, 1, 2**31) for s in self.sizes) or not all(
             0 < as_real(w) < math.inf for w in self.weights
         ):
             raise UsageError(
-                f"Block sizes must be at least 1 and weights positive, got {self.sizes} and {self.weights}."
+                f"Block sizes must be at least 1 and weights positive, got {self.sizes} and {self.weights}.",
+                parameter="sizes",
+                value=self.sizes,
             )
         as_plain_ints(self, "sizes")
 
@@ -176,7 +193,9 @@ class BlockNorm(Norm):
 
     def _check_size(self, size: int) -> None:
         if size != sum(self.sizes):
-            raise UsageError(f"The blocks {self.sizes} hold {sum(self.sizes)} coordinates, not {size}.")
+            raise UsageError(
+                f"The blocks {self.sizes} hold {sum(self.sizes)} coordinates, not {size}.", parameter="size", value=size
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +238,11 @@ class Sensitivity:
 
     def __post_init__(self) -> None:
         if not 0 < self.value < math.inf:
-            raise UsageError(f"A sensitivity must be positive and finite, got {brief(self.value)}.")
+            raise UsageError(
+                f"A sensitivity must be positive and finite, got {brief(self.value)}.",
+                parameter="value",
+                value=self.value,
+            )
 
     def to(self, norm: Norm, size: int) -> Sensitivity:
         """The same statement in another norm; only a Euclidean one, weighted or not, says enough to be converted."""
@@ -233,7 +256,9 @@ class Sensitivity:
         else:
             raise UsageError(
                 f"A sensitivity in {self.norm} cannot be converted to {norm} without loss. State it in L2() or "
-                "WeightedL2()."
+                "WeightedL2().",
+                parameter="norm",
+                value=norm,
             )
         value = self.value * factor if factor == 1.0 else up(self.value * factor)
         because = f"{self.because}; by Cauchy-Schwarz at most {factor:.6g} times that in {type(norm).__name__}"

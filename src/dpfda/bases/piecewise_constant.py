@@ -35,7 +35,9 @@ class Steps(IntervalBasis):
         if not inside or (self.edges[0], self.edges[-1]) != self.domain.sides[0]:
             raise UsageError(
                 f"Steps need increasing edges with both ends of the domain {self.domain.sides[0]}, got "
-                f"{brief(self.edges)}."
+                f"{brief(self.edges)}.",
+                parameter="edges",
+                value=self.edges,
             )
 
     @property
@@ -92,7 +94,9 @@ def equal_steps(domain: DomainLike, size: int) -> Steps:
     if box.dimension != 1 or not is_whole(size, 1, MOST_CELLS):
         raise UsageError(
             f"Equal steps need an interval and a size of at least 1 and at most {MOST_CELLS}, got {brief(domain)} and "
-            f"{brief(size)}."
+            f"{brief(size)}.",
+            parameter="size",
+            value=size,
         )
     low, high = box.sides[0]
     edges = np.linspace(low, high, int(size) + 1).tolist()

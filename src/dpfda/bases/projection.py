@@ -54,7 +54,9 @@ def waves(size: float) -> Array:
     if size > MOST_WAVES:
         raise UsageError(
             f"These functions have {size:.3g} half-waves over the domain, and means are taken over at most "
-            f"{MOST_WAVES}. Take a kernel with a longer range, or fewer functions."
+            f"{MOST_WAVES}. Take a kernel with a longer range, or fewer functions.",
+            parameter="size",
+            value=size,
         )
     count = max(1, math.ceil(size))
     return (1 - np.cos(np.pi * np.arange(count + 1) / count)) / 2
@@ -102,13 +104,19 @@ CHUNK = 128  # panels at a time, so that memory does not grow with the grid
 def projection(basis: Basis, grid: Array, method: Method) -> Array:
     """The matrix from values at the points of a grid to coordinates, kept for the next call, (size, q)."""
     if not is_one_of(method, get_args(Method)):
-        raise UsageError(f"A projection is made by one of {', '.join(get_args(Method))}, got {brief(method)}.")
+        raise UsageError(
+            f"A projection is made by one of {', '.join(get_args(Method))}, got {brief(method)}.",
+            parameter="method",
+            value=method,
+        )
     if len(grid) == 0:
-        raise UsageError("A grid needs at least one point, got none.")
+        raise UsageError("A grid needs at least one point, got none.", parameter="grid", value=0)
     if len(grid) * basis.size > MOST_ENTRIES:
         raise UsageError(
             f"A basis of {basis.size} functions takes grids of at most {MOST_ENTRIES // basis.size} points, got "
-            f"{len(grid)}. Take fewer functions, or a coarser grid."
+            f"{len(grid)}. Take fewer functions, or a coarser grid.",
+            parameter="grid",
+            value=len(grid),
         )
     return _projection(basis, np.ascontiguousarray(grid).tobytes(), grid.shape, method)
 

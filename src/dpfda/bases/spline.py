@@ -35,7 +35,11 @@ class BSpline(IntervalBasis):
 
     def __post_init__(self) -> None:
         if not is_whole(self.degree, 1, LARGEST_DEGREE):
-            raise UsageError(f"The degree of a spline must be a whole number from 1 to 15, got {brief(self.degree)}.")
+            raise UsageError(
+                f"The degree of a spline must be a whole number from 1 to 15, got {brief(self.degree)}.",
+                parameter="degree",
+                value=self.degree,
+            )
         as_plain_ints(self, "degree")
         check_size("BSpline", self.size, least=self.degree + 1, most=self.most)
         IntervalBasis.__post_init__(self)

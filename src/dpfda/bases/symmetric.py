@@ -44,7 +44,11 @@ def side_of(size: int) -> int:
     """
     side = (math.isqrt(8 * max(size, 0) + 1) - 1) // 2
     if size < 1 or packed_size(side) != size:
-        raise UsageError(f"No symmetric matrix has {size} different entries: sizes are 1, 3, 6, 10, 15, ...")
+        raise UsageError(
+            f"No symmetric matrix has {size} different entries: sizes are 1, 3, 6, 10, 15, ...",
+            parameter="size",
+            value=size,
+        )
     return side
 
 

@@ -38,18 +38,30 @@ class Tensor(Basis):
     def __post_init__(self) -> None:
         if not self.factors or not all(isinstance(factor, Basis) for factor in self.factors):
             raise UsageError(
-                f"A tensor product needs at least one basis, and nothing but bases, got {brief(self.factors)}."
+                f"A tensor product needs at least one basis, and nothing but bases, got {brief(self.factors)}.",
+                parameter="factors",
+                value=self.factors,
             )
         Basis.__post_init__(self)
         full = math.prod(factor.size for factor in self.factors)
         if full > MOST_PRODUCTS:
-            raise UsageError(f"These factors have {full} products, and at most {MOST_PRODUCTS} can be sorted.")
+            raise UsageError(
+                f"These factors have {full} products, and at most {MOST_PRODUCTS} can be sorted.",
+                parameter="factors",
+                value=full,
+            )
         if self.size > full:
-            raise UsageError(f"These factors have {full} products, got size {self.size}. Enlarge the factors.")
+            raise UsageError(
+                f"These factors have {full} products, got size {self.size}. Enlarge the factors.",
+                parameter="size",
+                value=self.size,
+            )
         if self.size < full and not self.orthonormal:
             raise UsageError(
                 f"Only orthonormal factors can be cut to their smoothest products, got size {self.size} of {full}. "
-                "Take them all, or use another basis."
+                "Take them all, or use another basis.",
+                parameter="size",
+                value=self.size,
             )
         sides = tuple(side for factor in self.factors for side in factor.domain.sides)
         object.__setattr__(self, "domain", Domain(sides))
@@ -115,7 +127,8 @@ class Tensor(Basis):
             if not self.orthonormal:
                 raise UsageError(
                     "A product of bases that are not orthonormal needs values on a full grid: all pairs of points of "
-                    "its axes. Use cosine, legendre, bspline or beam for scattered points."
+                    "its axes. Use cosine, legendre, bspline or beam for scattered points.",
+                    parameter="grid",
                 )
             return Basis.project(self, points, method)
         result = np.ones((self.size, 1))
@@ -181,7 +194,11 @@ def tensor(*bases: Basis, size: int | None = None) -> Tensor:
 def tensor_from_dict(factors: list[Mapping[str, Any]], size: int) -> Tensor:
     """A product basis from plain data; what has too many products is refused before any factor is made."""
     if len(factors) > MOST_SIDES or math.prod(_stated_size(factor) for factor in factors) > MOST_PRODUCTS:
-        raise UsageError(f"A product basis has at most {MOST_SIDES} factors with at most {MOST_PRODUCTS} products.")
+        raise UsageError(
+            f"A product basis has at most {MOST_SIDES} factors with at most {MOST_PRODUCTS} products.",
+            parameter="factors",
+            value=len(factors),
+        )
     return tensor(*(from_dict(factor) for factor in factors), size=size)
 
 

@@ -51,7 +51,9 @@ class Anisotropic(Kernel):
         if not is_whole(dimension, self.dimension, self.dimension):
             raise UsageError(
                 f"This length matrix has {self.dimension} axes, got dimension {brief(dimension)}. "
-                f"Ask for decay({self.dimension})."
+                f"Ask for decay({self.dimension}).",
+                parameter="dimension",
+                value=dimension,
             )
         return self.kernel.decay(dimension)
 
@@ -73,7 +75,9 @@ def _rows(matrix: ArrayLike) -> tuple[tuple[float, ...], ...]:
     if lengths.ndim != 2 or not lengths.size or lengths.shape[0] != lengths.shape[1] or not _invertible(lengths):
         raise UsageError(
             f"A length matrix must be square and invertible, with finite numbers, got {brief(matrix)}. "
-            "Write p positive lengths, e.g. (0.5, 2.0), or p rows, e.g. ((0.5, 0.0), (0.1, 2.0))."
+            "Write p positive lengths, e.g. (0.5, 2.0), or p rows, e.g. ((0.5, 0.0), (0.1, 2.0)).",
+            parameter="matrix",
+            value=matrix,
         )
     return tuple(tuple(row) for row in lengths.tolist())
 

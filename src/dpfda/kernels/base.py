@@ -47,7 +47,7 @@ class Kernel(ABC):
 
     def decay(self, dimension: int = 1) -> float:
         """The exponent of the eigenvalues' decay on a box; a stationary kernel's `b` becomes `(b - 1 + p) / p`."""
-        count(dimension, "The dimension of a box", "e.g. 2")
+        count(dimension, "dimension", "e.g. 2")
         return (self.smoothness - 1 + dimension) / dimension
 
     # Sum, Product and Scaled stand below in this file: each needs the other, so neither file could come first.
@@ -104,9 +104,15 @@ def register(
         return _entered(kernel, {}, None)
     named = {} if by_range is None else by_range
     if not (isinstance(named, Mapping) and all(_is_named(name, build) for name, build in named.items())):
-        raise UsageError(f"by_range has names without commas and functions of a range, got {brief(by_range)}.")
+        raise UsageError(
+            f"by_range has names without commas and functions of a range, got {brief(by_range)}.",
+            parameter="by_range",
+            value=by_range,
+        )
     if not (example is None or callable(example)):
-        raise UsageError(f"example must be a function that makes a kernel, got {brief(example)}.")
+        raise UsageError(
+            f"example must be a function that makes a kernel, got {brief(example)}.", parameter="example", value=example
+        )
     return lambda made: _entered(made, named, example)
 
 
@@ -120,15 +126,23 @@ def _entered(
     joins = isinstance(kernel, type) and issubclass(kernel, Kernel) and not isabstract(kernel)
     if not joins or not is_dataclass(kernel) or not kernel.__dataclass_params__.frozen:
         raise UsageError(
-            f"A kernel that is registered is a frozen dataclass and a Kernel with all its methods, got {brief(kernel)}."
+            parameter="kernel", value=kernel, rule="must be a frozen dataclass and a Kernel with all its methods"
         )
     family = kernel.__name__.lower()
     known = FAMILIES.get(family)
     if known is not None and (known.__module__, known.__qualname__) != (kernel.__module__, kernel.__qualname__):
-        raise UsageError(f"The kernel name {brief(family)} is taken by {known.__module__}. Rename the class.")
+        raise UsageError(
+            f"The kernel name {brief(family)} is taken by {known.__module__}. Rename the class.",
+            parameter="family",
+            value=family,
+        )
     clash = sorted(set(by_range) & set(BY_RANGE)) if known is None else []
     if clash:
-        raise UsageError(f"The name {brief(clash[0])} of a kernel with a range is taken. Choose another one.")
+        raise UsageError(
+            f"The name {brief(clash[0])} of a kernel with a range is taken. Choose another one.",
+            parameter="by_range",
+            value=clash[0],
+        )
     FAMILIES[family] = kernel
     BY_RANGE.update(by_range)
     if example is not None:
@@ -142,19 +156,29 @@ def _entered(
 def example_of(family: str) -> Kernel:
     """A kernel of this family for the unit interval, on which the contract tests run."""
     if not isinstance(family, str) or family not in FAMILIES:
-        raise UsageError(f"A family of kernels is one of {', '.join(sorted(FAMILIES))}, got {brief(family)}.")
+        raise UsageError(
+            f"A family of kernels is one of {', '.join(sorted(FAMILIES))}, got {brief(family)}.",
+            parameter="family",
+            value=family,
+        )
     try:
         return _EXAMPLES.get(family, FAMILIES[family])()
     except TypeError:
         raise UsageError(
-            f"The kernel {brief(family)} takes arguments. Register it with example=, a function that makes one."
+            f"The kernel {brief(family)} takes arguments. Register it with example=, a function that makes one.",
+            parameter="family",
+            value=family,
         ) from None
 
 
 def as_kernel(value: object) -> Kernel:
     """The kernel itself, or an error that says what was given instead."""
     if not isinstance(value, Kernel):
-        raise UsageError(f"A kernel is needed here, got {brief(value)}. Write for example Gaussian(rho=1.0).")
+        raise UsageError(
+            f"A kernel is needed here, got {brief(value)}. Write for example Gaussian(rho=1.0).",
+            parameter="kernel",
+            value=value,
+        )
     return value
 
 
@@ -223,7 +247,7 @@ class Scaled(Kernel):
 
     def __post_init__(self) -> None:
         as_kernel(self.kernel)
-        object.__setattr__(self, "factor", positive(self.factor, "The factor of a kernel", "e.g. 2.0 * kernel"))
+        object.__setattr__(self, "factor", positive(self.factor, "factor", "e.g. 2.0 * kernel"))
 
     def __call__(self, s: ArrayLike, t: ArrayLike) -> Array:
         return self.factor * values_of(self.kernel, s, t, what="a kernel")
@@ -244,28 +268,33 @@ class Scaled(Kernel):
 SMALLEST, LARGEST = 1e-60, 1e60  # squares of ratios of them are still doubles
 
 
-def number(value: object, what: str, example: str) -> float:
+def number(value: object, name: str, example: str) -> float:
     """A finite number as a plain float, so that equal kernels are written to files alike."""
     found = as_real(value)
     if not math.isfinite(found):
-        raise UsageError(f"{what} must be a finite number, got {brief(value)}. Write {example}.")
+        raise UsageError(parameter=name, value=value, rule="must be a finite number", fix=f"Write {example}.")
     return found
 
 
-def positive(value: object, what: str, example: str) -> float:
+def positive(value: object, name: str, example: str) -> float:
     """A positive finite number as a plain float."""
     found = as_real(value)
     if not 0 < found < math.inf:
-        raise UsageError(f"{what} must be a positive finite number, got {brief(value)}. Write {example}.")
+        raise UsageError(parameter=name, value=value, rule="must be a positive finite number", fix=f"Write {example}.")
     if not SMALLEST <= found <= LARGEST:
-        raise UsageError(f"{what} must lie between {SMALLEST:g} and {LARGEST:g}, got {brief(found)}. Change the units.")
+        raise UsageError(
+            parameter=name,
+            value=found,
+            rule=f"must lie between {SMALLEST:g} and {LARGEST:g}",
+            fix="Change the units.",
+        )
     return found
 
 
-def count(value: object, what: str, example: str) -> int:
+def count(value: object, name: str, example: str) -> int:
     """A whole number, at least 1, as a plain int."""
     if not is_whole(value, 1, 2**31):
-        raise UsageError(f"{what} must be a whole number, 1 or more, got {brief(value)}. Write {example}.")
+        raise UsageError(parameter=name, value=value, rule="must be a whole number, 1 or more", fix=f"Write {example}.")
     return int(value)  # type: ignore[call-overload,no-any-return]
 
 
@@ -322,7 +351,9 @@ class OnLine(Kernel):
         if not is_whole(dimension, 1, 1):
             raise UsageError(
                 f"{type(self).__name__} lives on a line, got dimension {brief(dimension)}. "
-                "Use Tensor() with one kernel for each axis."
+                "Use Tensor() with one kernel for each axis.",
+                parameter="dimension",
+                value=dimension,
             )
         return self.smoothness
 
@@ -334,7 +365,8 @@ class OnLine(Kernel):
             # No point in the message: points may be records.
             raise UsageError(
                 f"{type(self).__name__} is a kernel on [{low:g}, {high:g}], got points outside or not finite. "
-                "Move the points into the interval or choose a stationary kernel, e.g. Matern(1.5, rho=1.0)."
+                "Move the points into the interval or choose a stationary kernel, e.g. Matern(1.5, rho=1.0).",
+                parameter="points",
             )
         return np.clip(rows, low, high)
 
@@ -351,7 +383,9 @@ def describe(kernel: Kernel) -> dict[str, Any]:
         # A file that nothing could read back is worse than an error now.
         raise UsageError(
             f"Only kernels of dpfda.kernels and registered ones can be written to a file, got {brief(kernel)}. "
-            "Write @dpfda.kernels.register above the class."
+            "Write @dpfda.kernels.register above the class.",
+            parameter="kernel",
+            value=kernel,
         )
     # mypy does not know that each family is a dataclass.
     return {"family": family} | {
@@ -369,7 +403,9 @@ def from_dict(data: Mapping[str, Any]) -> Kernel:
     family = data.get("family") if isinstance(data, Mapping) else None
     if not isinstance(family, str) or family not in FAMILIES:
         raise UsageError(
-            f"A kernel's description must name its family, one of {', '.join(sorted(FAMILIES))}, got {brief(family)}."
+            f"A kernel's description must name its family, one of {', '.join(sorted(FAMILIES))}, got {brief(family)}.",
+            parameter="family",
+            value=family,
         )
     known = fields(FAMILIES[family])  # type: ignore[arg-type]
     given = {name: _read_value(value) for name, value in data.items() if name != "family"}
@@ -377,7 +413,9 @@ def from_dict(data: Mapping[str, Any]) -> Kernel:
     if not needed <= set(given) <= {field.name for field in known}:
         raise UsageError(
             f"The kernel {brief(family)} has the fields {[field.name for field in known]}, got {sorted(given)}. "
-            "Write descriptions with dpfda.kernels.describe()."
+            "Write descriptions with dpfda.kernels.describe().",
+            parameter="family",
+            value=family,
         )
     return FAMILIES[family](**given)
 

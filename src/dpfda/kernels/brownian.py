@@ -40,9 +40,7 @@ class BrownianBridge(OnLine):
     length: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "length", positive(self.length, "The length of a bridge", "e.g. BrownianBridge(length=1.0)")
-        )
+        object.__setattr__(self, "length", positive(self.length, "length", "e.g. BrownianBridge(length=1.0)"))
 
     @property
     def interval(self) -> tuple[float, float]:

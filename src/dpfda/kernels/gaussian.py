@@ -29,7 +29,7 @@ class Gaussian(Isotropic):
     @classmethod
     def from_length(cls, length: float) -> Gaussian:
         """The same kernel by its length scale, `exp(-d^2 / (2 length^2))`."""
-        return cls(2 * positive(length, "A length scale", "e.g. Gaussian.from_length(0.5)") ** 2)
+        return cls(2 * positive(length, "length", "e.g. Gaussian.from_length(0.5)") ** 2)
 
     def at_distance(self, distance: Array) -> Array:
         return np.exp(-(distance * distance) / self.rho)
@@ -50,7 +50,7 @@ class RationalQuadratic(Isotropic):
 
     def __post_init__(self) -> None:
         example = "e.g. RationalQuadratic(length=1.0, shape=2.0)"
-        object.__setattr__(self, "length", positive(self.length, "A length scale", example))
+        object.__setattr__(self, "length", positive(self.length, "length", example))
         object.__setattr__(self, "shape", positive(self.shape, "shape", example))
 
     def at_distance(self, distance: Array) -> Array:

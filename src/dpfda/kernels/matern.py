@@ -28,7 +28,7 @@ class Matern(Isotropic):
     rho: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "order", positive(self.order, "A Matérn order", "e.g. Matern(1.5, rho=1.0)"))
+        object.__setattr__(self, "order", positive(self.order, "order", "e.g. Matern(1.5, rho=1.0)"))
         object.__setattr__(self, "rho", positive(self.rho, "rho", "e.g. Matern(1.5, rho=1.0)"))
 
     def at_distance(self, distance: Array) -> Array:

@@ -26,8 +26,8 @@ class Periodic(OnLine):
 
     def __post_init__(self) -> None:
         example = "e.g. Periodic(length=1.0, period=24.0)"
-        object.__setattr__(self, "length", positive(self.length, "A length scale", example))
-        object.__setattr__(self, "period", positive(self.period, "A period", example))
+        object.__setattr__(self, "length", positive(self.length, "length", example))
+        object.__setattr__(self, "period", positive(self.period, "period", example))
 
     def at(self, s: Array, t: Array) -> Array:
         # fmod is exact, and sin(pi x) is not for large x: after a thousand periods the value is still right.

@@ -33,14 +33,16 @@ class Sobolev(OnLine):
 
     def __post_init__(self) -> None:
         example = "e.g. Sobolev(order=2, start=0.0, length=1.0)"
-        object.__setattr__(self, "order", count(self.order, "A Sobolev order", example))
+        object.__setattr__(self, "order", count(self.order, "order", example))
         if self.order > MOST_ORDER:
             raise UsageError(
                 f"A Sobolev order must be at most {MOST_ORDER}, got {brief(self.order)}: kernels of higher orders "
-                "differ by less than rounding. Take a lower order."
+                "differ by less than rounding. Take a lower order.",
+                parameter="order",
+                value=self.order,
             )
-        object.__setattr__(self, "start", number(self.start, "The start of an interval", example))
-        object.__setattr__(self, "length", positive(self.length, "The length of an interval", example))
+        object.__setattr__(self, "start", number(self.start, "start", example))
+        object.__setattr__(self, "length", positive(self.length, "length", example))
 
     @property
     def interval(self) -> tuple[float, float]:

@@ -23,7 +23,9 @@ class Tensor(Kernel):
         if not isinstance(self.factors, tuple | list) or not self.factors:
             raise UsageError(
                 f"Tensor needs one kernel for each axis, got {brief(self.factors)}. "
-                "Write e.g. Tensor((Gaussian(rho=1.0), BrownianMotion()))."
+                "Write e.g. Tensor((Gaussian(rho=1.0), BrownianMotion())).",
+                parameter="factors",
+                value=self.factors,
             )
         object.__setattr__(self, "factors", tuple(as_kernel(factor) for factor in self.factors))
 
@@ -43,6 +45,8 @@ class Tensor(Kernel):
         if not is_whole(dimension, len(self.factors), len(self.factors)):
             raise UsageError(
                 f"This tensor product has {len(self.factors)} axes, got dimension {brief(dimension)}. "
-                f"Ask for decay({len(self.factors)})."
+                f"Ask for decay({len(self.factors)}).",
+                parameter="dimension",
+                value=dimension,
             )
         return slowest(*(factor.decay(1) for factor in self.factors))

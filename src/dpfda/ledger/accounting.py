@@ -281,7 +281,11 @@ def cap_of(epsilon: float, delta: float) -> tuple[Budget, int]:
     budget = Budget(epsilon, delta)
     cap = units_down(budget.epsilon) if budget.epsilon <= MOST_EPSILON else 0
     if cap < 1:
-        raise UsageError(f"The epsilon of a budget lies between 1e-12 and 1e6, got {brief(epsilon)}.")
+        raise UsageError(
+            f"The epsilon of a budget lies between 1e-12 and 1e6, got {brief(epsilon)}.",
+            parameter="epsilon",
+            value=epsilon,
+        )
     return budget, cap
 
 

@@ -73,7 +73,9 @@ def loss_from(description: Mapping[str, Any]) -> Profile:
     except (KeyError, TypeError, ValueError, OverflowError):
         raise UsageError(
             f"This is no description of a privacy loss: {brief(description)}. It names a law ("
-            f"{', '.join(LAWS)}) and its numbers, e.g. {{'law': 'pure', 'epsilon': 0.5}}."
+            f"{', '.join(LAWS)}) and its numbers, e.g. {{'law': 'pure', 'epsilon': 0.5}}.",
+            parameter="description",
+            value=description,
         ) from None
 
 

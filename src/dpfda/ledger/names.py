@@ -40,7 +40,9 @@ def sqlite_path(url: str) -> Path:
     if not text or text.startswith(":memory:") or "\0" in text:
         raise UsageError(
             f"A ledger in a file is named 'sqlite:///ledger.db', got {brief(url)}. For one in memory use "
-            "SessionLedger()."
+            "SessionLedger().",
+            parameter="url",
+            value=url,
         )
     return Path(text).absolute()
 

@@ -128,7 +128,9 @@ class Reports:
             # With all that its total rests on.
             before = [] if event is None else transaction.events(event.dataset)
         if event is None:
-            raise UsageError(f"The ledger {self._database.name} has no entry {brief(number)}.")
+            raise UsageError(
+                f"The ledger {self._database.name} has no entry {brief(number)}.", parameter="number", value=number
+            )
         entries = _entries(before, {} if created is None else {created.number: created.name})
         return next(entry for entry in entries if entry.number == number)
 
@@ -311,7 +313,9 @@ def _plain(event: Event) -> dict[str, Any]:
 def _check_number(number: object) -> None:
     """Entries are numbered by whole numbers that a database holds."""
     if not is_whole(number, -(2**63), 2**63 - 1):
-        raise UsageError(f"Entries of a ledger are numbered by whole numbers, got {brief(number)}.")
+        raise UsageError(
+            f"Entries of a ledger are numbered by whole numbers, got {brief(number)}.", parameter="number", value=number
+        )
 
 
 ACCURACY = 1.01  # accountants agree to a hundredth; another version of one may find a little more

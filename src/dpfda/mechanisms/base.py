@@ -37,7 +37,11 @@ class Mechanism(Noisy, Protocol):
 def check_mechanism(mechanism: object) -> None:
     """Refuse what lacks a privacy curve, a draw or a law."""
     if isinstance(mechanism, type) or not all(callable(getattr(mechanism, name, None)) for name in DUTIES):
-        raise UsageError(f"A mechanism is an object such as dpfda.mechanisms.Laplace(), got {brief(mechanism)}.")
+        raise UsageError(
+            f"A mechanism is an object such as dpfda.mechanisms.Laplace(), got {brief(mechanism)}.",
+            parameter="mechanism",
+            value=mechanism,
+        )
 
 
 def law_of(mechanism: Mechanism, scale: float, size: int) -> NoiseLaw:
@@ -50,9 +54,15 @@ def law_of(mechanism: Mechanism, scale: float, size: int) -> NoiseLaw:
 def check_profile(sensitivity: object, scale: object, size: object = 0) -> None:
     """Check the arguments of a privacy curve: sensitivity, positive scale, number of coordinates (0 for any)."""
     if not isinstance(sensitivity, Sensitivity):
-        raise UsageError(f"A sensitivity is a dpfda.bases.norms.Sensitivity, got {brief(sensitivity)}.")
+        raise UsageError(
+            f"A sensitivity is a dpfda.bases.norms.Sensitivity, got {brief(sensitivity)}.",
+            parameter="sensitivity",
+            value=sensitivity,
+        )
     if not 0 < as_real(scale) < math.inf:
-        raise UsageError(f"A noise scale must be a positive finite number, got {brief(scale)}.")
+        raise UsageError(
+            f"A noise scale must be a positive finite number, got {brief(scale)}.", parameter="scale", value=scale
+        )
     if not is_whole(size, 0, MOST_COORDINATES):
         raise UsageError(
             parameter="size", value=size, rule="must be a whole number of coordinates, or 0 for any number"
@@ -80,7 +90,9 @@ def check_coordinates(coordinates: Integers) -> Integers:
     if array.ndim != 1 or array.dtype != np.int64:
         raise UsageError(
             f"A mechanism takes a vector of 64-bit integers, got {array.dtype} of shape {array.shape}. "
-            "Put coordinates on a lattice first."
+            "Put coordinates on a lattice first.",
+            parameter="coordinates",
+            value=array.shape,
         )
     return cast("Integers", array)
 
@@ -89,7 +101,11 @@ def check_shape(shape: tuple[float, ...] | None) -> None:
     """Refuse a shape that is neither None, the same everywhere, nor one positive factor for each coordinate."""
     listed = shape if isinstance(shape, tuple | list) else ()
     if shape is not None and not (listed and all(0 < as_real(factor) < math.inf for factor in listed)):
-        raise UsageError(f"A noise shape needs one positive finite factor for each coordinate, got {brief(shape)}.")
+        raise UsageError(
+            f"A noise shape needs one positive finite factor for each coordinate, got {brief(shape)}.",
+            parameter="shape",
+            value=shape,
+        )
 
 
 @lru_cache(maxsize=16)  # a calibration asks some fifty times for the same
@@ -101,7 +117,9 @@ def inverse(shape: tuple[float, ...]) -> tuple[float, ...]:
 def draw_shaped(draw: Callable[[float, int], Integers], scale: float, shape: tuple[float, ...], size: int) -> Integers:
     """Independent integer noise, coordinate j with scale `scale * shape[j]`, never below what was paid for."""
     if len(shape) != size:
-        raise UsageError(f"The noise has a shape for {len(shape)} coordinates, not {size}.")
+        raise UsageError(
+            f"The noise has a shape for {len(shape)} coordinates, not {size}.", parameter="shape", value=len(shape)
+        )
     noise = np.empty(size, dtype=np.int64)
     # Coordinates of the same factor together: each call of the sampler costs as much as many coordinates.
     factors, where = np.unique(shape, return_inverse=True)

@@ -35,7 +35,9 @@ class Scores:
         if not 1 <= len(self.squares) <= MOST_CANDIDATES or len(self.squares) != len(self.wholes):
             raise UsageError(
                 f"A choice needs 1 to {MOST_CANDIDATES} candidates with a square and a whole number each, got "
-                f"{len(self.squares)} and {len(self.wholes)}."
+                f"{len(self.squares)} and {len(self.wholes)}.",
+                parameter="squares",
+                value=len(self.squares),
             )
 
     def exactly(self, candidate: int, digits: int) -> Decimal:
@@ -53,7 +55,11 @@ def choose(scores: Scores, rate: float, *, randomness: Randomness) -> int:
     how the scores lie.
     """
     if not 0 < rate <= LARGEST_RATE:
-        raise UsageError(f"The rate of a choice must be positive and at most {LARGEST_RATE:g}, got {brief(rate)}.")
+        raise UsageError(
+            f"The rate of a choice must be positive and at most {LARGEST_RATE:g}, got {brief(rate)}.",
+            parameter="rate",
+            value=rate,
+        )
     size = len(scores.squares)
     with localcontext(wide(DIGITS)):
         values = [scores.exactly(candidate, DIGITS) for candidate in range(size)]
@@ -112,12 +118,16 @@ class Dictionary:
         if table.ndim != 2 or table.dtype != np.int64 or not 1 <= len(table) <= MOST_CANDIDATES or not table.shape[1]:
             raise UsageError(
                 f"A dictionary is a table of 64-bit integers, 1 to {MOST_CANDIDATES} candidates in rows, got "
-                f"{table.dtype} of shape {table.shape}."
+                f"{table.dtype} of shape {table.shape}.",
+                parameter="candidates",
+                value=table.shape,
             )
         if rests.dtype != np.int64 or rests.shape != (len(table),) or (rests < 0).any():
             raise UsageError(
                 f"Remainders are 64-bit integers, 0 or more, one for each of the {len(table)} candidates, got "
-                f"{rests.dtype} of shape {rests.shape}."
+                f"{rests.dtype} of shape {rests.shape}.",
+                parameter="remainders",
+                value=rests.shape,
             )
         table.flags.writeable = rests.flags.writeable = False
         object.__setattr__(self, "candidates", table)
@@ -134,10 +144,14 @@ class Dictionary:
         check_source(randomness)
         vector = check_coordinates(coordinates)
         if len(vector) != self.candidates.shape[1]:
-            raise UsageError(f"The candidates have {self.candidates.shape[1]} coordinates, not {len(vector)}.")
+            raise UsageError(
+                f"The candidates have {self.candidates.shape[1]} coordinates, not {len(vector)}.",
+                parameter="coordinates",
+                value=len(vector),
+            )
         if not 1 / LARGEST_RATE <= scale <= LARGEST_RATE:
             raise UsageError(
-                f"The scale of a choice must lie between {1 / LARGEST_RATE:g} and {LARGEST_RATE:g}, got {brief(scale)}."
+                parameter="scale", value=scale, rule=f"must lie between {1 / LARGEST_RATE:g} and {LARGEST_RATE:g}"
             )
         # Rounded down, so that the rate drawn with never exceeds the rate paid for.
         rate = math.nextafter(1 / scale, 0.0)

@@ -48,11 +48,15 @@ class Exponential:
             # So that n b and sums of squares of b stay within 64 bits.
             raise UsageError(
                 f"n must be a whole number between 1 and 2^38 and radius one between 1 and 2^24, got n={brief(self.n)} "
-                f"and radius={brief(self.radius)}."
+                f"and radius={brief(self.radius)}.",
+                parameter="n",
+                value=(self.n, self.radius),
             )
         if not 1 <= len(self.prior) <= 2**14 or not all(deviation > 0 for deviation in self.prior):
             raise UsageError(
-                f"The prior needs a positive deviation for each coordinate, 1 to 2^14 of them, got {self.prior}."
+                f"The prior needs a positive deviation for each coordinate, 1 to 2^14 of them, got {self.prior}.",
+                parameter="prior",
+                value=self.prior,
             )
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> RangeProfile:
@@ -88,7 +92,9 @@ class Exponential:
             raise UsageError(
                 f"The scale of an exponential mechanism for {self.n} units must lie between {2 * self.n} and "
                 f"{2.0**100:g}, got {brief(scale)}; below, it would spread over less than one lattice step. A smaller "
-                "epsilon or a larger radius helps."
+                "epsilon or a larger radius helps.",
+                parameter="scale",
+                value=scale,
             )
         rate = math.nextafter(1 / scale, 0.0)  # never above the rate paid for
         penalties = 0.5 / np.maximum(np.array(self.prior), SMALLEST_PRIOR) ** 2
@@ -96,4 +102,6 @@ class Exponential:
 
     def _check_size(self, size: int) -> None:
         if size != len(self.prior):
-            raise UsageError(f"The prior has {len(self.prior)} coordinates, not {size}.")
+            raise UsageError(
+                f"The prior has {len(self.prior)} coordinates, not {size}.", parameter="coordinates", value=size
+            )

@@ -41,7 +41,9 @@ class KNorm:
         as_plain_ints(self, "sizes")
         if max(self.sizes) > LARGEST_BLOCK:
             raise UsageError(
-                f"A block of {max(self.sizes)} coordinates is too large to draw: the most is {LARGEST_BLOCK}. Cut it."
+                f"A block of {max(self.sizes)} coordinates is too large to draw: the most is {LARGEST_BLOCK}. Cut it.",
+                parameter="sizes",
+                value=max(self.sizes),
             )
 
     @property
@@ -57,7 +59,11 @@ class KNorm:
         check_scale(scale)
         vector = check_coordinates(coordinates)
         if len(vector) != sum(self.sizes):
-            raise UsageError(f"The blocks {self.sizes} hold {sum(self.sizes)} coordinates, not {len(vector)}.")
+            raise UsageError(
+                f"The blocks {self.sizes} hold {sum(self.sizes)} coordinates, not {len(vector)}.",
+                parameter="coordinates",
+                value=len(vector),
+            )
         noise = [
             # Rounded down, so that the rate drawn with never exceeds the rate paid for.
             draw_block(math.nextafter(share / scale, 0.0), size, 1, randomness)[0]

@@ -20,13 +20,21 @@ MOST_COORDINATES = 2**26
 def check_blocks(*sizes: int) -> None:
     """Blocks of coordinates have whole numbers of them, at least 1."""
     if not all(is_whole(size, 1, MOST_COORDINATES) for size in sizes):
-        raise UsageError(f"Noise needs blocks of at least 1 and positive scales, got {brief(sizes)} coordinates.")
+        raise UsageError(
+            f"Noise needs blocks of at least 1 and positive scales, got {brief(sizes)} coordinates.",
+            parameter="sizes",
+            value=sizes,
+        )
 
 
 def check_scale(*scales: float) -> None:
     """Scales of noise are positive finite numbers."""
     if not all(0 < as_real(scale) < math.inf for scale in scales):
-        raise UsageError(f"Noise needs blocks of at least 1 and positive scales, got {brief(scales)} for scales.")
+        raise UsageError(
+            f"Noise needs blocks of at least 1 and positive scales, got {brief(scales)} for scales.",
+            parameter="scales",
+            value=scales,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +77,17 @@ class NoiseLaw(ABC):
 
     def __post_init__(self) -> None:
         if not all(isinstance(part, tuple | list) for part in (self.sizes, self.scales)):
-            raise UsageError(f"Noise has tuples of sizes and scales, got {brief(self.sizes)} and {brief(self.scales)}.")
+            raise UsageError(
+                f"Noise has tuples of sizes and scales, got {brief(self.sizes)} and {brief(self.scales)}.",
+                parameter="sizes",
+                value=self.sizes,
+            )
         if len(self.sizes) != len(self.scales) or not self.sizes:
-            raise UsageError(f"Noise needs one scale for each block, got {len(self.sizes)} and {len(self.scales)}.")
+            raise UsageError(
+                f"Noise needs one scale for each block, got {len(self.sizes)} and {len(self.scales)}.",
+                parameter="scales",
+                value=len(self.scales),
+            )
         check_blocks(*self.sizes)
         check_scale(*self.scales)
         as_plain_ints(self, "sizes")
@@ -164,7 +180,9 @@ class NoiseLaw(ABC):
         if any(np.ptp(block) > 1e-12 * block.max() for block in blocks):
             raise UsageError(
                 f"Coordinates that share a block of {max(self.sizes)} cannot be weighted one by one: the noise of all "
-                "of them needs the same weight."
+                "of them needs the same weight.",
+                parameter="weights",
+                value=max(self.sizes),
             )
         return replace(
             self, scales=tuple(scale * float(block[0]) for scale, block in zip(self.scales, blocks, strict=True))
@@ -187,7 +205,9 @@ class NoiseLaw(ABC):
             leading = "coordinate needs" if first == 1 else f"{first} coordinates need"
             raise UsageError(
                 f"The first {leading} noise independent of that of the others: a block of {self.sizes[place]} holds "
-                "both. Cut it there."
+                "both. Cut it there.",
+                parameter="first",
+                value=first,
             )
         rest, scale = ((tail,), (self.scales[place],)) if tail else ((), ())
         return (
@@ -249,14 +269,22 @@ def register_law(law: L) -> L:
     A class that lacks a duty is refused here, when its module is imported, and not after a charge.
     """
     if not (isinstance(law, type) and issubclass(law, NoiseLaw)):
-        raise UsageError(f"A noise law is a class derived from dpfda.mechanisms.NoiseLaw, got {brief(law)}.")
+        raise UsageError(
+            f"A noise law is a class derived from dpfda.mechanisms.NoiseLaw, got {brief(law)}.",
+            parameter="law",
+            value=law,
+        )
     lacking = sorted(law.__abstractmethods__) if inspect.isabstract(law) else []
     if not isinstance(getattr(law, "name", None), str):
         lacking.append("name")
     if lacking:
-        raise UsageError(f"The noise law {law.__name__} lacks {', '.join(lacking)}.")
+        raise UsageError(f"The noise law {law.__name__} lacks {', '.join(lacking)}.", parameter="law")
     if law.name in LAWS:
-        raise UsageError(f"There is a noise law {brief(law.name)} already: {LAWS[law.name].__name__}.")
+        raise UsageError(
+            f"There is a noise law {brief(law.name)} already: {LAWS[law.name].__name__}.",
+            parameter="name",
+            value=law.name,
+        )
     LAWS[law.name] = law
     return law
 
@@ -264,7 +292,9 @@ def register_law(law: L) -> L:
 def Noise(law: str, sizes: tuple[int, ...], scales: tuple[float, ...]) -> NoiseLaw:  # noqa: N802, read as a class
     """The law of this name for blocks of these sizes and scales."""
     if not isinstance(law, str) or law not in LAWS:
-        raise UsageError(f"A noise law is one of {', '.join(map(repr, LAWS))}, got {brief(law)}.")
+        raise UsageError(
+            f"A noise law is one of {', '.join(map(repr, LAWS))}, got {brief(law)}.", parameter="law", value=law
+        )
     return LAWS[law](sizes, scales)
 
 
@@ -272,10 +302,11 @@ def check_law(noise: object) -> None:
     """What a mechanism says of its noise is a law that files can be read by."""
     if not isinstance(noise, NoiseLaw):
         raise UsageError(
-            f"The noise of a mechanism is a law such as dpfda.mechanisms.GaussianLaw((3,), (1.0,)), got {brief(noise)}."
+            parameter="noise", value=noise, rule="is a law such as dpfda.mechanisms.GaussianLaw((3,), (1.0,))"
         )
     if LAWS.get(getattr(noise, "name", "")) is not type(noise):
         raise UsageError(
             f"The noise law {type(noise).__name__} is in no table that files are read by: put "
-            "@dpfda.mechanisms.register_law above its class."
+            "@dpfda.mechanisms.register_law above its class.",
+            parameter="noise",
         )

@@ -106,7 +106,9 @@ def draw_normals(size: int, randomness: Randomness) -> Reals:
     why no quantile function has to be inverted: to know a number more closely is to draw more bits of it.
     """
     if size < 1:
-        raise UsageError(f"Normal numbers are drawn one or more at a time, got size {brief(size)}.")
+        raise UsageError(
+            f"Normal numbers are drawn one or more at a time, got size {brief(size)}.", parameter="size", value=size
+        )
     parts: list[Reals] = []
     missing = size
     while missing > 0:

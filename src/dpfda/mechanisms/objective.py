@@ -103,7 +103,8 @@ class Objective:
         if not self.prior or not all(LEAST_DEVIATION <= deviation <= POINTS**2 for deviation in self.prior):
             raise UsageError(
                 f"The base measure needs a deviation of at least {LEAST_DEVIATION:g} of the {POINTS} lattice steps in "
-                f"the radius for each coordinate, got {self.prior}."
+                f"the radius for each coordinate, got {self.prior}.",
+                parameter="prior",
             )
         if self.curvature is None and not 1 <= self.candidates <= MOST_CANDIDATES:
             raise UsageError(
@@ -132,7 +133,11 @@ class Objective:
         """One point, (size,)."""
         vector = check_coordinates(coordinates)
         if len(vector) % self.size:
-            raise UsageError(f"Units have {self.size} coordinates each, got {len(vector)} in all.")
+            raise UsageError(
+                f"Units have {self.size} coordinates each, got {len(vector)} in all.",
+                parameter="coordinates",
+                value=len(vector),
+            )
         # A warning of the utility would say something about a unit.
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")

@@ -75,7 +75,9 @@ class SeededRandomness:
 
     def __init__(self, seed: int) -> None:
         if not is_whole(seed, 0, 2**128):
-            raise UsageError(f"A seed is a whole number from 0 to 2^128, got {brief(seed)}.")
+            raise UsageError(
+                f"A seed is a whole number from 0 to 2^128, got {brief(seed)}.", parameter="seed", value=seed
+            )
         self._generator = np.random.default_rng(int(seed))
 
     def laplace(self, scale: float, size: int) -> Integers:
@@ -122,10 +124,12 @@ def _check(scale: float, size: int) -> None:
     if not SMALLEST_SCALE <= as_real(scale) <= LARGEST_SCALE:
         raise UsageError(
             f"A noise scale must lie between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g} lattice steps, got "
-            f"{brief(scale)}. An epsilon nearer to 1 brings it there."
+            f"{brief(scale)}. An epsilon nearer to 1 brings it there.",
+            parameter="scale",
+            value=scale,
         )
     if not is_whole(size, 1, MOST_AT_ONCE):
-        raise UsageError(f"Noise needs at least one coordinate, got size {brief(size)}.")
+        raise UsageError(f"Noise needs at least one coordinate, got size {brief(size)}.", parameter="size", value=size)
 
 
 def _opendp(constructor: str, metric: str, scale: float, size: int) -> Integers:

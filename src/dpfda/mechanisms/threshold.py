@@ -30,7 +30,9 @@ class SoftThreshold:
         listed = self.thresholds if isinstance(self.thresholds, tuple | list) else ()
         if not listed or not all(is_whole(t, 0, 2**62) for t in listed):
             raise UsageError(
-                f"A threshold is a whole number of lattice steps, 0 or more, got {brief(self.thresholds)}."
+                f"A threshold is a whole number of lattice steps, 0 or more, got {brief(self.thresholds)}.",
+                parameter="thresholds",
+                value=self.thresholds,
             )
         as_plain_ints(self, "thresholds")
         check_mechanism(self.inner)
@@ -61,7 +63,11 @@ class SoftThreshold:
         check_source(randomness)
         vector = check_coordinates(coordinates)
         if len(vector) != len(self.thresholds):
-            raise UsageError(f"There are {len(self.thresholds)} thresholds, not {len(vector)}.")
+            raise UsageError(
+                f"There are {len(self.thresholds)} thresholds, not {len(vector)}.",
+                parameter="coordinates",
+                value=len(vector),
+            )
         shrunk = np.sign(vector) * np.maximum(np.abs(vector) - np.array(self.thresholds, dtype=np.int64), 0)
         return self.inner.draw(shrunk.astype(np.int64), scale, randomness=randomness)
 

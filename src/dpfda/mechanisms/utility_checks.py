@@ -38,7 +38,9 @@ def check_declared(objective: Objective, bound: float) -> None:
     if not np.ptp(np.clip(table, low, high)) > 0:
         raise UsageError(
             f"Moved into utility_range={brief(objective.limits)}, all utilities of made-up units are equal: no two "
-            "points could be told apart. State the range of one unit's utility."
+            "points could be told apart. State the range of one unit's utility.",
+            parameter="limits",
+            value=objective.limits,
         )
     _check_alone(objective, units, points, table)
     if objective.curvature is not None:
@@ -59,12 +61,16 @@ def _values(objective: Objective, units: Array, point: Array) -> Array:
     except Exception as error:
         raise UsageError(
             f"The utility fails on made-up units, with {told(error)}. It takes units (n, "
-            f"{objective.size}) and a point ({objective.size},), which it may not change, and returns (n,)."
+            f"{objective.size}) and a point ({objective.size},), which it may not change, and returns (n,).",
+            parameter="utility",
         ) from None
     if values.shape != (len(units),):
-        raise UsageError(f"The utility of {len(units)} units must be {len(units)} numbers, got shape {values.shape}.")
+        raise UsageError(
+            f"The utility of {len(units)} units must be {len(units)} numbers, got shape {values.shape}.",
+            parameter="utility",
+        )
     if not np.isfinite(values).all():
-        raise UsageError("The utility of made-up units within the bound is not finite everywhere.")
+        raise UsageError("The utility of made-up units within the bound is not finite everywhere.", parameter="utility")
     return values
 
 
@@ -80,7 +86,8 @@ def _check_alone(objective: Objective, units: Array, points: Array, table: Array
         if not (np.abs(after - before[half:]) <= ALONE * (high - low)).all():
             raise UsageError(
                 "The utility of a unit must depend on that unit and the point alone; on made-up units it changes with "
-                "the others, or from call to call. The sensitivity would not hold."
+                "the others, or from call to call. The sensitivity would not hold.",
+                parameter="utility",
             )
 
 
@@ -90,7 +97,10 @@ def _check_curvature(objective: Objective, units: Array, points: Array, table: A
     reach = np.linspace(0.0, 2 * (bound + POINTS * objective.step), 257)
     along = _stated(objective.curvature, reach, "curvature")
     if objective.across is not None and not (_stated(objective.across, reach, "curvature across") >= along).all():
-        raise UsageError("The curvature across the line to a unit may not be smaller than that in all directions.")
+        raise UsageError(
+            "The curvature across the line to a unit may not be smaller than that in all directions.",
+            parameter="across",
+        )
     _check_nearby(objective, units, points)
     for one, other, first, second in zip(points[:-1], points[1:], table[:-1], table[1:], strict=True):
         middle = np.clip(_values(objective, units, (one + other) / 2), low, high)
@@ -117,7 +127,8 @@ def _stated(curvature: Curvature, reach: Array, name: str) -> Array:
 def _bends_less() -> UsageError:
     return UsageError(
         "The utility bends less than was stated, or leaves its range and bends the other way there: so it does on "
-        "made-up units. State a smaller curvature, a wider utility_range, or no curvature at all."
+        "made-up units. State a smaller curvature, a wider utility_range, or no curvature at all.",
+        parameter="utility",
     )
 
 
@@ -143,7 +154,8 @@ def _check_nearby(objective: Objective, units: Array, points: Array) -> None:
                 raise UsageError(
                     "The utility is not concave, or its roundings are too coarse for an exact draw: so it is on "
                     "made-up units. Compute it in double precision; subtract large constants; state a wider "
-                    "utility_range where it leaves its own; or state no curvature at all."
+                    "utility_range where it leaves its own; or state no curvature at all.",
+                    parameter="utility",
                 )
             if not (upwards <= rounding - _least(objective, units - point, way, far) * far**2 / 2 * (1 - 1e-6)).all():
                 raise _bends_less()

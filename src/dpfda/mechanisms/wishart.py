@@ -76,7 +76,11 @@ class WishartLaw(NoiseLaw):
     def __post_init__(self) -> None:
         NoiseLaw.__post_init__(self)
         if len(self.sizes) > 1:
-            raise UsageError(f"Wishart noise is that of one symmetric matrix, not of {len(self.sizes)} blocks.")
+            raise UsageError(
+                f"Wishart noise is that of one symmetric matrix, not of {len(self.sizes)} blocks.",
+                parameter="sizes",
+                value=len(self.sizes),
+            )
         side_of(self.size)
 
     @property
@@ -153,10 +157,12 @@ class WishartLaw(NoiseLaw):
         return None  # it is the nuclear norm of a move that counts
 
     def weighted(self, weights: Array) -> Never:
-        raise UsageError("Wishart noise on a symmetric matrix cannot be weighted entry by entry.")
+        raise UsageError("Wishart noise on a symmetric matrix cannot be weighted entry by entry.", parameter="weights")
 
     def split(self, first: int) -> Never:
-        raise UsageError("The first entry of a symmetric matrix with Wishart noise cannot be split off.")
+        raise UsageError(
+            "The first entry of a symmetric matrix with Wishart noise cannot be split off.", parameter="first"
+        )
 
     @classmethod
     def curves_of(cls, text: str) -> tuple[str, ...]:
@@ -179,7 +185,9 @@ def draw_noise(side: int, scale: float, randomness: Randomness) -> Integers:
         # The largest scale leaves 64 bits only if a trace exceeds 1024 times the scale.
         raise UsageError(
             f"The scale of Wishart noise must lie between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g} lattice steps, got "
-            f"{brief(scale)}. An epsilon nearer to 1 brings it there."
+            f"{brief(scale)}. An epsilon nearer to 1 brings it there.",
+            parameter="scale",
+            value=scale,
         )
     normals = draw_normals(2 * (side + 1) * side, randomness)
     rounded, decided = round_in_doubles(normals, side, scale)

@@ -35,12 +35,20 @@ class Sections:
         if self.points.ndim != 2 or self.masses.shape != (len(self.points),) or self.masses.dtype != np.int64:
             raise UsageError(
                 "Sections need points of shape (n, d) and one 64-bit integer mass for each, got "
-                f"{self.points.shape} and {self.masses.dtype} of shape {self.masses.shape}."
+                f"{self.points.shape} and {self.masses.dtype} of shape {self.masses.shape}.",
+                parameter="points",
+                value=self.points.shape,
             )
         if not 0 < self.weight < np.inf:
-            raise UsageError(f"The weight of one mass must be a positive finite number, got {brief(self.weight)}.")
+            raise UsageError(
+                f"The weight of one mass must be a positive finite number, got {brief(self.weight)}.",
+                parameter="weight",
+                value=self.weight,
+            )
         if int(np.abs(self.masses).sum(dtype=np.float64)) > MOST_MASS:
-            raise UsageError("Sections hold a total mass of at most 2^48. Give each unit a smaller mass.")
+            raise UsageError(
+                "Sections hold a total mass of at most 2^48. Give each unit a smaller mass.", parameter="masses"
+            )
 
     @staticmethod
     def counted(points: ArrayLike, weight: float, kernel: Kernel, *, masses: ArrayLike | None = None) -> Sections:
@@ -77,7 +85,11 @@ class Sections:
 def weight_step(total: float) -> float:
     """The public lattice of a machine's weights."""
     if not 0 < total < np.inf:
-        raise UsageError(f"The total weight must be bounded by a positive finite number, got {brief(total)}.")
+        raise UsageError(
+            f"The total weight must be bounded by a positive finite number, got {brief(total)}.",
+            parameter="total",
+            value=total,
+        )
     return float(total) / WEIGHT_STEPS
 
 

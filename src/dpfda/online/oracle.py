@@ -189,7 +189,7 @@ def open_online(
     """
     source = SystemRandomness() if randomness is None else randomness
     if sections is not None and (sections.kernel != law.kernel or sections.points.shape[1] != law.domain.dimension):
-        raise UsageError("Sections and law must have the same kernel and the same dimension.")
+        raise UsageError("Sections and law must have the same kernel and the same dimension.", parameter="law")
     certificate = card(law, facts, source)
     where = as_store(store)
     with where.writing():
@@ -320,7 +320,9 @@ def open_finite(release: Any, store: str | Path | Store | None) -> FiniteOracle:
             where.bind(header)
     if found is not None and found != header:
         raise UsageError(
-            f"The store {where.name!r} holds another release. Open it without this one, or name a new store."
+            f"The store {where.name!r} holds another release. Open it without this one, or name a new store.",
+            parameter="store",
+            value=where.name,
         )
     return FiniteOracle(release, where)
 

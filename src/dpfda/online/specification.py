@@ -121,7 +121,9 @@ def calibrated(
     cap = most if answers is None else answers
     if isinstance(cap, bool) or not isinstance(cap, int) or not 1 <= cap <= most:
         raise UsageError(
-            f"The number of answers must be a whole number between 1 and {most} here, got {brief(answers)}."
+            f"The number of answers must be a whole number between 1 and {most} here, got {brief(answers)}.",
+            parameter="answers",
+            value=answers,
         )
     for name, value in (("sensitivity", sensitivity), ("moved", moved)):
         if not 0 < value < math.inf:
@@ -136,7 +138,9 @@ def calibrated(
     if left <= 0.5 * mu:
         raise CannotMeetBudget(
             f"Online noise cannot meet {budget} for {cap} answers: roundings alone cost too much. "
-            "Take a larger epsilon or delta, or fewer answers."
+            "Take a larger epsilon or delta, or fewer answers.",
+            parameter="answers",
+            value=cap,
         )
     return OnlineLaw(kernel, domain, sensitivity, moved, budget, cap, mu, up(whole / left * (1 + 2.0**-40)))
 

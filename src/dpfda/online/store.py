@@ -215,11 +215,19 @@ def as_store(store: str | Path | Store | None) -> Store:
     if isinstance(store, str):
         if store.startswith(PREFIX) and len(store) > len(PREFIX):
             return SqliteStore(Path(store.removeprefix(PREFIX)))
-        raise UsageError(f"A store is named 'sqlite:///oracle.db', a Path, or None for memory, got {brief(store)}.")
+        raise UsageError(
+            f"A store is named 'sqlite:///oracle.db', a Path, or None for memory, got {brief(store)}.",
+            parameter="store",
+            value=store,
+        )
     if isinstance(store, Path):
         return SqliteStore(store)
     if isinstance(store, type) or not callable(getattr(store, "header", None)):
-        raise UsageError(f"A store is named 'sqlite:///oracle.db', a Path, or None for memory, got {brief(store)}.")
+        raise UsageError(
+            f"A store is named 'sqlite:///oracle.db', a Path, or None for memory, got {brief(store)}.",
+            parameter="store",
+            value=store,
+        )
     return store
 
 

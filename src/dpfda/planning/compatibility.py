@@ -32,10 +32,14 @@ class Compatibility:
 
     def __post_init__(self) -> None:
         if not is_one_of(self.law, ("gaussian", "laplace")):
-            raise UsageError(f"A noise process is 'gaussian' or 'laplace', got {brief(self.law)}.")
+            raise UsageError(
+                f"A noise process is 'gaussian' or 'laplace', got {brief(self.law)}.", parameter="law", value=self.law
+            )
         if not (self.summary >= 0 and self.noise >= 0):
             raise UsageError(
-                f"Exponents of decay are numbers, 0 or more, got {brief(self.summary)} and {brief(self.noise)}."
+                f"Exponents of decay are numbers, 0 or more, got {brief(self.summary)} and {brief(self.noise)}.",
+                parameter="summary",
+                value=(self.summary, self.noise),
             )
 
     @property

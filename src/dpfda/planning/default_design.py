@@ -90,5 +90,6 @@ def basis_of(request: Request, size: int, family: str) -> tuple[Basis, str]:
 def check_domain(basis: Basis, domain: Domain) -> None:
     if basis.domain != domain:
         raise UsageError(
-            f"The basis lives on {basis.domain.sides}, the estimator on {domain.sides}. Make the domains equal."
+            f"The basis lives on {basis.domain.sides}, the estimator on {domain.sides}. Make the domains equal.",
+            parameter="basis",
         )

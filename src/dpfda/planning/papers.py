@@ -65,7 +65,11 @@ def privacy_safe(mechanism: str, *, n: int, epsilon: float, decay: float) -> Par
         return Parameters(1.0, 0.0, max(1, math.floor(round(n ** (1 / 3), 9))))
     if mechanism == "gp":
         return Parameters(1.0, 1 / n)
-    raise UsageError(f"Parameters are chosen for 'gp', 'iclp-qr', 'iclp-ar' and 'frl', got {brief(mechanism)}.")
+    raise UsageError(
+        f"Parameters are chosen for 'gp', 'iclp-qr', 'iclp-ar' and 'frl', got {brief(mechanism)}.",
+        parameter="mechanism",
+        value=mechanism,
+    )
 
 
 COUNT_SHARE = 0.5  # of the private count, in units of the bound
@@ -110,18 +114,25 @@ def published_scale(
                 f"{parameters.eta:g}. Use ",
                 arg("calibration", "exact"),
                 ".",
+                parameter="calibration",
             )
         ratio = simple_bound(parameters.eta, parameters.penalty) / float(np.max(weights / roots))
         return calibrate(Gaussian(), Sensitivity(longest * max(ratio, 1.0), L2(), "simple"), request.budget)
     if name == "gp":
         if request.budget.pure:
-            raise CannotMeetBudget(f"A Gaussian process cannot meet {request.budget}: it needs delta > 0.")
+            raise CannotMeetBudget(
+                f"A Gaussian process cannot meet {request.budget}: it needs delta > 0.",
+                parameter="delta",
+                value=request.budget.delta,
+            )
         if request.budget.epsilon > 1:
             raise CannotMeetBudget(
                 "The published scale of the Gaussian process is proven for epsilon up to 1, got "
                 f"{brief(request.budget.epsilon)}. Use ",
                 arg("calibration", "exact"),
                 ", which holds for every epsilon.",
+                parameter="epsilon",
+                value=request.budget.epsilon,
             )
         return up(math.sqrt(2 * math.log(2 / request.budget.delta)) * longest / request.budget.epsilon, 4)
     return up(
@@ -313,7 +324,9 @@ def parameters_of(request: Request, name: str, kernel: Kernel) -> tuple[Paramete
     if math.isnan(decay) and (request.eta is None or request.penalty is None or not _stated(request)):
         raise UsageError(
             f"How fast the eigenvalues of {kernel} fall is not known. Give the kernel a smoothness, or state eta, "
-            "penalty and size."
+            "penalty and size.",
+            parameter="kernel",
+            value=kernel,
         )
     safe = privacy_safe(name, n=request.n, epsilon=request.budget.epsilon, decay=decay)
     eta = safe.eta if request.eta is None else float(request.eta)
@@ -333,7 +346,10 @@ def noise_basis(request: Request, kernel: Kernel, size: int) -> Basis:
     if isinstance(request.basis, Basis):
         check_domain(request.basis, request.domain)
         if request.basis.eigenvalues is None:
-            raise UsageError("A noise process needs the basis of its kernel: dpfda.bases.mercer(kernel, domain, size).")
+            raise UsageError(
+                "A noise process needs the basis of its kernel: dpfda.bases.mercer(kernel, domain, size).",
+                parameter="basis",
+            )
         return request.basis
     if request.basis is not None:
         raise UsageError(
@@ -395,7 +411,9 @@ def _cut(request: Request, kernel: Kernel, basis: Basis, size: int) -> Basis:
     if isinstance(request.basis, Basis):
         raise UsageError(
             f"Of the {basis.size} functions of this basis only {size} can carry noise that is neither zero nor beyond "
-            "all scales. Take a smaller basis."
+            "all scales. Take a smaller basis.",
+            parameter="size",
+            value=size,
         )
     return bases.mercer(kernel, request.domain, size)
 

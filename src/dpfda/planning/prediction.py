@@ -29,7 +29,9 @@ class SmoothnessClass:
         if not (0 < self.order < np.inf and 0 < self.radius < np.inf):
             raise UsageError(
                 f"A smoothness class needs a positive order and radius, got {brief(self.order)} and "
-                f"{brief(self.radius)}."
+                f"{brief(self.radius)}.",
+                parameter="order",
+                value=(self.order, self.radius),
             )
 
     @property
@@ -132,4 +134,8 @@ def bernstein_bias(degree: int, within: SmoothnessClass) -> float:
 def check_class(within: object) -> None:
     """Errors are predicted over a class of smooth curves."""
     if not isinstance(within, SmoothnessClass):
-        raise UsageError(f"Errors are predicted within a SmoothnessClass(order, radius), got {brief(within)}.")
+        raise UsageError(
+            f"Errors are predicted within a SmoothnessClass(order, radius), got {brief(within)}.",
+            parameter="within",
+            value=within,
+        )

@@ -51,10 +51,13 @@ def dictionary(request: Request) -> Design:
             arg("mechanism", "dictionary"),
             " chooses among candidates: pass candidates=[function, ...], each a function of the points, "
             "e.g. lambda t: np.interp(t, grid, values). They must be public.",
+            parameter="candidates",
         )
     basis, why = basis_of(request, min(request.grid_size or DICTIONARY_SIZE, DICTIONARY_SIZE), DEFAULT_BASIS)
     if not basis.orthonormal:
-        raise UsageError("A dictionary measures distances: take an orthonormal basis, e.g. 'cosine'.")
+        raise UsageError(
+            "A dictionary measures distances: take an orthonormal basis, e.g. 'cosine'.", parameter="basis"
+        )
     table, rests = _coordinates(request, basis)
     steps = request.n * RADIUS / request.bound
     return Design(
@@ -85,7 +88,8 @@ def _coordinates(request: Request, basis: Basis) -> tuple[Array, Array]:
             values = np.full(len(points), np.nan)
         if not (np.abs(values) <= most * request.bound).all():
             raise UsageError(
-                f"A candidate must give a finite number for each point, within {most:g} bounds of the centre."
+                f"A candidate must give a finite number for each point, within {most:g} bounds of the centre.",
+                parameter="candidates",
             )
         rows.append(values)
     values = np.array(rows)

@@ -42,7 +42,11 @@ class Unit:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise UsageError(f"The name of a privacy unit is a text, e.g. 'person', got {brief(self.name)}.")
+            raise UsageError(
+                f"The name of a privacy unit is a text, e.g. 'person', got {brief(self.name)}.",
+                parameter="name",
+                value=self.name,
+            )
         if not isinstance(self.neighbours, str) or self.neighbours not in RELATIONS:
             known = ", ".join(map(repr, RELATIONS))
             raise UsageError(parameter="neighbours", value=self.neighbours, rule=f"must be one of {known}")
@@ -60,7 +64,9 @@ DELTA_UNITS = 10**18  # in 1: for delta and total variation distances
 def exactly(amount: float) -> Fraction:
     """An amount as it was typed: ten times 0.1 make 1, which doubles do not."""
     if not math.isfinite(amount):
-        raise UsageError(f"Only finite privacy losses can be added up, got {brief(amount)}.")
+        raise UsageError(
+            f"Only finite privacy losses can be added up, got {brief(amount)}.", parameter="amount", value=amount
+        )
     return Fraction(repr(float(amount)))
 
 

@@ -52,6 +52,8 @@ def calibrate(
             f"{mechanism.name} noise cannot meet {budget} at any scale: it needs delta > 0. For delta = 0 use ",
             arg("mechanism", *pure),
             ".",
+            parameter="delta",
+            value=budget.delta,
         )
     sensitivity = sensitivity.to(mechanism.norm, size)
 
@@ -61,13 +63,21 @@ def calibrate(
         except DpfdaError:
             raise
         except Exception as error:  # a mechanism of the user's own: public code, and no record is in reach of it
-            raise UsageError(f"The privacy curve of {mechanism.name} failed with {told(error)}.") from error
+            raise UsageError(
+                f"The privacy curve of {mechanism.name} failed with {told(error)}.",
+                parameter="mechanism",
+                value=mechanism.name,
+            ) from error
 
     low = high = sensitivity.value / budget.epsilon
     while not (math.isfinite(high) and enough(high)):
         low, high = high, 2 * high
         if not math.isfinite(high):
-            raise CannotMeetBudget(f"{mechanism.name} noise cannot meet {budget} at any finite scale.")
+            raise CannotMeetBudget(
+                f"{mechanism.name} noise cannot meet {budget} at any finite scale.",
+                parameter="epsilon",
+                value=budget.epsilon,
+            )
     while low > 0 and enough(low):
         low, high = low / 2, low
     while True:

@@ -56,7 +56,9 @@ def mirrored(epsilon: float, delta: float) -> float:
 def check_people(people: int) -> int:
     """A group has at least one unit, and so few that their number is a double."""
     if isinstance(people, bool) or not isinstance(people, int) or not 1 <= people <= MOST_PEOPLE:
-        raise UsageError(f"A group has a whole number of people, at least 1, got {brief(people)}.")
+        raise UsageError(
+            f"A group has a whole number of people, at least 1, got {brief(people)}.", parameter="people", value=people
+        )
     return people
 
 

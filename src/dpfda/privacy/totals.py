@@ -123,7 +123,11 @@ class Sums:
         names = [field.name for field in fields(Sums)]
         right = isinstance(row, Mapping) and set(row) == set(names)
         if not right or not all(type(row[name]) is int and row[name] >= -(name == "weight") for name in names):
-            raise UsageError(f"Totals of privacy losses are whole numbers called {', '.join(names)}, got {brief(row)}.")
+            raise UsageError(
+                f"Totals of privacy losses are whole numbers called {', '.join(names)}, got {brief(row)}.",
+                parameter="row",
+                value=row,
+            )
         return Sums(**row)
 
 

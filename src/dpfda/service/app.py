@@ -38,7 +38,8 @@ def make_app(
     if token is not None and (len(token) < TOKEN_LENGTH or not all("!" <= letter <= "~" for letter in token)):
         raise UsageError(
             f"A token has at least {TOKEN_LENGTH} printable ASCII characters and no spaces. "
-            "Make one with: openssl rand -hex 32."
+            "Make one with: openssl rand -hex 32.",
+            parameter="token",
         )
     served = ServedReleases(things or {}, None if folder is None else Path(folder))
     limits = limits or Limits()

@@ -35,10 +35,16 @@ class Limits:
             value = getattr(self, limit.name)
             if not (math.isfinite(value) and value > 0):
                 raise UsageError(
-                    f"{limit.name} must be a positive number, got {brief(value)}. Leave it out for the default."
+                    f"{limit.name} must be a positive number, got {brief(value)}. Leave it out for the default.",
+                    parameter=limit.name,
+                    value=value,
                 )
         if not 1 <= self.deadline_ms <= 60_000:
-            raise UsageError(f"deadline_ms must be from 1 to 60000 milliseconds, got {brief(self.deadline_ms)}.")
+            raise UsageError(
+                f"deadline_ms must be from 1 to 60000 milliseconds, got {brief(self.deadline_ms)}.",
+                parameter="deadline_ms",
+                value=self.deadline_ms,
+            )
 
 
 class Bucket:
@@ -126,7 +132,9 @@ class Hosts:
             plain = name.lower() if isinstance(name, str) else ""
             if not (_numeric(plain) or (len(plain) <= 253 and NAME.fullmatch(plain))):
                 raise UsageError(
-                    f"A host name is written without scheme and port, e.g. functions.example.org, got {brief(name)}."
+                    f"A host name is written without scheme and port, e.g. functions.example.org, got {brief(name)}.",
+                    parameter="names",
+                    value=name,
                 )
             found.add(plain.rstrip("."))
         return Hosts(frozenset(found))

@@ -232,6 +232,8 @@ def _shared(candidates: list[MeanFunction], curves: Curves) -> Public:
                 "A private choice needs ",
                 arg("neighbours", "replace-one"),
                 f", where the number of units is public, got {brief(candidate.neighbours)}.",
+                parameter="neighbours",
+                value=candidate.neighbours,
             )
     facts = [candidate.facts(curves) for candidate in candidates]
     first = facts[0]

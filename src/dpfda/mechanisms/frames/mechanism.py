@@ -54,18 +54,26 @@ class Frames:
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, str) or self.base not in ("bingham", "projected"):
-            raise UsageError(f"A base measure of frames is 'bingham' or 'projected', got {brief(self.base)}.")
+            raise UsageError(
+                f"A base measure of frames is 'bingham' or 'projected', got {brief(self.base)}.",
+                parameter="base",
+                value=self.base,
+            )
         _check(self.k, self.precision)
         as_plain_ints(self, "k")
         if self.base == "projected":
             if self.precision is None:
-                raise UsageError("The projected base measure needs a precision: that of the normal vectors.")
+                raise UsageError(
+                    "The projected base measure needs a precision: that of the normal vectors.", parameter="precision"
+                )
             if self.k < len(self.precision) and len(self.precision) > MOST_PROJECTED:
                 raise UsageError(
                     f"The projected base measure takes up to {MOST_PROJECTED} coordinates, got "
                     f"{len(self.precision)}: beyond, almost no proposal is accepted. Take fewer, or ",
                     arg("base", "bingham"),
                     ", which takes any number.",
+                    parameter="precision",
+                    value=len(self.precision),
                 )
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> RangeProfile:
@@ -150,13 +158,19 @@ class FrameLaw(NothingAdded):
 
 def _check(k: int, precision: tuple[float, ...] | None) -> None:
     if not (precision is None or isinstance(precision, tuple | list)):
-        raise UsageError(f"The precision of a base measure is a tuple of numbers, got {brief(precision)}.")
+        raise UsageError(
+            f"The precision of a base measure is a tuple of numbers, got {brief(precision)}.",
+            parameter="precision",
+            value=precision,
+        )
     most = None if precision is None else len(precision)
     check_count(k, 1, most, "Frames have at least 1 column" + ("" if most is None else " and at most {}"), "k")
     if precision is not None and not all(0 < as_real(value) <= LARGEST_PRECISION for value in precision):
         raise UsageError(
             f"The precision of a base measure is positive and at most {LARGEST_PRECISION:g}, got "
-            f"{brief(precision)}. Leave out coordinates that have next to no variance."
+            f"{brief(precision)}. Leave out coordinates that have next to no variance.",
+            parameter="precision",
+            value=precision,
         )
 
 
@@ -166,11 +180,17 @@ def _unpacked(coordinates: Integers, k: int, precision: tuple[float, ...] | None
     side = side_of(len(vector))
     check_count(k, 1, side, "Frames have between 1 and {0} columns in {0} dimensions", "k")
     if precision is not None and len(precision) != side:
-        raise UsageError(f"The base measure has {len(precision)} coordinates, and the matrix {side}.")
+        raise UsageError(
+            f"The base measure has {len(precision)} coordinates, and the matrix {side}.",
+            parameter="precision",
+            value=len(precision),
+        )
     if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
         raise UsageError(
             f"The scale of a choice must lie between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g}, got {brief(scale)}. "
-            "An epsilon nearer to 1 brings it there."
+            "An epsilon nearer to 1 brings it there.",
+            parameter="scale",
+            value=scale,
         )
     first, second = places(side)
     matrix = np.empty((side, side), dtype=np.int64)

@@ -60,12 +60,17 @@ def check_precision(precision: ArrayLike, side: int) -> tuple[Array, Array]:
     """Eigenvalues over the smallest, ascending with no meaning in their scale, and eigenvectors."""
     array = public_numbers(precision, "The precision of a base measure")
     if array.shape not in ((side,), (side, side)):
-        raise UsageError(f"A precision is ({side}, {side}) or its diagonal, ({side},), got shape {array.shape}.")
+        raise UsageError(
+            f"A precision is ({side}, {side}) or its diagonal, ({side},), got shape {array.shape}.",
+            parameter="precision",
+            value=array.shape,
+        )
     values, axes = (array, np.eye(side)) if array.ndim == 1 else np.linalg.eigh(check_matrix(array))
     if not (float(values.min()) > 0 and float(values.max()) <= LARGEST_ENTRY):
         raise UsageError(
             f"A precision must be positive definite with values up to {LARGEST_ENTRY:g}, its least is "
-            f"{values.min():g} and its largest {values.max():g}. Leave out coordinates that have no variance."
+            f"{values.min():g} and its largest {values.max():g}. Leave out coordinates that have no variance.",
+            parameter="precision",
         )
     return values / values.min(), axes
 
@@ -87,7 +92,8 @@ def _filtered(way: Way, size: int, randomness: Randomness) -> Array:
         if not kept and tried >= MOST_PROPOSALS:
             raise UsageError(
                 f"None of {tried} proposals was accepted under the projected Gaussian measure. Take fewer coordinates, "
-                "one component, or the Bingham form of the base measure."
+                "one component, or the Bingham form of the base measure.",
+                parameter="precision",
             )
     return np.concatenate(found)
 

@@ -337,7 +337,9 @@ class SpanEnvelopes:
             if not kept and tried * self.side * (len(self.levels) + 1) > MOST_WORK:
                 raise UsageError(
                     f"None of {tried} proposals was accepted for {len(self.levels) + 1} of {self.side} dimensions. "
-                    "Take fewer columns, or nearly all of them."
+                    "Take fewer columns, or nearly all of them.",
+                    parameter="k",
+                    value=len(self.levels) + 1,
                 )
         return np.concatenate(found)
 
@@ -371,17 +373,24 @@ def check_matrix(A: ArrayLike) -> Array:
     """A symmetric matrix of moderate finite numbers."""
     matrix = public_numbers(A, "The entries of A")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
-        raise UsageError(f"Frames are drawn for a square matrix, got shape {matrix.shape}. Pass A as (m, m).")
+        raise UsageError(
+            f"Frames are drawn for a square matrix, got shape {matrix.shape}. Pass A as (m, m).",
+            parameter="A",
+            value=matrix.shape,
+        )
     largest = float(np.abs(matrix).max())
     if not largest <= LARGEST_ENTRY:
         raise UsageError(
             f"The entries of A must be finite and at most {LARGEST_ENTRY:g}, the largest is {brief(largest)}. Rescale "
-            "A."
+            "A.",
+            parameter="A",
+            value=largest,
         )
     if float(np.abs(matrix - matrix.T).max()) > 1e-12 * largest:
         raise UsageError(
             f"A must be symmetric, but an entry differs from its mirror by {np.abs(matrix - matrix.T).max():g}. "
-            "Pass (A + A.T) / 2."
+            "Pass (A + A.T) / 2.",
+            parameter="A",
         )
     return np.asarray((matrix + matrix.T) / 2)
 
@@ -389,9 +398,15 @@ def check_matrix(A: ArrayLike) -> Array:
 def check_count(value: int, least: int, most: int | None, rule: str, name: str) -> int:
     """A count as a plain whole number, within its rule and small enough for memory and time."""
     if not is_whole(value, -(2**62), 2**62):
-        raise UsageError(f"{rule.format(most)}, a whole number, got {name}={brief(value)}.")
+        raise UsageError(
+            f"{rule.format(most)}, a whole number, got {name}={brief(value)}.", parameter=name, value=value
+        )
     if value < least or (most is not None and value > most):
-        raise UsageError(f"{rule.format(most)}, got {name}={brief(value)}.")
+        raise UsageError(f"{rule.format(most)}, got {name}={brief(value)}.", parameter=name, value=value)
     if value > MOST_DRAWS:
-        raise UsageError(f"{name} is at most {MOST_DRAWS} in one call, got {brief(value)}. Make several.")
+        raise UsageError(
+            f"{name} is at most {MOST_DRAWS} in one call, got {brief(value)}. Make several.",
+            parameter=name,
+            value=value,
+        )
     return int(value)

@@ -122,7 +122,9 @@ def _pair(part: str, at: str) -> tuple[float, float]:
         s, t = (float(end) for end in part.split(":"))
     except ValueError:
         raise UsageError(
-            f"--at takes points, e.g. --at 0,1 for all pairs of them, or pairs, e.g. --at 0:0.5,0:1; got {brief(at)}."
+            f"--at takes points, e.g. --at 0,1 for all pairs of them, or pairs, e.g. --at 0:0.5,0:1; got {brief(at)}.",
+            parameter="at",
+            value=at,
         ) from None
     return s, t
 

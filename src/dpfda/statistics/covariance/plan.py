@@ -133,7 +133,9 @@ class MomentsPlan(AnyPlan):
     def subspace_error(self, k: int) -> float:
         """The expected squared distance of the first k components' span, at most k, for the reference population."""
         if not is_whole(k, 1, 2**31):
-            raise UsageError(f"The number of components is a whole number, at least 1, got {brief(k)}.")
+            raise UsageError(
+                f"The number of components is a whole number, at least 1, got {brief(k)}.", parameter="k", value=k
+            )
         turned = turned_by_noise(self.variances, self.basis.frequencies)
         return subspace_error(turned, int(k), self.request.domain.dimension)
 

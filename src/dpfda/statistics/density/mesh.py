@@ -73,7 +73,9 @@ class Mesh:
     def marginal(self, axis: int) -> Mesh:
         """The density of one coordinate."""
         if not is_whole(axis, 0, len(self.axes) - 1):
-            raise UsageError(f"This density has sides 0 to {len(self.axes) - 1}, got {brief(axis)}.")
+            raise UsageError(
+                f"This density has sides 0 to {len(self.axes) - 1}, got {brief(axis)}.", parameter="axis", value=axis
+            )
         return Mesh((self.axes[axis],), _summed(self.axes, self.values, keep=axis))
 
     def mean(self) -> Array:
@@ -93,10 +95,14 @@ class Mesh:
         if not is_whole(size, 0, MOST_RECORDS):
             raise UsageError(
                 f"The number of records to draw is a whole number, at least 0, got {brief(size)}. The most at a "
-                f"time is {MOST_RECORDS}."
+                f"time is {MOST_RECORDS}.",
+                parameter="size",
+                value=size,
             )
         if seed is not None and not is_whole(seed, 0, 2**128):
-            raise UsageError(f"A seed is None or a whole number from 0 to 2^128, got {brief(seed)}.")
+            raise UsageError(
+                f"A seed is None or a whole number from 0 to 2^128, got {brief(seed)}.", parameter="seed", value=seed
+            )
         # No noise of a mechanism: whoever has the release may draw, and need not hide how.
         uniforms = np.random.default_rng(seed).random((int(size), len(self.axes)))
         if len(self.axes) == 1:
@@ -115,7 +121,11 @@ class Mesh:
         given = public_numbers(bandwidth, "Bandwidths")
         widths = np.full(len(self.axes), float(given)) if given.ndim == 0 else given
         if widths.shape != (len(self.axes),) or not (np.isfinite(widths) & (widths > 0)).all():
-            raise UsageError(f"A bandwidth is a positive number, or one for each side, got {brief(bandwidth)}.")
+            raise UsageError(
+                f"A bandwidth is a positive number, or one for each side, got {brief(bandwidth)}.",
+                parameter="bandwidth",
+                value=bandwidth,
+            )
         values = self.values
         for axis, (nodes, width) in enumerate(zip(self.axes, widths, strict=True)):
             values = np.moveaxis(np.tensordot(_blur(nodes, float(width)), values, (1, axis)), 0, axis)

@@ -67,7 +67,11 @@ class DensityFacts:
 
     def __post_init__(self) -> None:
         if self.calibration not in ("exact", "published"):
-            raise UsageError(f"The calibration of a density is 'exact' or 'published', got {brief(self.calibration)}.")
+            raise UsageError(
+                f"The calibration of a density is 'exact' or 'published', got {brief(self.calibration)}.",
+                parameter="calibration",
+                value=self.calibration,
+            )
 
     @property
     def domain(self) -> Domain:
@@ -152,7 +156,9 @@ def iclp_qr(
     dimension = facts.domain.dimension
     power = ETAS.get(dimension, BOX_ETA) if eta is None else as_real(eta)
     if not 1 < power < math.inf:
-        raise UsageError(f"The power eta of a kernel must be above 1, e.g. 1.25, got {brief(eta)}.")
+        raise UsageError(
+            f"The power eta of a kernel must be above 1, e.g. 1.25, got {brief(eta)}.", parameter="eta", value=eta
+        )
     family = "gaussian" if dimension == 1 else "exponential"
     used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family=family)
     basis, eigenvalues = spectral_basis(used.kernel, facts.domain, size, most=ICLP_TERMS.get(dimension, ICLP_PRODUCTS))
@@ -211,7 +217,9 @@ def bernstein(
     steps = DEGREES.get(dimension, BOX_DEGREE) if degree is None else degree
     if not is_whole(steps, 1, 2**31):
         raise UsageError(
-            f"The degree of Bernstein polynomials must be a whole number, at least 1, got {brief(degree)}."
+            f"The degree of Bernstein polynomials must be a whole number, at least 1, got {brief(degree)}.",
+            parameter="degree",
+            value=degree,
         )
     each = tuple(bases.bernstein(side, int(steps) + 1) for side in facts.domain.sides)
     basis = each[0] if dimension == 1 else bases.tensor(*each)
@@ -305,6 +313,8 @@ def classical_factor(budget: Budget) -> float:
             f"{brief(budget.epsilon)}. Use ",
             arg("calibration", "exact"),
             ", which holds for every epsilon.",
+            parameter="epsilon",
+            value=budget.epsilon,
         )
     exact = calibrate(Gaussian(), Sensitivity(1.0, L2(), "one"), budget)
     return max(1.0, math.sqrt(2 * math.log(2 / budget.delta)) / budget.epsilon / exact)

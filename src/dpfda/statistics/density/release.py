@@ -274,7 +274,7 @@ def _check_name(smoothing: str) -> None:
     from dpfda.releases.smoothing import FAMILIES
 
     if not is_one_of(smoothing, ("auto", *FAMILIES)):
-        raise UsageError(f"Unknown smoothing {brief(smoothing)}.")
+        raise UsageError(f"Unknown smoothing {brief(smoothing)}.", parameter="smoothing", value=smoothing)
 
 
 def density_release(

@@ -96,7 +96,9 @@ def _family(family: str, widths: tuple[float, ...]) -> Kernel:
 def _widths(bandwidth: Bandwidth, dimension: int) -> Array:
     problem = UsageError(
         f"A bandwidth in {dimension} dimension(s) is a positive number, {dimension} of them, or a symmetric positive "
-        f"definite matrix with {dimension} rows, got {brief(bandwidth)}."
+        f"definite matrix with {dimension} rows, got {brief(bandwidth)}.",
+        parameter="bandwidth",
+        value=bandwidth,
     )
     try:
         widths = np.array(bandwidth, dtype=np.float64)

@@ -254,7 +254,7 @@ class KernelMachine(Spender):
         try:
             array = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
         except Exception:  # uneven lists, objects of the user's own
-            raise UsageError(f"Points are a matrix, one row a point, got {brief(X)}.") from None
+            raise UsageError(f"Points are a matrix, one row a point, got {brief(X)}.", parameter="X", value=X) from None
         if array.dtype.kind == "c":
             raise UsageError("Complex data not supported: points are real.")
         if array.ndim == 1 and self.n_features_in_ == 1 and array.dtype != object:
@@ -275,7 +275,11 @@ class KernelMachine(Spender):
         """The box of all coordinates; one interval stands for each of them."""
         domain = as_domain(UNIT if self.domain is None else self.domain)
         if not (columns is None or is_whole(columns, 0, MOST_SIDES)):
-            raise UsageError(f"A point has at most {MOST_SIDES} coordinates, got dimension {brief(columns)}.")
+            raise UsageError(
+                f"A point has at most {MOST_SIDES} coordinates, got dimension {brief(columns)}.",
+                parameter="columns",
+                value=columns,
+            )
         if domain.dimension == 1 and columns is not None and columns > 1:
             return Domain(domain.sides * columns)
         return domain

@@ -115,7 +115,9 @@ def check_penalty(penalty: float, loss: Loss, reach: float) -> None:
     if not 1e-8 * unit <= penalty <= 1e6 * unit:
         raise UsageError(
             f"The penalty must lie between {1e-8 * unit:.3g} and {1e6 * unit:.3g} for this loss and kernel, whose "
-            f"units must be neither tiny nor huge; got {brief(penalty)}."
+            f"units must be neither tiny nor huge; got {brief(penalty)}.",
+            parameter="penalty",
+            value=penalty,
         )
 
 

@@ -75,6 +75,8 @@ class MachineRelease:
                 f"Values of a machine with loss {brief(self.loss)} are no probabilities. Fit one with ",
                 arg("loss", "logistic"),
                 ".",
+                parameter="loss",
+                value=self.loss,
             )
         from scipy.special import expit
 

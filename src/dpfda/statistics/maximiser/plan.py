@@ -80,7 +80,10 @@ class ObjectivePlan(AnyPlan):
         """The covariance of Theorem 3.3, without the base measure: `2 Delta / (epsilon n)` times `H^-1`."""
         matrix = self._curvature(curvature)
         if not float(np.linalg.eigvalsh(matrix).min()) > 0:
-            raise UsageError("Theorem 3.3 needs an objective that bends in every direction: a curvature above 0.")
+            raise UsageError(
+                "Theorem 3.3 needs an objective that bends in every direction: a curvature above 0.",
+                parameter="curvature",
+            )
         return np.asarray(np.linalg.inv(matrix) / (self.n * self.rate))
 
     def kept(self, curvature: ArrayLike | None = None) -> Array:
@@ -97,7 +100,9 @@ class ObjectivePlan(AnyPlan):
         if curvature is None and stated is None:
             raise UsageError(
                 "No curvature was stated, so no error can be predicted. Pass one: minus the second derivative of one "
-                "unit's utility, on average, as a number or a matrix."
+                "unit's utility, on average, as a number or a matrix.",
+                parameter="curvature",
+                value=None,
             )
         given = public_numbers(stated[0] if curvature is None and stated is not None else curvature, "A curvature")
         # No product: an infinite number times zero is none.
@@ -106,7 +111,8 @@ class ObjectivePlan(AnyPlan):
         if not (square and np.isfinite(matrix).all() and np.allclose(matrix, matrix.T)):
             raise UsageError(
                 f"A curvature is a finite number or a symmetric matrix ({self.basis.size}, {self.basis.size}), got "
-                f"shape {given.shape}."
+                f"shape {given.shape}.",
+                parameter="curvature",
             )
         if not float(np.linalg.eigvalsh(matrix).min()) >= 0:
             raise UsageError("A curvature must be 0 or more in every direction: the utility is to be concave.")
@@ -180,6 +186,7 @@ class ObjectivePlan(AnyPlan):
                 arg("size="),
                 "), a utility that bends more evenly, or no curvature: then one of a public number of "
                 "candidates is chosen.",
+                parameter="size",
             )
 
     @property
@@ -228,7 +235,11 @@ def plan_objective(
 ) -> ObjectivePlan:
     """The base measure, its basis and the mechanism, by public facts alone."""
     if request.n > MOST_PLANNED:
-        raise UsageError(f"An objective is summed over at most {MOST_PLANNED} units, got {request.n}.")
+        raise UsageError(
+            f"An objective is summed over at most {MOST_PLANNED} units, got {request.n}.",
+            parameter="n",
+            value=request.n,
+        )
     if request.size is not None and request.size > MOST_FUNCTIONS:
         raise UsageError(
             f"A maximiser is drawn among at most {MOST_FUNCTIONS} functions, got ",

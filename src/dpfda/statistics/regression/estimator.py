@@ -279,6 +279,8 @@ class FunctionOnScalarRegression(CurveEstimator):
                     "There must be one pair in ",
                     arg("covariate_limits"),
                     f" for each covariate without levels, got {brief(self.covariate_limits)} for {', '.join(names)}.",
+                    parameter="covariate_limits",
+                    value=self.covariate_limits,
                 )
         return scaled(
             names, limits=limits, bound=None if bound is None else float(bound), intercept=bool(self.intercept)

@@ -92,7 +92,11 @@ class Regression(Summary):
                 f"{brief(self.lead)}."
             )
         if not 0 < self.weight < math.inf:
-            raise UsageError(f"The weight of the products must be positive and finite, got {brief(self.weight)}.")
+            raise UsageError(
+                f"The weight of the products must be positive and finite, got {brief(self.weight)}.",
+                parameter="weight",
+                value=self.weight,
+            )
 
     @property
     def name(self) -> str:
