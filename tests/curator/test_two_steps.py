@@ -249,3 +249,17 @@ def test_an_order_shows_no_record() -> None:
 def test_a_choice_is_for_pure_epsilon() -> None:
     with pytest.raises(UsageError):
         bound_order(records(WIDTH), epsilon=0.0, quantile=0.9, candidates=(0.1, 10.0))
+
+
+@pytest.mark.parametrize("odd", [None, "an order", object()])
+def test_what_is_no_order_is_refused(odd: object, ledger: dpfda.Ledger) -> None:
+    with pytest.raises(UsageError):
+        mean(ledger).fit_order(odd)  # type: ignore[arg-type]
+    assert charges(ledger) == 0
+
+
+def test_an_order_of_another_kind_is_refused_before_the_charge(ledger: dpfda.Ledger) -> None:
+    ordered = dpfda.CovarianceFunction(**SPENT, bound=1.0, ledger=ledger).order(records(WIDTH))
+    with pytest.raises(UsageError):
+        mean(ledger).fit_order(ordered)
+    assert charges(ledger) == 0

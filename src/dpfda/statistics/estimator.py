@@ -21,8 +21,8 @@ from dpfda.ledger import AnyLedger, Charge, OwnSpend, Quote, as_ledger
 from dpfda.mechanisms import Randomness
 from dpfda.mechanisms.base import check_mechanism, check_source
 from dpfda.messages import Message, arg
+from dpfda.planning.base import AnyPlan, refusal
 from dpfda.planning.request import check_units
-from dpfda.planning.visibility import Plannable, refusal
 from dpfda.privacy import Budget, Counting, Unit
 from dpfda.privacy.budget import stated_budget
 from dpfda.records import Curves, smallest_cap
@@ -148,6 +148,7 @@ class FitOrder:
     `fit_order` releases it; a dry run asks what the ledger would say. It holds the records, as its maker does.
     """
 
+    maker: type[Spender]
     plan: Any
     order: Order
     width: int  # columns of the records, as scikit-learn counts
@@ -178,7 +179,7 @@ class Spender(BaseEstimator):  # type: ignore[misc]
     force: bool = False
     batch_rows: int | None = None
 
-    def check_seen(self, plan: Plannable) -> None:
+    def check_seen(self, plan: AnyPlan) -> None:
         """Refuse what would be next to nothing but noise, by its plan alone, unless `force` is set.
 
         The message says which n or epsilon would do; nothing has been charged, and no record has been read.
@@ -189,7 +190,7 @@ class Spender(BaseEstimator):  # type: ignore[misc]
         stated = self.get_params(deep=False)
         bounded = stated.get("bound") is not None or stated.get("limits") is not None
 
-        def again(n: int, epsilon: float) -> Plannable:
+        def again(n: int, epsilon: float) -> AnyPlan:
             return type(self)(**stated | {"epsilon": epsilon})._again(plan, n)
 
         text = refusal(plan, again, bounded=bounded)
@@ -199,6 +200,10 @@ class Spender(BaseEstimator):  # type: ignore[misc]
     @forgets_records
     def fit_order(self, ordered: FitOrder) -> Self:
         """Release what was ordered: charge, read, add noise once, keep. `fit` is this, of what `order` gives."""
+        if getattr(ordered, "maker", None) is not type(self):
+            # Before the charge: what was released for another kind could not be kept.
+            name = type(self).__name__
+            raise UsageError(f"fit_order of a {name} takes what order of a {name} gives. Nothing was charged.")
         released = ordered.order.release()
         self.plan_, self.n_features_in_ = ordered.plan, ordered.width
         if ordered.names:
@@ -211,7 +216,7 @@ class Spender(BaseEstimator):  # type: ignore[misc]
         """Keep what an order has released, as attributes."""
 
     @abstractmethod
-    def _again(self, plan: Any, n: int) -> Plannable:
+    def _again(self, plan: Any, n: int) -> AnyPlan:
         """The plan of the same release for another number of units."""
 
     def _check_parameters(self) -> None:

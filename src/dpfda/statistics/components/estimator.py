@@ -174,7 +174,7 @@ class FPCA(MomentsEstimator):
             order = self._order_moments(
                 curves, plan, reading, then=lambda moments: (moments, moments.components(self.n_components)), what=count
             )
-        return FitOrder(plan, order, curves.source.width)
+        return FitOrder(type(self), plan, order, curves.source.width)
 
     def _keep(self, released: Any, ordered: FitOrder) -> None:
         if isinstance(ordered.plan, FramesPlan):
