@@ -13,7 +13,7 @@ from dpfda.arrays import Array
 from dpfda.bases.symmetric import pack
 from dpfda.mechanisms import SeededRandomness, SystemRandomness
 from dpfda.mechanisms.frames import Frames, draw_frames, gibbs_frames
-from dpfda.mechanisms.frames.stiefel import Spans
+from dpfda.mechanisms.frames.stiefel import SpanEnvelopes
 
 STEPS = 20_000  # of the Markov chain, as Awan et al. have it
 SAMPLES = (100, 1_000, 5_000, 10_000, 100_000, 1_000_000)
@@ -74,7 +74,7 @@ def run(console: Console) -> None:
                 values = spectrum(side) * n / 2
                 # What is orthogonal to the frame is drawn where it is smaller.
                 excess = values.max() - values if k <= side - k else values - values.min()
-                spans = Spans.of(excess, min(k, side - k))
+                spans = SpanEnvelopes.of(excess, min(k, side - k))
                 shares.append(len(spans.propose(1_000, SeededRandomness(1))) / 1_000)
             accepted.add_row(str(side), str(k), *(f"{share:.2f}" for share in shares))
     console.print(accepted)

@@ -7,7 +7,7 @@ from rich.progress import track
 from rich.table import Table
 
 from dpfda.reproduce.lin_table_1 import Timing, time_table, whole_ratio
-from dpfda.studies.tables import Setting
+from dpfda.studies.outcome import Setting
 
 
 def run(console: Console, *, quick: bool = False) -> list[Timing]:

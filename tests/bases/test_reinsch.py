@@ -12,7 +12,7 @@ from numpy.polynomial.legendre import leggauss
 
 from dpfda.arrays import Array
 from dpfda.bases import Basis, beam, by_name, cosine, from_dict, legendre, reinsch
-from dpfda.bases.reinsch import ORDER, modes
+from dpfda.bases.demmler_reinsch import ORDER, modes
 
 LARGE = 300
 

@@ -16,7 +16,7 @@ import pytest
 import dpfda
 from dpfda.errors import UsageError
 from dpfda.mechanisms import SeededRandomness
-from dpfda.page.card import card_page
+from dpfda.page.render import card_page
 from dpfda.releases.seal import sealed, stated_digest, with_digest
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"

@@ -13,7 +13,7 @@ import dpfda
 from dpfda.cli.compare import CALIBRATIONS, SCENARIOS
 from dpfda.studies import comparison, simulators
 from dpfda.studies.comparison import compare
-from dpfda.studies.tables import STAMP
+from dpfda.studies.outcome import STAMP
 
 Run = Callable[..., Any]
 CASE = ("--scenario", "S-2", "--n", 100, "--epsilon", 1, "--delta", 0, "--repetitions", 3)

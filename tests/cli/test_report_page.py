@@ -27,8 +27,7 @@ from dpfda.errors import UsageError
 from dpfda.mechanisms import SeededRandomness
 from dpfda.mechanisms.noise import Noise
 from dpfda.page import page
-from dpfda.page.axes import Scale, around
-from dpfda.page.picture import shade
+from dpfda.page.picture import Scale, around, shade
 from dpfda.releases import NOT_PRIVATE, Count, smooth
 from dpfda.releases.plots import contour_levels
 
@@ -810,7 +809,7 @@ def test_a_function_that_never_changes_its_sign_is_said_to(machines: dict[str, A
 
 
 def test_many_changes_are_counted_not_listed(machines: dict[str, Any]) -> None:
-    from dpfda.page.values import Values
+    from dpfda.page.content import Values
     from dpfda.statistics.machines.page import described
 
     points = np.linspace(0, 1, 401)[:, None]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dpfda.reproduce import catalogue as reproductions
-from dpfda.studies.tables import STAMP, Outcome, Reproduction, Setting, Table
+from dpfda.studies.outcome import STAMP, Outcome, Reproduction, Setting, Table
 
 Run = Callable[..., Any]
 

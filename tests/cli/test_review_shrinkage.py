@@ -9,7 +9,7 @@ import pytest
 
 from dpfda import MeanFunction
 from dpfda.mechanisms import Exponential, Laplace, SeededRandomness, SoftThreshold
-from dpfda.page.page import page
+from dpfda.page.render import page
 from dpfda.releases import Certificate, Release
 
 GRID = np.linspace(0, 1, 41)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpfda.cli.tables import MOST_ROWS, cell_text, leading_columns, pieces, print_table
-from dpfda.studies.tables import Table
+from dpfda.studies.outcome import Table
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,32 @@ CALLS: dict[str, Callable[[Count], Any]] = {
         batch_rows=whole(100),
         force=True,
     ).fit(np.ones((120, 7)), grid=POINTS).release_(POINTS),
+    "components of a covariance": lambda whole: _covariance().components(whole(3)).frame,
+    "scores on components of a covariance": lambda whole: _covariance().scores(np.ones((2, 7)), POINTS, whole(2)),
+    "error of components": lambda whole: dpfda.CovarianceFunction(**GOOD, bound=1.0, domain=(0, 1), size=30)
+    .plan(n=120)
+    .subspace_error(whole(3)),
+    "variance along a component": lambda whole: _covariance().components(3).explained(whole(2)),
+    "derivative": lambda whole: _mean().derivative(whole(2))(POINTS),
+    "grid": lambda whole: dpfda.bases.as_domain([(0, 1), (0, 2)]).grid(whole(100)),
+    "marginal and sample": lambda whole: _density().marginal(whole(1)).sample(whole(100), seed=whole(5)),
 }  # fmt: skip
+
+
+def _mean() -> Any:
+    est = dpfda.MeanFunction(**GOOD | {"randomness": SeededRandomness(1)}, bound=1.0, domain=(0, 1), force=True)
+    return est.fit(np.ones((120, 7)), grid=POINTS).release_
+
+
+def _covariance() -> Any:
+    made = GOOD | {"randomness": SeededRandomness(1)}
+    est = dpfda.CovarianceFunction(**made, bound=1.0, domain=(0, 1), size=5, force=True)
+    return est.fit(np.ones((120, 7)), grid=POINTS).release_
+
+
+def _density() -> Any:
+    est = dpfda.DensityFunction(**GOOD | {"randomness": SeededRandomness(1)}, domain=[(0, 1)] * 2, force=True)
+    return est.fit(np.full((120, 2), 0.5)).release_
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -15,10 +15,10 @@ import pytest
 
 from dpfda.errors import BudgetExceeded, DataError, LedgerDamaged, UsageError
 from dpfda.ledger import Charge
+from dpfda.ledger.accounting import losses_in, sums_in, sums_row
 from dpfda.ledger.anchor import Anchor, Mark
+from dpfda.ledger.chain import COLUMNS, Event, event_of
 from dpfda.ledger.durable import Ledger
-from dpfda.ledger.events import COLUMNS, Event, event_of
-from dpfda.ledger.rules import losses_in, sums_in, sums_row
 from dpfda.privacy import Budget, GaussianProfile, PureProfile
 
 

@@ -19,9 +19,8 @@ from sklearn.base import BaseEstimator, clone
 
 from dpfda.errors import BudgetExceeded, DataError, MissingExtra, NoBudget, PrivacyRefused, ReleaseFailed, UsageError
 from dpfda.ledger import AnyLedger, Charge, Ledger, OwnSpend, SessionLedger
-from dpfda.ledger.accounting import Tight
+from dpfda.ledger.accounting import CountedCharge, Tight
 from dpfda.ledger.database import Lost
-from dpfda.ledger.rules import CountedCharge
 from dpfda.privacy import Budget, GaussianProfile, Profile, PureProfile, RangeProfile, StatedProfile, Unit
 
 FAILED = "The release failed after records were read."

@@ -13,7 +13,7 @@ import pytest
 
 from dpfda.errors import BudgetExceeded, LedgerDamaged, NoBudget, ReleaseFailed
 from dpfda.ledger import Charge, Ledger
-from dpfda.ledger.book import scan
+from dpfda.ledger.chain import scan
 from dpfda.privacy import Budget, GaussianProfile, PureProfile
 
 PAGE = 4096

@@ -23,7 +23,7 @@ from test_objects import gatherers
 
 import dpfda
 from dpfda.errors import ReleaseFailed, UsageError
-from dpfda.ledger.book import Book
+from dpfda.ledger.chain import Transaction
 from dpfda.ledger.durable import Ledger
 from dpfda.mechanisms import Gaussian
 from dpfda.records import Curves
@@ -239,8 +239,8 @@ def full(*_: Any) -> Any:
 
 
 STORING: dict[str, tuple[list[tuple[Any, str]], list[str]]] = {
-    "the disk is full for an output": ([(Book, "keep")], ["create", "charge", "burn"]),
-    "the ledger is gone": ([(Book, "keep"), (Book, "burn")], ["create", "charge"]),
+    "the disk is full for an output": ([(Transaction, "keep")], ["create", "charge", "burn"]),
+    "the ledger is gone": ([(Transaction, "keep"), (Transaction, "burn")], ["create", "charge"]),
     "the ledger fails in a way of its own": ([(Ledger, "store")], ["create", "charge", "burn"]),
 }
 
@@ -280,7 +280,7 @@ def test_an_interrupt_while_an_output_is_stored_leaves_nothing_of_the_draw(
     ledger = ledger_at(sqlite_url)
     Watched.drawn.clear()
     with monkeypatch.context() as patch:
-        patch.setattr(Book, "keep", interrupted)
+        patch.setattr(Transaction, "keep", interrupted)
         with pytest.raises(ending) as caught:
             mean(ledger.under("k"), mechanism=Watched()).fit(CURVES)
     holds_nothing_drawn(caught.value)

@@ -21,8 +21,8 @@ from sklearn.base import clone
 
 import dpfda
 from dpfda.errors import BudgetExceeded, NoBudget, UsageError
+from dpfda.ledger.amounts import loss_from
 from dpfda.ledger.durable import Ledger
-from dpfda.ledger.losses import loss_from
 from dpfda.privacy import Budget
 
 ALL = pytest.mark.parametrize("name", EVERYONE, ids=list(EVERYONE))

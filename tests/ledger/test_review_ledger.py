@@ -17,7 +17,7 @@ import pytest
 from dpfda import Ledger
 from dpfda.errors import BudgetExceeded, DataError, LedgerDamaged, UsageError
 from dpfda.ledger import Charge
-from dpfda.ledger.events import COLUMNS, Event, event_of
+from dpfda.ledger.chain import COLUMNS, Event, event_of
 from dpfda.privacy import Budget
 from dpfda.privacy.profiles import GaussianProfile, Profile, PureProfile
 
@@ -167,7 +167,7 @@ def test_a_refund_by_hand_is_found_by_the_check_also_after_honest_charges(sqlite
     ledger.check()
 
     def forge(state: Event) -> dict[str, Any]:
-        from dpfda.ledger.rules import described, sums_in, sums_row
+        from dpfda.ledger.accounting import described, sums_in, sums_row
 
         tiny = (PureProfile(1e-12),)
         sums = sums_row(sums_in(state).plus(tiny))
@@ -199,7 +199,7 @@ def test_the_ledger_does_not_keep_how_long_a_draw_took(url: str, monkeypatch: py
     """The time until an output or a burn may depend on the records: on their number, and on what a solver does."""
     ledger = made(url)
     now = [1_000_000_000_000]
-    monkeypatch.setattr("dpfda.ledger.book.time.time_ns", lambda: now[0] * 1_000_000)
+    monkeypatch.setattr("dpfda.ledger.chain.time.time_ns", lambda: now[0] * 1_000_000)
     for key in ("kept", "burnt"):
         receipt = ledger.charge(charge(key, 0.1))
         now[0] += 12_345

@@ -18,7 +18,7 @@ import pytest
 
 from dpfda.errors import DataError, DpfdaError, LedgerDamaged, UsageError
 from dpfda.ledger import Charge, Ledger, database, sqlite
-from dpfda.ledger.events import COLUMNS, event_of
+from dpfda.ledger.chain import COLUMNS, event_of
 from dpfda.privacy import Budget, GaussianProfile, PureProfile
 
 

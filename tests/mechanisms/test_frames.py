@@ -14,7 +14,7 @@ from dpfda.arrays import Array
 from dpfda.errors import UsageError
 from dpfda.mechanisms import SeededRandomness, SystemRandomness
 from dpfda.mechanisms.frames import draw_frames, gibbs_frames, stiefel
-from dpfda.mechanisms.frames.stiefel import Spans
+from dpfda.mechanisms.frames.stiefel import SpanEnvelopes
 
 LEVEL = 1e-6
 
@@ -205,7 +205,7 @@ def test_most_proposals_are_accepted_for_smooth_curves(side: int, k: int) -> Non
     values = np.arange(1, side + 1) ** -3.0
     for n in (100, 1_000, 5_000, 10**6):
         excess = (values.max() - values) / values.sum() * n / 2
-        kept = len(Spans.of(excess, k).propose(1_000, SeededRandomness(5)))
+        kept = len(SpanEnvelopes.of(excess, k).propose(1_000, SeededRandomness(5)))
         assert kept > 200, n
 
 

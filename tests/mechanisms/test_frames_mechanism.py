@@ -21,10 +21,9 @@ from dpfda.mechanisms import SeededRandomness, SystemRandomness
 from dpfda.mechanisms.decision import wide
 from dpfda.mechanisms.frames import LATTICE, Frames, Gibbs, draw_frames, draw_projected
 from dpfda.mechanisms.frames import exact as exactly
-from dpfda.mechanisms.frames.exact import Exponent, Rotation
+from dpfda.mechanisms.frames.exact import Exponent, Replay, Rotation, normals_needed
 from dpfda.mechanisms.frames.interval import Arithmetic, Interval, TooWide
-from dpfda.mechanisms.frames.replay import Replay, normals_needed
-from dpfda.mechanisms.frames.stiefel import Spans
+from dpfda.mechanisms.frames.stiefel import SpanEnvelopes
 from dpfda.mechanisms.noise import Noise
 from dpfda.mechanisms.normals import Reals, draw_normals
 from dpfda.privacy.profiles import RangeProfile
@@ -61,7 +60,7 @@ spectra = st.one_of(
 def test_no_acceptance_exceeds_one_and_decimals_agree_with_doubles(values: list[float], k: int, seed: int) -> None:
     """Whatever the spectrum: else what is accepted would not have the law that was asked for."""
     excess = np.array(values) - min(values)
-    spans = Spans.of(excess, min(k, len(values) - 1))
+    spans = SpanEnvelopes.of(excess, min(k, len(values) - 1))
     rows, count = 20, normals_needed(spans)
     normals = draw_normals(rows * count, SeededRandomness(seed))
     doubles = Arithmetic()
@@ -92,7 +91,7 @@ def test_no_acceptance_exceeds_one_and_decimals_agree_with_doubles(values: list[
 def test_eigenvalues_closer_than_doubles_know_are_drawn_all_the_same(small: float) -> None:
     """Nothing is known of their proposals in doubles: every one is decided in decimals."""
     excess = np.array([0.0, 2.0, small])
-    spans = Spans.of(excess, 2)
+    spans = SpanEnvelopes.of(excess, 2)
     count = normals_needed(spans)
     exponent = Exponent(np.zeros((3, 3), dtype=object), 1.0, tuple(excess), None, 1)
     normals = draw_normals(4 * count, SeededRandomness(1))
@@ -108,7 +107,7 @@ def test_eigenvalues_closer_than_doubles_know_are_drawn_all_the_same(small: floa
 def test_tied_spectra_leave_room_for_the_rounding_of_logarithms() -> None:
     """A relative margin alone would be nothing where all excesses are nearly zero: acceptance would pass 1."""
     values = 0.39328083324195223 * (1 + np.array([0, 1, -1, 2, -2, 3]) * 2.0**-52)
-    spans = Spans.of(values.max() - values, 3)
+    spans = SpanEnvelopes.of(values.max() - values, 3)
     normals = draw_normals(normals_needed(spans), SeededRandomness(7))
     _, log, _, digits = closely(spans, normals, normals_needed(spans))
     with localcontext(wide(digits)):
@@ -116,7 +115,7 @@ def test_tied_spectra_leave_room_for_the_rounding_of_logarithms() -> None:
 
 
 def test_doubles_that_cannot_tell_inside_from_outside_know_nothing() -> None:
-    spans = Spans.of(np.array([0.0, 2.0, 2.5, 3.0]), 2)
+    spans = SpanEnvelopes.of(np.array([0.0, 2.0, 2.5, 3.0]), 2)
     numbers = Interval(np.zeros((1, 1)), np.zeros((1, 1)), Arithmetic())
     replay = Replay(spans, Arithmetic(), numbers)
     near = Interval(np.array([[0.5, 0.5 - 1e-17]]), np.array([[1e-16, 1e-16]]), Arithmetic())
@@ -126,7 +125,7 @@ def test_doubles_that_cannot_tell_inside_from_outside_know_nothing() -> None:
     assert np.isfinite(replay._inside(known).radius).all()
 
 
-def closely(spans: Spans, normals: Reals, count: int) -> tuple[Replay, Interval, list[Interval], int]:
+def closely(spans: SpanEnvelopes, normals: Reals, count: int) -> tuple[Replay, Interval, list[Interval], int]:
     """The first proposal in decimals: as many as it takes, since a spectrum may have numbers of any smallness."""
     for digits in (40, 80, 160, 320, 640):
         with localcontext(wide(digits)):

@@ -14,7 +14,7 @@ from dpfda.mechanisms import SystemRandomness
 from dpfda.online import OnlineLaw, Sections, calibrated
 from dpfda.online.general import RowEngine
 from dpfda.online.markov import MarkovEngine
-from dpfda.online.noise import NoiseAhead
+from dpfda.online.noise_ahead import NoiseAhead
 from dpfda.privacy import Budget
 
 LEVEL = 1e-6

@@ -18,7 +18,7 @@ from dpfda.kernels import Exponential, Gaussian, Kernel, Matern
 from dpfda.mechanisms import SeededRandomness
 from dpfda.online.general import RowEngine
 from dpfda.online.markov import MarkovEngine
-from dpfda.online.noise import NoiseAhead
+from dpfda.online.noise_ahead import NoiseAhead
 from dpfda.online.specification import NUGGET
 
 LEVEL = 1e-6

@@ -13,10 +13,10 @@ from scipy.stats import kstest
 
 from dpfda.mechanisms import SeededRandomness, SystemRandomness
 from dpfda.mechanisms.normals import Reals
-from dpfda.online import noise
+from dpfda.online import noise_ahead
 from dpfda.online.engine import exact_sums, lattice_ratio, to_lattice
 from dpfda.online.markov import SortedNumbers
-from dpfda.online.noise import STEPS, NoiseAhead, rounded_normals
+from dpfda.online.noise_ahead import STEPS, NoiseAhead, rounded_normals
 
 
 @pytest.mark.parametrize("source", [SeededRandomness(3), SystemRandomness()], ids=["seeded", "system"])
@@ -31,7 +31,7 @@ def test_numbers_half_way_between_integers_are_decided_by_more_bits(monkeypatch,
     """Of 53 bits 40 make the integer; the other 13 and what follows decide, exactly."""
     words = np.array([(5 << 13) + last])
     reals = Reals(np.array([sign]), np.array([1]), words, SeededRandomness(1))
-    monkeypatch.setattr(noise, "draw_normals", lambda size, randomness: reals)
+    monkeypatch.setattr(noise_ahead, "draw_normals", lambda size, randomness: reals)
     # The fraction goes on beyond its 53 bits: from one half on it lies above, below it lies below.
     expected = sign * (STEPS + 5 + (last >= 2**12))
     assert rounded_normals(1, SeededRandomness(1)).tolist() == [expected]
@@ -39,7 +39,7 @@ def test_numbers_half_way_between_integers_are_decided_by_more_bits(monkeypatch,
 
 def test_a_number_far_out_is_rounded_in_integers(monkeypatch):
     reals = Reals(np.array([1]), np.array([40]), np.array([3 << 13]), SeededRandomness(1))
-    monkeypatch.setattr(noise, "draw_normals", lambda size, randomness: reals)
+    monkeypatch.setattr(noise_ahead, "draw_normals", lambda size, randomness: reals)
     assert rounded_normals(1, SeededRandomness(1)).tolist() == [40 * STEPS + 3]
 
 

@@ -13,7 +13,7 @@ from dpfda.kernels import Gaussian
 from dpfda.mechanisms import SeededRandomness
 from dpfda.online import Sections, open_online
 from dpfda.online.general import RowEngine
-from dpfda.online.noise import NoiseAhead
+from dpfda.online.noise_ahead import NoiseAhead
 from dpfda.online.specification import FINE, NUGGET, OWN_ERROR_ROWS
 
 KERNEL = Gaussian(rho=0.1)

@@ -22,7 +22,7 @@ from dpfda.errors import DataError, UsageError
 from dpfda.kernels import Gaussian, Matern
 from dpfda.mechanisms import SeededRandomness
 from dpfda.online import MemoryStore, SqliteStore, as_store, header_of, open_finite, open_online, open_store
-from dpfda.online.noise import NoiseAhead
+from dpfda.online.noise_ahead import NoiseAhead
 
 KERNEL = Matern(2.5, rho=0.3)
 

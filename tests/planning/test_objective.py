@@ -245,3 +245,10 @@ def test_wishes_that_are_none_are_refused(changes: dict[str, Any], text: str) ->
 def test_more_units_than_can_be_added_up_are_refused() -> None:
     with pytest.raises(UsageError, match=r"^An objective is summed over at most 1048576 units, got 1048577\.$"):
         plan(2**20 + 1)
+
+
+@pytest.mark.parametrize("curvature", [np.inf, -np.inf, np.nan, [[np.inf]]])
+def test_a_curvature_that_is_not_finite_is_refused_without_a_warning(curvature: object) -> None:
+    est = Maximiser(epsilon=5.0, bound=1.0, domain=(0.0, 1.0), utility=SquaredDistance(), force=True, size=5)
+    with pytest.raises(UsageError):
+        est.plan(n=1000).privacy_rms(curvature)

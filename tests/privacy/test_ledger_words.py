@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpfda.ledger.amounts import epsilon_of, shown, units_down, units_up
-from dpfda.ledger.events import COLUMNS, Event, event_of, first_link
-from dpfda.ledger.forks import ForkGate
+from dpfda.ledger.chain import COLUMNS, Event, event_of, first_link
+from dpfda.ledger.database import ForkLock
 from dpfda.ledger.names import secrets_of, without_password
 
 
@@ -129,7 +129,7 @@ def test_the_first_entry_is_chained_to_the_name_of_the_ledger() -> None:
 
 
 def test_a_fork_waits_for_work_that_has_begun_and_lets_none_begin() -> None:
-    gate, order = ForkGate(), []
+    gate, order = ForkLock(), []
     begun, finish = threading.Event(), threading.Event()
 
     class Member:
@@ -170,7 +170,7 @@ def test_a_fork_waits_for_work_that_has_begun_and_lets_none_begin() -> None:
 
 
 def test_a_thread_that_forks_in_the_middle_of_its_own_work_does_not_wait_for_itself() -> None:
-    gate = ForkGate()
+    gate = ForkLock()
     with gate.inside():
         gate.before()
         gate.after_in_parent()
@@ -184,12 +184,12 @@ def test_a_thread_that_forks_in_the_middle_of_its_own_work_does_not_wait_for_its
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_the_gate_is_registered_with_the_system() -> None:
-    from dpfda.ledger.forks import GATE
+    from dpfda.ledger.database import FORK_LOCK
 
-    with GATE.inside():
-        change = GATE._change
+    with FORK_LOCK.inside():
+        change = FORK_LOCK._change
     child = os.fork()
     if child == 0:
-        os._exit(int(GATE._change is change))
+        os._exit(int(FORK_LOCK._change is change))
     assert os.waitpid(child, 0)[1] == 0
-    assert GATE._change is change
+    assert FORK_LOCK._change is change

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dpfda.errors import UsageError
 from dpfda.ledger import Charge
-from dpfda.ledger.losses import LAWS, loss_from, losses_of
+from dpfda.ledger.amounts import LAWS, loss_from, losses_of
 from dpfda.privacy import Budget, GaussianProfile, Profile, PureProfile, RangeProfile
 from dpfda.privacy.profiles import LaplaceProfile, StatedProfile
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from dpfda.privacy import RangeProfile
-from dpfda.privacy.bounded_range import adaptive_curve, range_law
+from dpfda.privacy.loss_laws import adaptive_curve, range_law
 
 EPSILONS = st.lists(st.floats(0.02, 2.0), min_size=1, max_size=3)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dpfda.errors import UsageError
-from dpfda.ledger.losses import loss_from
-from dpfda.privacy.bounded_range import adaptive_curve, range_law
+from dpfda.ledger.amounts import loss_from
 from dpfda.privacy.composition import Composed, compose
+from dpfda.privacy.loss_laws import adaptive_curve, range_law
 from dpfda.privacy.profiles import GaussianProfile, LaplaceProfile, Profile, PureProfile, RangeProfile, StatedProfile
 
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from dpfda.errors import UsageError
 from dpfda.privacy import GaussianProfile, Profile, PureProfile, RangeProfile
 from dpfda.privacy.budget import DELTA_UNITS, EPSILON_UNITS, amount_of, exactly, units
-from dpfda.privacy.closed_form import gaussian_epsilon, solve, zcdp_epsilon
 from dpfda.privacy.composition import compose
+from dpfda.privacy.conversion import gaussian_epsilon, solve, zcdp_epsilon
 from dpfda.privacy.profiles import LaplaceProfile, StatedProfile
 from dpfda.privacy.totals import Sums
 

@@ -15,7 +15,7 @@ import pytest
 import dpfda
 from dpfda import bases, kernels
 from dpfda.arrays import Array
-from dpfda.bases import registry
+from dpfda.bases import base as basis_table
 from dpfda.cli.main import main
 from dpfda.errors import UsageError
 from dpfda.kernels import base as kernel_base
@@ -60,7 +60,7 @@ def joined() -> Iterator[None]:
     """Both are registered, and forgotten afterwards."""
     tables = (
         *(kernels.FAMILIES, kernels.BY_RANGE, kernel_base._EXAMPLES),
-        *(registry.FAMILIES, registry._CLASSES, registry.LEAST_SIZES),
+        *(basis_table.FAMILIES, basis_table._CLASSES, basis_table.LEAST_SIZES),
     )
     before = [dict(table) for table in tables]
     kernels.register(by_range={"bump": Bump})(Bump)

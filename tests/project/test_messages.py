@@ -38,7 +38,7 @@ SHORT = {
     "PRIVATE",
 }
 # `name` and `other` stand for many things; only here are they names that a ledger has accepted.
-OF_LEDGERS = {"ledger/names.py", "ledger/charging.py"}
+OF_LEDGERS = {"ledger/names.py", "ledger/durable.py"}
 
 
 def shown(node: ast.AST) -> str | None:

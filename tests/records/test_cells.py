@@ -21,7 +21,7 @@ from dpfda.bases.lattice import Lattice
 from dpfda.errors import DataError, UsageError
 from dpfda.records import as_curves, from_frame
 from dpfda.records import encoder as encoder_module
-from dpfda.records.cells import number
+from dpfda.records.cell_values import number
 from dpfda.records.encoder import Encoder
 from dpfda.records.labelled import as_points
 

@@ -285,7 +285,7 @@ def test_a_damaged_ledger_speaks_against_nobody(release: Any, ledger: Ledger, tm
 
 def test_a_charge_whose_draw_failed_has_no_release(release: Any, ledger: Ledger) -> None:
     from dpfda.ledger import Charge
-    from dpfda.ledger.losses import loss_from
+    from dpfda.ledger.amounts import loss_from
     from dpfda.privacy import Budget, Unit
     from dpfda.releases.entry import LedgerEntry
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dpfda.mechanisms import SeededRandomness
-from dpfda.reproduce.awan_curves import Coordinates
 from dpfda.reproduce.awan_tables import BESIDE, exponential, measure, through_covariance, without_data
+from dpfda.reproduce.paper_curves import Coordinates
 
 
 def sample(n=400, seed=1):

@@ -9,10 +9,10 @@ import pytest
 
 from dpfda.mechanisms import SeededRandomness
 from dpfda.reproduce import awan_figures
-from dpfda.reproduce.awan_curves import READINGS, encode, simulate, true_frame
+from dpfda.reproduce.paper_curves import READINGS, encode, simulate, true_frame
 from dpfda.studies.components import leading_frame, subspace_distance
+from dpfda.studies.outcome import Setting
 from dpfda.studies.simulators import GRID
-from dpfda.studies.tables import Setting
 
 (REPRODUCTION,) = awan_figures.REPRODUCTIONS
 

@@ -10,11 +10,11 @@ import pytest
 from dpfda.errors import DataError
 from dpfda.mechanisms import SeededRandomness
 from dpfda.mechanisms.frames import draw_frames
-from dpfda.reproduce import awan_curves, awan_tables
+from dpfda.reproduce import awan_tables, paper_curves
 from dpfda.reproduce import awan_tables as awan_published
-from dpfda.reproduce.awan_tables import Cell, Mean
+from dpfda.reproduce.awan_tables import ComponentCell, MeanOfDraws
 from dpfda.studies.components import subspace_distance, variance_ratio
-from dpfda.studies.tables import Setting
+from dpfda.studies.outcome import Setting
 
 AGES = [1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 9, 10, 12, 13.5, 15, 16, 17, 18]
 TABLES = {made.name: made for made in awan_tables.REPRODUCTIONS}
@@ -118,7 +118,7 @@ def test_published_values_lie_within_three_standard_errors_of_a_long_chain(place
 def test_coordinates_follow_the_settings_in_plain_algebra():
     """Sums point by point: eigenfunctions of the kernel with equal weights 17/16, norms with weights 1."""
     heights, points = curves(12, AGES, 3), np.array(AGES, dtype=float)
-    found = awan_curves.coordinates(points, heights, 0.03)
+    found = paper_curves.coordinates(points, heights, 0.03)
     centred = heights - heights.mean(axis=0)
     centred = centred / max(math.sqrt(sum(value**2 for value in row)) for row in centred)
     step = 17 / 16
@@ -136,14 +136,14 @@ def test_coordinates_follow_the_settings_in_plain_algebra():
 
 
 def test_the_base_measure_carries_no_epsilon():
-    sample = awan_curves.Coordinates(np.array([[3.0, 1.0], [0.0, 2.0]]), np.array([2.0, 0.5]), 1.0)
+    sample = paper_curves.Coordinates(np.array([[3.0, 1.0], [0.0, 2.0]]), np.array([2.0, 0.5]), 1.0)
     assert sample.exponent(0.5).tolist() == [[(4.5 - 0.5) / 2, 0.75], [0.75, (2.5 - 2) / 2]]
 
 
 def test_draws_follow_the_density_by_weighing_uniform_frames():
     """Importance weights on 200,000 uniform frames against 20,000 exact draws: level 1e-6, seeded."""
     scores = SeededRandomness(8).normal((60, 5)) * np.array([0.3, 0.2, 0.15, 0.1, 0.05])
-    sample = awan_curves.Coordinates(scores, np.array([4.0, 2.0, 1.0, 0.5, 0.3]), 1.0)
+    sample = paper_curves.Coordinates(scores, np.array([4.0, 2.0, 1.0, 0.5, 0.3]), 1.0)
     uniform = draw_frames(np.zeros((5, 5)), 2, 200_000, randomness=SeededRandomness(9))
     exponent = np.einsum("sik,ij,sjk->s", uniform, sample.exponent(1.0), uniform)
     weights = np.exp(exponent - exponent.max())
@@ -156,7 +156,7 @@ def test_draws_follow_the_density_by_weighing_uniform_frames():
 
 
 def test_both_measures_are_taken_against_the_components_of_the_same_curves():
-    sample = awan_curves.Coordinates(np.diag([3.0, 2.0, 1.0]), np.ones(3), 1.0)
+    sample = paper_curves.Coordinates(np.diag([3.0, 2.0, 1.0]), np.ones(3), 1.0)
     frames = np.eye(3)[None, :, [0, 2]]
     found = awan_tables.measure(sample, frames)
     assert found["variance ratio"] == pytest.approx([10 / 13])
@@ -167,7 +167,15 @@ def test_both_measures_are_taken_against_the_components_of_the_same_curves():
 
 def test_the_summary_takes_the_root_of_mean_squares_over_both_tables():
     def cell(z, measure):
-        return Cell("DTI", 1, 1.0, measure, Mean(0.5, 0.03), Mean(0.5 + 0.05 * z, 0.04), Mean(0.5 + 0.03 * z, 0.001))
+        return ComponentCell(
+            "DTI",
+            1,
+            1.0,
+            measure,
+            MeanOfDraws(0.5, 0.03),
+            MeanOfDraws(0.5 + 0.05 * z, 0.04),
+            MeanOfDraws(0.5 + 0.03 * z, 0.001),
+        )
 
     here, there = cell(3.0, "variance ratio"), cell(-4.0, "subspace distance")
     text = awan_tables.summary([here, there], [here], 1)
@@ -183,7 +191,7 @@ def test_the_two_tables_tell_of_the_same_draws(outcomes):
 
 
 def test_methods_beside_add_their_mean_and_error_to_every_row():
-    sample = awan_curves.coordinates(np.array(AGES, dtype=float), curves(40, AGES, 1), 0.03)
+    sample = paper_curves.coordinates(np.array(AGES, dtype=float), curves(40, AGES, 1), 0.03)
 
     def without_privacy(given, k, epsilon, size, randomness):
         return np.broadcast_to(awan_tables.leading_frame(given.curves, k), (size, 5, k))
@@ -219,4 +227,4 @@ def test_without_data_it_says_which_file_it_needs(tmp_path):
 def test_a_file_without_ages_is_refused(tmp_path):
     write(tmp_path / "berkeley_growth.csv", ["id", "h1"], [["a", 1.0]])
     with pytest.raises(DataError, match=r"berkeley_growth\.csv has no curves of the expected layout: columns age_\*"):
-        awan_curves.read("Berkeley", tmp_path / "berkeley_growth.csv")
+        paper_curves.read("Berkeley", tmp_path / "berkeley_growth.csv")

@@ -13,8 +13,8 @@ from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.mechanisms import SeededRandomness
 from dpfda.statistics.mean.estimator import MeanFunction
 from dpfda.studies.comparison import COLUMNS, MECHANISMS, OFFSET, Comparison, compare
+from dpfda.studies.outcome import STAMP
 from dpfda.studies.simulators import GRID, MEANS, norms, sample, weights
-from dpfda.studies.tables import STAMP
 
 OWN = ("auto", "gaussian", "k-norm", "laplace")
 

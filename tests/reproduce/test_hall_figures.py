@@ -9,7 +9,7 @@ import pytest
 
 from dpfda.mechanisms import SeededRandomness
 from dpfda.reproduce import hall_densities as hall_figures
-from dpfda.studies.tables import Setting
+from dpfda.studies.outcome import Setting
 
 FIGURES = {made.name: made for made in hall_figures.REPRODUCTIONS if made.name in ("hall-figure-1", "hall-figure-2")}
 

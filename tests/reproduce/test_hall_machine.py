@@ -7,7 +7,7 @@ import pytest
 
 from dpfda.mechanisms import SeededRandomness
 from dpfda.reproduce import hall_machine
-from dpfda.studies.tables import Setting
+from dpfda.studies.outcome import Setting
 
 (REPRODUCTION,) = hall_machine.REPRODUCTIONS
 

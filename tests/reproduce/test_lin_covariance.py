@@ -9,8 +9,8 @@ import pytest
 
 from dpfda.mechanisms import SeededRandomness
 from dpfda.reproduce import lin_covariance
+from dpfda.studies.outcome import Setting
 from dpfda.studies.simulators import ICLP_KERNEL, karhunen_loeve, norms
-from dpfda.studies.tables import Setting
 
 (REPRODUCTION,) = lin_covariance.REPRODUCTIONS
 

@@ -14,7 +14,7 @@ from dpfda.privacy import Budget
 from dpfda.reproduce import lin_density
 from dpfda.reproduce.density_noise import farthest, integral, kernel_estimate, planned
 from dpfda.reproduce.lin_density import box_sample, box_truth, line_sample, line_truth
-from dpfda.studies.tables import Setting
+from dpfda.studies.outcome import Setting
 
 CELLS = equal_cells(Domain(((0.0, 1.0),)), (256,))
 PLACES = CELLS.centres

@@ -13,12 +13,12 @@ from dpfda.kernels import Matern
 from dpfda.mechanisms import SeededRandomness
 from dpfda.reproduce import lin_figures
 from dpfda.reproduce import lin_figures as lin_figure_errors
-from dpfda.reproduce.lin_figures import TUNED, Experiment, candidates, cross_validated, release, safe_parameter
+from dpfda.reproduce.lin_figures import TUNED, MeanExperiment, candidates, cross_validated, release, safe_parameter
 from dpfda.studies import published, simulators
+from dpfda.studies.outcome import Setting
 from dpfda.studies.simulators import GRID, MEANS
-from dpfda.studies.tables import Setting
 
-ROUGH, SMOOTH = Experiment(Matern(1.5, rho=0.1), "gaussian"), Experiment(Matern(2.5, rho=0.1), "heavy")
+ROUGH, SMOOTH = MeanExperiment(Matern(1.5, rho=0.1), "gaussian"), MeanExperiment(Matern(2.5, rho=0.1), "heavy")
 TERMS = published.spectrum(ROUGH.kernel, GRID, simulators.weights())
 CURVES = simulators.sample("S-2", 300, SeededRandomness(8))
 SAMPLE = published.take(CURVES, TERMS)

@@ -12,8 +12,8 @@ from dpfda.kernels import Gaussian, Matern
 from dpfda.mechanisms import SeededRandomness
 from dpfda.reproduce import lin_table_1
 from dpfda.reproduce.lin_table_1 import PUBLISHED, REPRODUCTION, Timing, authors_way, time_table, whole_ratio
+from dpfda.studies.outcome import Setting
 from dpfda.studies.processes import Law
-from dpfda.studies.tables import Setting
 
 
 def test_the_published_table_has_all_its_cells() -> None:

@@ -12,8 +12,8 @@ from dpfda.kernels import Matern
 from dpfda.mechanisms import SeededRandomness
 from dpfda.reproduce import lin_table_2
 from dpfda.reproduce import lin_table_2 as published_table_2
-from dpfda.reproduce.curves import unit_norm
-from dpfda.studies.tables import Setting
+from dpfda.reproduce.paper_curves import unit_norm
+from dpfda.studies.outcome import Setting
 
 REPRODUCTION = lin_table_2.REPRODUCTIONS[0]
 

@@ -12,16 +12,15 @@ import pytest
 from dpfda.errors import DataError
 from dpfda.kernels import Exponential, Gaussian, Kernel, Matern
 from dpfda.mechanisms import SeededRandomness
-from dpfda.reproduce import mirshani_scans, mirshani_scenarios, mirshani_tables
-from dpfda.reproduce import mirshani_scans as mirshani_published
+from dpfda.reproduce import mirshani_figures, mirshani_tables
 from dpfda.reproduce import mirshani_tables as mirshani_table_2
-from dpfda.reproduce.mirshani_scans import ENDS_2, FAMILIES, PENALTIES_1, TABLE_1, TABLE_2, scans
-from dpfda.reproduce.mirshani_tables import PENALTIES, VARIANTS, Comparison, compare, verdicts
-from dpfda.studies.tables import STAMP, Setting
+from dpfda.reproduce.mirshani_figures import ENDS_2, FAMILIES, PENALTIES_1, TABLE_1, TABLE_2, scans
+from dpfda.reproduce.mirshani_tables import PENALTIES, VARIANTS, OptimumComparison, compare, verdicts
+from dpfda.studies.outcome import STAMP, Setting
 from dpfda.studies.validation import Validation
 
 POINTS = 31
-ALL = (*mirshani_scenarios.REPRODUCTIONS, *mirshani_tables.REPRODUCTIONS, *mirshani_scans.REPRODUCTIONS)
+ALL = (*mirshani_figures.REPRODUCTIONS, *mirshani_tables.REPRODUCTIONS)
 BY_NAME = {reproduction.name: reproduction for reproduction in ALL}
 NEED_FILE = ("mirshani-table-1", "mirshani-table-2", "mirshani-figures-2-3-11-12")
 
@@ -60,7 +59,7 @@ def test_published_tables_hold_the_printed_numbers():
         "C_3 Matérn 3/2": (0.005, 0.250),
         "C_4 exponential": (0.010, 0.466),
     }
-    assert (mirshani_published.EPSILON, mirshani_published.DELTA) == (1.0, 0.1)
+    assert (mirshani_figures.EPSILON, mirshani_figures.DELTA) == (1.0, 0.1)
     assert [family(0.3) for family in FAMILIES.values()] == [Gaussian(0.3), Matern(1.5, rho=0.3), Exponential(0.3)]
 
 
@@ -192,8 +191,8 @@ def test_the_comparison_counts_steps_and_the_verdict_says_them():
     assert (found.penalty, found.rho) == (0.05, pytest.approx(0.2))
     assert (found.penalty_steps, found.rho_steps, found.apart) == (2, 1, 2)
     assert found.excess == pytest.approx(10)
-    near = Comparison(0.01, 0.03, 1, 0, 0.5)
-    same = Comparison(0.01, 0.4667, 0, 0, 0.0)
+    near = OptimumComparison(0.01, 0.03, 1, 0, 0.5)
+    same = OptimumComparison(0.01, 0.4667, 0, 0, 0.0)
     programmed = VARIANTS[0]
     rows = [(programmed, name, found), (programmed, "C_1 Gaussian", near), (programmed, "C_4 exponential", same)]
     assert verdicts(rows)[0] == (

@@ -9,7 +9,7 @@ from dpfda.errors import DataError
 from dpfda.mechanisms import SeededRandomness
 from dpfda.reproduce import mortality
 from dpfda.reproduce.mortality import FILE, METHODS, PUBLISHED, Region, read_deaths
-from dpfda.studies.tables import Setting
+from dpfda.studies.outcome import Setting
 
 EDGES = (0, 1, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95, 100, 120)
 

@@ -12,7 +12,7 @@ from dpfda.errors import DataError, UsageError
 from dpfda.kernels import Exponential, Gaussian, Matern
 from dpfda.mechanisms import SeededRandomness
 from dpfda.privacy import Budget, GaussianProfile
-from dpfda.reproduce import curves as published_curves
+from dpfda.reproduce import paper_curves
 from dpfda.studies import published
 from dpfda.studies.published import Sample
 
@@ -233,7 +233,7 @@ def test_the_published_gaussian_calibration_is_refused_where_it_does_not_hold():
 
 
 def test_unit_norm_curves_have_mean_zero_and_norm_one_by_the_trapezoid_rule():
-    curves = published_curves.unit_norm(CURVES * 7 - 2)
+    curves = paper_curves.unit_norm(CURVES * 7 - 2)
     grid = np.linspace(0, 1, 30)
     assert trapezoid(curves, grid) == pytest.approx(np.zeros(60), abs=1e-12)
     assert trapezoid(curves**2, grid) == pytest.approx(np.ones(60))
@@ -242,13 +242,13 @@ def test_unit_norm_curves_have_mean_zero_and_norm_one_by_the_trapezoid_rule():
 def test_mondays_are_read_and_other_days_are_not(tmp_path):
     path = tmp_path / "demand.csv"
     path.write_text("day,week,h01,h02\nsunday,1,9,9\nmonday,1,1,2\nmonday,2,3,4\n")
-    assert published_curves.mondays(path).tolist() == [[1, 2], [3, 4]]
+    assert paper_curves.mondays(path).tolist() == [[1, 2], [3, 4]]
 
 
 def test_scans_with_a_gap_are_left_out(tmp_path):
     path = tmp_path / "scans.csv"
     path.write_text("ID,pasat,t001,t002\n1,,1,2\n1,5,,4\n2,5,5,6\n")
-    assert published_curves.complete_scans(path).tolist() == [[1, 2], [5, 6]]
+    assert paper_curves.complete_scans(path).tolist() == [[1, 2], [5, 6]]
 
 
 @pytest.mark.parametrize("text", ["day,week,x1\nmonday,1,5\n", "day,week,h01\nsunday,1,5\n"], ids=["columns", "rows"])
@@ -256,4 +256,4 @@ def test_a_file_of_another_layout_is_refused(tmp_path, text):
     path = tmp_path / "other.csv"
     path.write_text(text)
     with pytest.raises(DataError, match=r"other\.csv has no curves of the expected layout: columns h"):
-        published_curves.mondays(path)
+        paper_curves.mondays(path)

@@ -11,7 +11,7 @@ from dpfda.errors import UsageError
 from dpfda.kernels import Exponential, Gaussian, Matern
 from dpfda.mechanisms import SeededRandomness
 from dpfda.studies import published, simulators, validation
-from dpfda.studies.tables import STAMP
+from dpfda.studies.outcome import STAMP
 from dpfda.studies.validation import mechanism, plain, validate
 
 GRID = np.linspace(0.0, 1.0, 25)

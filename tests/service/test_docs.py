@@ -86,7 +86,7 @@ def test_the_python_of_the_guide_makes_a_service(folder, monkeypatch, service):
     names = {}
     (code,) = blocks("python")
     exec(code, names)
-    listed = [entry.id for entry in names["app"].endpoints.shelf]
+    listed = [entry.id for entry in names["app"].endpoints.served]
     assert listed == ["ages", "components", "covariance", "density", "mean", "regression", "surface"]
     names["app"].endpoints.close()
 

@@ -94,7 +94,7 @@ def test_a_file_whose_numbers_cannot_be_computed_with_is_not_served(service, fol
     (folder / "huge.json").write_text(with_digest(json.dumps(data)))
     found = service(folder=folder)
     assert ask(found, "huge", [0.0]).status_code == 404
-    assert "huge.json" in found.app.endpoints.shelf.refused
+    assert "huge.json" in found.app.endpoints.served.refused
 
 
 BODIES = {

@@ -11,7 +11,7 @@ import pytest
 import dpfda
 from dpfda.errors import UsageError
 from dpfda.service import Answers, Limits, make_app
-from dpfda.service.worker import leave_at
+from dpfda.service.answers import leave_at
 
 DEADLINE = Limits(deadline_ms=400)
 

@@ -9,7 +9,7 @@ import pytest
 from dpfda.service import refusals
 from dpfda.service.limits import Limits
 from dpfda.service.openapi import ID_PATTERN, document
-from dpfda.service.shelf import ID
+from dpfda.service.served import ID
 
 DOCUMENT = document(Limits())
 OPERATIONS = [(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods]

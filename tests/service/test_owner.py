@@ -10,7 +10,7 @@ import dpfda
 from dpfda.errors import DataError, UsageError
 from dpfda.releases.seal import with_digest
 from dpfda.service import make_app
-from dpfda.service.shelf import Shelf
+from dpfda.service.served import ServedReleases
 
 ACTIONS = [("POST", "/releases?id=new"), ("DELETE", "/releases/mean"), ("POST", "/reload")]
 
@@ -215,10 +215,10 @@ def test_reloading_sees_what_came_went_and_changed(client, folder, owner):
 
 
 def test_a_file_that_has_not_changed_is_not_read_again(folder, monkeypatch):
-    shelf = Shelf({}, folder)
-    before = {entry.id: entry for entry in shelf}
-    shelf.reload()
-    assert {entry.id: entry for entry in shelf} == before
+    served = ServedReleases({}, folder)
+    before = {entry.id: entry for entry in served}
+    served.reload()
+    assert {entry.id: entry for entry in served} == before
 
 
 def test_a_service_without_a_folder_publishes_nothing(service, kinds, owner):
@@ -233,7 +233,7 @@ def test_a_service_without_a_folder_publishes_nothing(service, kinds, owner):
 def test_an_oracle_stands_before_a_file_of_its_id(service, folder, kinds):
     client = service({"mean": dpfda.load(kinds / "covariance.json")}, folder=folder)
     assert client.get("/releases/mean").json()["kind"] == "covariance"
-    assert client.app.endpoints.shelf.refused == ("mean.json",)
+    assert client.app.endpoints.served.refused == ("mean.json",)
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path):

@@ -202,5 +202,5 @@ def test_what_is_served_is_only_what_may_be(service, folder, caplog):
     (folder / "infinite.json").write_text(with_digest(json.dumps(infinite)))
     client = service(folder=folder)
     assert [entry["id"] for entry in client.get("/releases").json()["releases"]] == list(KINDS)
-    refused = client.app.endpoints.shelf.refused
+    refused = client.app.endpoints.served.refused
     assert refused == ("broken.json", "infinite.json", "list.json", "odd name.json", "seeded.json")

@@ -206,7 +206,7 @@ def inside(folder, monkeypatch):
         for name, value in patience.items():
             monkeypatch.setattr(server, name, value)
         listener = server.listen("127.0.0.1", 0)
-        gate = app.make_app(folder=folder)
+        application = app.make_app(folder=folder)
         made = []
         real = server.Server
 
@@ -215,7 +215,7 @@ def inside(folder, monkeypatch):
             return made[-1]
 
         monkeypatch.setattr(server, "Server", remembered)
-        thread = threading.Thread(target=server.serve, args=(gate, listener), kwargs={"ready": lambda: None})
+        thread = threading.Thread(target=server.serve, args=(application, listener), kwargs={"ready": lambda: None})
         thread.start()
         while not (made and made[0].started):
             time.sleep(0.01)

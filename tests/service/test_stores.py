@@ -127,7 +127,7 @@ def test_what_is_no_store_is_left_as_it_is(service, folder):
         live([0.5])
     before = {file.name: file.read_bytes() for file in folder.glob("*.db")}
     client = service(folder=folder)
-    assert client.app.endpoints.shelf.refused == ("empty.db", "mean.db", "other.db", "text.db")
+    assert client.app.endpoints.served.refused == ("empty.db", "mean.db", "other.db", "text.db")
     assert {file.name: file.read_bytes() for file in folder.glob("*.db")} == before
     assert client.get("/releases/mean").json()["kind"] == "mean"
 
@@ -137,7 +137,7 @@ def test_what_a_seeded_oracle_drew_is_not_served(service, tmp_path):
         live([0.5])
         with pytest.raises(dpfda.errors.UsageError, match="came from a seeded source"):
             service({"seeded": live})
-    assert service(folder=tmp_path).app.endpoints.shelf.refused == ("seeded.db",)
+    assert service(folder=tmp_path).app.endpoints.served.refused == ("seeded.db",)
 
 
 def test_a_store_that_is_withdrawn_stays_where_it_is(service, tmp_path, owner):
@@ -159,10 +159,10 @@ def test_reloading_keeps_an_open_store_open(service, tmp_path, owner):
     with oracle(tmp_path / "ages.db") as live:
         live([0.5])
         client = service(folder=tmp_path, token=TOKEN, limits=AT_ONCE)
-        before = client.app.endpoints.shelf.get("ages")
+        before = client.app.endpoints.served.get("ages")
         live([0.25])
         client.post("/reload", headers=owner)
-        assert client.app.endpoints.shelf.get("ages") is before
+        assert client.app.endpoints.served.get("ages") is before
         assert ask(client, "ages", 0.25).status_code == 200
 
 

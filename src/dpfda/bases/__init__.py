@@ -13,16 +13,14 @@ from __future__ import annotations
 import math
 
 from dpfda.arrays import brief
-from dpfda.bases.base import Basis, IntervalBasis, check_size
-from dpfda.bases.beam import beam
+from dpfda.bases.base import FAMILIES, FEATURE_MAPS, LEAST_SIZES, Basis, IntervalBasis, check_size, from_dict, register
 from dpfda.bases.combined import combined
+from dpfda.bases.demmler_reinsch import beam, reinsch
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.bases.features import fourier_features, landmarks, mercer_features
 from dpfda.bases.mercer import mercer
 from dpfda.bases.piecewise_constant import equal_steps, steps
 from dpfda.bases.polynomial import bernstein, legendre
-from dpfda.bases.registry import FAMILIES, FEATURE_MAPS, LEAST_SIZES, from_dict, register
-from dpfda.bases.reinsch import reinsch
 from dpfda.bases.spline import bspline
 from dpfda.bases.tensor import tensor
 from dpfda.bases.trigonometric import cosine, fourier

@@ -1,21 +1,21 @@
-"""What a basis is: one method joins the family."""
+"""What a basis is, and the one table of families of bases."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from inspect import isabstract
 from itertools import islice
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, as_plain_ints, brief, is_whole, public_numbers
-from dpfda.bases.domain import MOST_ASKED, MOST_SIDES, Domain, check_asked
+from dpfda.arrays import Array, ArrayLike, as_plain_ints, brief, is_whole, public_numbers, told
+from dpfda.bases.domain import MOST_ASKED, MOST_SIDES, Domain, as_domain, check_asked
 from dpfda.bases.projection import Method, project, projection
 from dpfda.bases.quadrature import composite, product, waves
-from dpfda.bases.registry import is_registered
 from dpfda.errors import UsageError
 
 # Of one basis: a release and its band then take some seconds. Families that take longer or less have their own `most`.
@@ -57,6 +57,11 @@ class Basis(ABC):
 
     @property
     def orthonormal(self) -> bool:
+        """Whether the functions are orthonormal.
+
+        If not, their Gram matrix must be at most the identity: then a function is never larger than its coordinates,
+        and a sensitivity in coordinates holds for the function too.
+        """
         return True
 
     @property
@@ -258,6 +263,7 @@ class IntervalBasis(Basis):
         """Values of all functions of [0, 1], or of a derivative there, (m,) -> (m, size)."""
 
     def functions(self, points: Array, order: tuple[int, ...]) -> Array:
+        """The functions of [0, 1] moved to the domain; each derivative divides by its length."""
         unit = self.domain.to_unit(points)[:, 0]
         return self.unit_functions(unit, order[0]) / np.float64(self.domain.lengths[0]) ** order[0]
 
@@ -291,3 +297,98 @@ def _gram(basis: Basis) -> Array:
     for number, table in enumerate(basis.tables(points)):
         result += (table.T * weights[number * rows : (number + 1) * rows]) @ table
     return (result + result.T) / 2
+
+
+B = TypeVar("B", bound="Basis")
+
+# The functions that build a basis from the plain data of `describe`, and the classes that they build.
+FAMILIES: dict[str, Callable[..., Basis]] = {}
+_CLASSES: dict[str, type[Basis]] = {}
+# Feature maps of a kernel: made for points, whose inner products they give, rather than for curves.
+FEATURE_MAPS: set[str] = set()
+# Those that a domain and a size determine, with the least size each needs on one side: these have names to type.
+LEAST_SIZES: dict[str, int] = {}
+
+
+@overload
+def register(basis: type[B]) -> type[B]: ...
+
+
+@overload
+def register(
+    basis: None = None,
+    *,
+    least_size: int | None = None,
+    build: Callable[..., Basis] | None = None,
+    feature_map: bool = False,
+) -> Callable[[type[B]], type[B]]: ...
+
+
+def register(
+    basis: type[B] | None = None,
+    *,
+    least_size: int | None = None,
+    build: Callable[..., Basis] | None = None,
+    feature_map: bool = False,
+) -> type[B] | Callable[[type[B]], type[B]]:
+    """Make a class of bases known to files, `by_name`, the command line, error messages and the contract tests.
+
+    Write it above `@dataclass`; the class says its name as `family`. `least_size` is stated for a basis that a domain
+    and a size determine, as `Class(domain, size)`: it then has a name for `basis=` and `--basis`. `build` makes a basis
+    from what its `describe` wrote, given as keywords, without the family; the default calls the class with them.
+    """
+    if basis is not None:
+        return _entered(basis, None, None, False)
+    if not (least_size is None or is_whole(least_size, 1, 2**20)) or not (build is None or callable(build)):
+        raise UsageError(
+            f"A basis is registered with a least size of 1 or more and a function that builds it, got "
+            f"{brief(least_size)} and {brief(build)}."
+        )
+    return lambda made: _entered(made, least_size, build, feature_map)
+
+
+def _entered(basis: type[B], least_size: int | None, build: Callable[..., Basis] | None, feature_map: bool) -> type[B]:
+    family = getattr(basis, "family", None)
+    complete = isinstance(basis, type) and callable(getattr(basis, "functions", None)) and not isabstract(basis)
+    if not (complete and isinstance(family, str) and family):
+        raise UsageError(
+            f"A basis that is registered is a Basis with all its methods and a `family` name, got {brief(basis)}."
+        )
+    known = _CLASSES.get(family)
+    if known is not None and (known.__module__, known.__qualname__) != (basis.__module__, basis.__qualname__):
+        raise UsageError(f"The family {brief(family)} is taken by {known.__module__}. Choose another name.")
+
+    def from_fields(domain: Any, *rest: Any, **fields: Any) -> Basis:
+        made: Basis = basis(as_domain(domain), *rest, **fields)  # type: ignore[call-arg]
+        return made
+
+    _CLASSES[family] = basis
+    FAMILIES[family] = from_fields if build is None else build
+    if least_size is not None:
+        LEAST_SIZES[family] = int(least_size)
+    if feature_map:
+        FEATURE_MAPS.add(family)
+    return basis
+
+
+def is_registered(basis: Basis) -> bool:
+    """Whether a file with this basis could be read back."""
+    return _CLASSES.get(basis.family) is type(basis)
+
+
+def from_dict(description: Mapping[str, Any]) -> Basis:
+    """The basis that `describe` wrote down.
+
+    >>> from_dict({"family": "legendre", "domain": [[0, 1]], "size": 5}).size
+    5
+    """
+    rest = dict(description) if isinstance(description, Mapping) else {}
+    family = rest.pop("family", None)
+    if not isinstance(family, str) or family not in FAMILIES:
+        raise UsageError(f"A basis is one of the families {', '.join(sorted(FAMILIES))}, got {brief(family)}.")
+    try:
+        return FAMILIES[family](**rest)
+    except TypeError as error:
+        raise UsageError(
+            f"This is no description of a {family} basis: {brief(description)} ({told(error)})."
+        ) from error

@@ -32,6 +32,7 @@ class Cells:
 
     @cached_property
     def domain(self) -> Domain:
+        """The box that the cells fill."""
         return Domain(tuple((along[0], along[-1]) for along in self.edges))
 
     @property
@@ -41,6 +42,7 @@ class Cells:
 
     @property
     def size(self) -> int:
+        """The number of cells."""
         return math.prod(self.shape)
 
     @cached_property

@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, brief, public_numbers
-from dpfda.bases.base import Basis
+from dpfda.bases.base import Basis, from_dict, register
 from dpfda.bases.domain import Domain
 from dpfda.bases.projection import Method
-from dpfda.bases.registry import from_dict, register
 from dpfda.errors import UsageError
 
 

@@ -53,10 +53,12 @@ class Domain:
 
     @property
     def dimension(self) -> int:
+        """The number of sides."""
         return len(self.sides)
 
     @property
     def lengths(self) -> tuple[float, ...]:
+        """The length of each side."""
         return tuple(high - low for low, high in self.sides)
 
     def points(self, points: ArrayLike) -> Array:

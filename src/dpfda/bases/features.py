@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from dpfda import kernels
 from dpfda.arrays import Array, ArrayLike, as_plain_ints, brief, values_of
-from dpfda.bases.base import MOST_FEATURES, Basis, check_size
+from dpfda.bases.base import MOST_FEATURES, Basis, check_size, register
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.bases.mercer import Mercer, mercer
-from dpfda.bases.registry import register
 from dpfda.bases.tensor import Tensor
 from dpfda.errors import UsageError
 from dpfda.kernels import Anisotropic, Exponential, Gaussian, Kernel, Matern, Scaled
@@ -231,6 +230,7 @@ class MercerFeatures(Basis):
 
     @property
     def frequencies(self) -> Array:
+        """The index of each function: eigenvalues fall with it."""
         return self.whole().frequencies
 
     def breaks(self, axis: int) -> Array:

@@ -24,7 +24,8 @@ class Decomposition(Protocol):
     """Eigenvalues, largest first, and orthonormal eigenfunctions on the unit cube."""
 
     @property
-    def eigenvalues(self) -> Array: ...
+    def eigenvalues(self) -> Array:
+        """The leading eigenvalues, largest first, (size,)."""
 
     @property
     def degree(self) -> int:

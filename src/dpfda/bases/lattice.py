@@ -38,6 +38,7 @@ class Lattice:
 
     @property
     def step(self) -> float:
+        """The distance of neighbouring lattice points, in the units of coordinates."""
         return self.bound / RADIUS
 
     def clip(self, vectors: Array, out: Array | None = None) -> Array:

@@ -11,12 +11,11 @@ import numpy as np
 
 from dpfda import kernels
 from dpfda.arrays import Array, as_plain_ints, as_real, brief, told
-from dpfda.bases.base import Basis, check_size
+from dpfda.bases.base import Basis, check_size, register
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.bases.galerkin import Decomposition, box_spectrum, interval_spectrum
 from dpfda.bases.matern_spectrum import closed_form, sides
 from dpfda.bases.quadrature import NODES, waves
-from dpfda.bases.registry import register
 from dpfda.bases.tensor import Tensor
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.kernels import Kernel

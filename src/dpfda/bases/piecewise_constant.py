@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
-from dpfda.bases.base import MOST_CELLS, IntervalBasis
+from dpfda.bases.base import MOST_CELLS, IntervalBasis, register
 from dpfda.bases.domain import Domain, DomainLike, as_domain
-from dpfda.bases.registry import register
 from dpfda.errors import UsageError
 
 

@@ -9,11 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.bases.base import Basis, IntervalBasis
+from dpfda.bases.base import Basis, IntervalBasis, register
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.bases.projection import Method
 from dpfda.bases.quadrature import waves
-from dpfda.bases.registry import register
 
 
 def legendre_table(unit: Array, size: int, order: int = 0) -> Array:

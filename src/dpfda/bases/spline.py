@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpfda.arrays import Array, as_plain_ints, brief, is_whole
-from dpfda.bases.base import IntervalBasis, check_size
+from dpfda.bases.base import IntervalBasis, check_size, register
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.bases.quadrature import composite
-from dpfda.bases.registry import register
 from dpfda.errors import UsageError
 
 LARGEST_DEGREE = 15  # products of two pieces are then integrated exactly

@@ -12,11 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, Integers, brief
-from dpfda.bases.base import MOST_CELLS, Basis
+from dpfda.bases.base import MOST_CELLS, Basis, from_dict, register
 from dpfda.bases.domain import MOST_SIDES, Domain
 from dpfda.bases.projection import Method
 from dpfda.bases.quadrature import axes_of, product
-from dpfda.bases.registry import from_dict, register
 from dpfda.errors import UsageError
 
 MOST_PRODUCTS = 2**22  # among which the smoothest are looked for

@@ -9,9 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.bases.base import MOST_CELLS, IntervalBasis
+from dpfda.bases.base import MOST_CELLS, IntervalBasis, register
 from dpfda.bases.domain import Domain, DomainLike, as_domain
-from dpfda.bases.registry import register
 
 
 def cosine_derivative(angle: Array, order: int) -> Array:

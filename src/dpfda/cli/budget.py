@@ -15,7 +15,7 @@ from dpfda.cli.charging import LedgerChoice, check_books
 from dpfda.cli.notices import notice
 from dpfda.cli.options import NEIGHBOURS, options
 from dpfda.errors import UsageError
-from dpfda.ledger.rules import ADAPTIVE
+from dpfda.ledger.accounting import ADAPTIVE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dpfda.ledger import Dataset, Entry, Ledger, Remaining
     from dpfda.privacy.budget import Budget
     from dpfda.privacy.composition import Statement
-    from dpfda.studies.tables import Table
+    from dpfda.studies.outcome import Table
 
 
 def anchor_state(since: int | None, anchor: Path | None) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def _facts(spent: Statement) -> dict[str, Any]:
 def history_table(entries: tuple[Entry, ...], where: str) -> Table:
     """Entries as a table; what became of a charge stands beside it, not in a row of its own."""
     from dpfda.cli.tables import MOST_ROWS
-    from dpfda.studies.tables import Table
+    from dpfda.studies.outcome import Table
 
     adaptive = {entry.dataset for entry in entries if entry.kind == "create" and entry.what == ADAPTIVE}
     fates = {entry.charged: {"output": "stored", "burn": "burnt"}[entry.kind] for entry in entries if entry.charged}
@@ -288,9 +288,9 @@ def create(
 
 def _check_new(ledger: Any, url: str, names: tuple[str, ...], epsilon: float, delta: float) -> None:
     """What making a budget would refuse."""
+    from dpfda.ledger.accounting import cap_of
     from dpfda.ledger.database import NoLedger
     from dpfda.ledger.names import check_distinct, check_name
-    from dpfda.ledger.rules import cap_of
 
     cap_of(epsilon, delta)
     for name in names:

@@ -73,7 +73,7 @@ def _hand_out(content: str, out: Path | None, overwrite: bool) -> None:
 
 
 def _form(name: str) -> Callable[[Path], str]:
-    from dpfda.page.card import card_page
+    from dpfda.page.render import card_page
     from dpfda.releases.cards import document
     from dpfda.releases.cards.nist import nist_text
     from dpfda.releases.cards.registry import registry_text

@@ -165,7 +165,7 @@ def _texts(source: Any, name: str, *, numbers: bool) -> Any:
     if isinstance(source.table, ParquetTable):
         import pyarrow.parquet as pq
 
-        from dpfda.records.cells import cells_of
+        from dpfda.records.cell_values import cells_of
 
         found = cells_of(pq.read_table(source.table.file, columns=[name])[name])
     else:

@@ -105,7 +105,7 @@ def compare(
         click.echo(json.dumps(found.to_dict(), indent=1))
         return
     from dpfda.cli.tables import print_notes, print_table
-    from dpfda.studies.tables import STAMP
+    from dpfda.studies.outcome import STAMP
 
     click.echo(STAMP)
     print_table(replace(found, rows=tuple(row for row in found.rows if row.total is not None)).table())

@@ -142,7 +142,7 @@ for command in (card, verify):
     cli.add_command(command)
 # Nothing imports the reproductions: where they are not installed, there is no such command.
 if find_spec("dpfda.reproduce"):
-    cli.add_command(import_module("dpfda.reproduce.command").reproduce)
+    cli.add_command(import_module("dpfda.reproduce.catalogue").reproduce)
 
 
 def main() -> None:

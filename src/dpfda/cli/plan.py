@@ -199,7 +199,7 @@ def _parameters(choices: CurveOptions, process: ProcessOptions) -> dict[str, Any
 def show_plan(made: Any, rows: Rows, measure: str, *, as_json: bool, title: str = "") -> None:
     """Print a plan, the mechanisms that can meet the budget, best first, and why the others cannot."""
     from dpfda.cli.tables import print_notes, print_table
-    from dpfda.studies.tables import Table
+    from dpfda.studies.outcome import Table
 
     rows = tuple((name, error, in_words(note)) for name, error, note in rows)
     if as_json:
@@ -223,7 +223,7 @@ def print_ranking(ranking: Ranking) -> None:
     """Print the mechanisms that can meet the budget, best first, and why the others cannot."""
     from dpfda.cli.tables import print_notes, print_table
     from dpfda.statistics.mean.plan import COLUMNS
-    from dpfda.studies.tables import Table
+    from dpfda.studies.outcome import Table
 
     title = f"Predicted squared errors, the worst over {ranking.within.text}"
     total = COLUMNS.index("total")

@@ -116,7 +116,7 @@ def serve(
         concurrency=concurrency,
     )
     app = make_app(folder=folder, token=read_token(token_file), limits=limits, hosts=(*host_names, host))
-    for name in app.endpoints.shelf.refused:
+    for name in app.endpoints.served.refused:
         notice(f"Note: {name} is not served: it is no private release, damaged, or its name is no id.")
     if not quiet:
         logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", stream=sys.stderr)

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from dpfda.studies.tables import Table
+from dpfda.studies.outcome import Table
 
 MOST_ROWS = 100  # beyond it the file is the better place to look
 NARROWEST = 40

@@ -34,10 +34,15 @@ class Kernel(ABC):
 
     @property
     def smoothness(self) -> float:
+        """The exponent b of the decay `j^-b` of the eigenvalues on an interval; inf if faster, nan if not known."""
         return math.nan
 
     @property
     def markov(self) -> bool:
+        """Whether the process with this covariance is Markov on a line, in its value and some derivatives.
+
+        Noise for such a process can be drawn point by point in logarithmic time.
+        """
         return False
 
     def decay(self, dimension: int = 1) -> float:
@@ -158,34 +163,45 @@ def slowest(*exponents: float) -> float:
     return float(np.min(exponents))
 
 
-@register
-@dataclass(frozen=True, slots=True)
-class Sum(Kernel):
-    """The sum of two kernels: the covariance of a sum of independent processes."""
+class _TwoKernels(Kernel):
+    """What sums and products share: the rougher of the two kernels decides how eigenvalues decay.
 
+    For a sum this is Weyl's inequality; a product convolves the spectra, and the heavier tail stays.
+    """
+
+    __slots__ = ()
     left: Kernel
     right: Kernel
-    # Not Markov, even if both sides are: the value of the sum does not tell the values of its parts.
 
     def __post_init__(self) -> None:
         as_kernel(self.left)
         as_kernel(self.right)
-
-    def __call__(self, s: ArrayLike, t: ArrayLike) -> Array:
-        return values_of(self.left, s, t, what="a kernel") + values_of(self.right, s, t, what="a kernel")
 
     @property
     def smoothness(self) -> float:
         return slowest(self.left.smoothness, self.right.smoothness)
 
     def decay(self, dimension: int = 1) -> float:
-        """That of the rougher side: by Weyl's inequality it decides."""
+        """That of the rougher kernel."""
         return slowest(self.left.decay(dimension), self.right.decay(dimension))
 
 
 @register
 @dataclass(frozen=True, slots=True)
-class Product(Kernel):
+class Sum(_TwoKernels):
+    """The sum of two kernels: the covariance of a sum of independent processes."""
+
+    left: Kernel
+    right: Kernel
+    # Not Markov, even if both sides are: the value of the sum does not tell the values of its parts.
+
+    def __call__(self, s: ArrayLike, t: ArrayLike) -> Array:
+        return values_of(self.left, s, t, what="a kernel") + values_of(self.right, s, t, what="a kernel")
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class Product(_TwoKernels):
     """The product of two kernels: the covariance of a product of independent processes."""
 
     left: Kernel
@@ -193,20 +209,8 @@ class Product(Kernel):
     # Not said to be Markov: a few products are (two exponentials), most are not, and a wrong yes would break noise
     # that is drawn online.
 
-    def __post_init__(self) -> None:
-        as_kernel(self.left)
-        as_kernel(self.right)
-
     def __call__(self, s: ArrayLike, t: ArrayLike) -> Array:
         return values_of(self.left, s, t, what="a kernel") * values_of(self.right, s, t, what="a kernel")
-
-    @property
-    def smoothness(self) -> float:
-        return slowest(self.left.smoothness, self.right.smoothness)
-
-    def decay(self, dimension: int = 1) -> float:
-        """That of the rougher side: a product convolves the spectra, and the heavier tail stays."""
-        return slowest(self.left.decay(dimension), self.right.decay(dimension))
 
 
 @register

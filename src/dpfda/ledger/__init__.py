@@ -1,9 +1,8 @@
 """Durable budgets: charges, receipts, and the ledgers that keep them."""
 
-from dpfda.ledger.contract import AnyLedger, Charge, KeyedLedger, Receipt
+from dpfda.ledger.contract import AnyLedger, Charge, Dataset, Entry, KeyedLedger, Quote, Receipt, Remaining
 from dpfda.ledger.durable import Ledger, as_ledger
 from dpfda.ledger.session import OwnSpend, SessionLedger
-from dpfda.ledger.views import Dataset, Entry, Quote, Remaining
 
 __all__ = [
     "AnyLedger",

@@ -1,33 +1,116 @@
-"""Epsilon in whole units, and the price that a charge states beside its privacy curves."""
+"""Epsilon in whole units, privacy losses as plain data, and the least price of what is drawn."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from typing import TYPE_CHECKING, Any
 
+from dpfda.arrays import brief
 from dpfda.errors import UsageError
-from dpfda.ledger.losses import is_kept
 from dpfda.privacy.budget import EPSILON_UNITS, Budget, exactly
 from dpfda.privacy.composition import compose
-from dpfda.privacy.profiles import Profile
+from dpfda.privacy.profiles import GaussianProfile, LaplaceProfile, Profile, PureProfile, RangeProfile, StatedProfile
 from dpfda.privacy.totals import Sums
+
+if TYPE_CHECKING:
+    from dpfda.ledger.contract import Charge
+
+
+def _positive(value: object) -> float:
+    return _number(value, lambda number: 0 < number < math.inf)
+
+
+def _share(value: object) -> float:
+    return _number(value, lambda number: 0 <= number <= 1)
+
+
+def _steps(value: object) -> float:
+    return math.inf if value is None else _positive(value)
+
+
+def _distance(value: object) -> float:
+    return _number(value, lambda number: 0 <= number < math.inf)
+
+
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 2**53:
+        raise ValueError
+    return value
+
+
+def _number(value: object, rule: Callable[[float], bool]) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError
+    number = float(value)
+    if not rule(number):
+        raise ValueError
+    return number
+
+
+# What a description of each law holds, in the order of its profile's fields.
+LAWS: dict[str, tuple[Callable[..., Profile], dict[str, Callable[[object], float]]]] = {
+    "pure": (PureProfile, {"epsilon": _positive}),
+    "range": (RangeProfile, {"epsilon": _positive}),
+    "laplace": (LaplaceProfile, {"epsilon": _positive, "steps": _steps}),
+    "gaussian": (GaussianProfile, {"mu": _positive, "distance": _distance, "size": _count, "steps": _steps}),
+    "stated": (StatedProfile, {"epsilon": _positive, "delta": _share}),
+}
+
+
+def loss_from(description: Mapping[str, Any]) -> Profile:
+    """The privacy curve that `describe()` wrote down, number for number.
+
+    >>> loss_from({"law": "pure", "epsilon": 0.5})
+    PureProfile(epsilon=0.5)
+    """
+    try:
+        make, fields = LAWS[description["law"]]
+        if set(description) != {"law", *fields}:
+            raise ValueError
+        return make(*(read(description[name]) for name, read in fields.items()))
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise UsageError(
+            f"This is no description of a privacy loss: {brief(description)}. It names a law ("
+            f"{', '.join(LAWS)}) and its numbers, e.g. {{'law': 'pure', 'epsilon': 0.5}}."
+        ) from None
+
+
+def losses_of(charge: Charge) -> tuple[Profile, ...]:
+    """The privacy curves that a charge is composed from.
+
+    These are its own if all of them can be written down and read again; else the one that its budget states, since a
+    ledger that composed other curves would forget them.
+    """
+    if charge.losses and all(is_kept(loss) for loss in charge.losses):
+        return charge.losses
+    return (StatedProfile(charge.budget.epsilon, charge.budget.delta),)
+
+
+def is_kept(loss: object) -> bool:
+    """Whether a privacy curve can be written down and read again without loss."""
+    try:
+        return loss_from(loss.describe()) == loss  # type: ignore[attr-defined]
+    except (AttributeError, UsageError, NotImplementedError):
+        return False
+
 
 MOST_EPSILON = 1e6  # 1e18 units fit into the 64 bits of a database
 
 
 def units_up(amount: float) -> int:
-    """Units that are no less than the amount as it was typed."""
+    """Whole units of epsilon, not less than the amount as it was typed."""
     return math.ceil(exactly(amount) * EPSILON_UNITS)
 
 
 def units_down(amount: float) -> int:
-    """Units that are no more than the amount as it was typed."""
+    """Whole units of epsilon, not more than the amount as it was typed."""
     return math.floor(exactly(amount) * EPSILON_UNITS)
 
 
 def epsilon_of(units: int) -> float:
-    """The double nearest to so many units; up to a thousand it reads back as the same units."""
+    """Units as a number; up to epsilon 1000 it converts back to the same units."""
     return units / EPSILON_UNITS
 
 

@@ -1,4 +1,4 @@
-"""The anchor: a file outside the database that remembers how far a ledger had come."""
+"""Files beside a ledger that remember how far it had come: the anchor, and the head of SQLite's log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dpfda.errors import DataError, LedgerDamaged, UsageError
-from dpfda.ledger.book import Book
+from dpfda.ledger.chain import Transaction, VerifiedChain
 from dpfda.messages import Words, arg
 
 _LINE = re.compile(rb"([0-9a-f]{32}) ([1-9][0-9]{0,17}) ([0-9a-f]{64})( closed)?")
@@ -129,73 +129,74 @@ class Anchor:
             ".",
         )
 
-    def check(self, book: Book, seen: Seen) -> None:
+    def check(self, transaction: Transaction, seen: Seen) -> None:
         """Refuse a ledger that does not hold what its anchor remembers, and a file that is not its anchor."""
-        self.check_holds(book, seen)
-        if book.anchored is None:
+        self.check_holds(transaction, seen)
+        if transaction.anchored is None:
             raise UsageError(
-                f"The ledger {book.name} never had an anchor, and {str(self.path)!r} is none of it. Leave it out, or "
-                "begin one on purpose: ",
+                f"The ledger {transaction.name} never had an anchor, and {str(self.path)!r} is none of it. "
+                "Leave it out, or begin one on purpose: ",
                 BEGIN,
                 ". Nothing was entered.",
             )
-        if seen.mark is not None and (seen.mark.closed or seen.mark.number < book.anchored):
+        if seen.mark is not None and (seen.mark.closed or seen.mark.number < transaction.anchored):
             raise UsageError(
-                f"The anchor {str(self.path)!r} was given up: entry {book.anchored} of the ledger {book.name} began "
-                "another one. Open the ledger with that one. Nothing was entered."
+                f"The anchor {str(self.path)!r} was given up: entry {transaction.anchored} of the ledger "
+                f"{transaction.name} began another one. Open the ledger with that one. Nothing was entered."
             )
 
-    def check_holds(self, book: Book, seen: Seen) -> None:
+    def check_holds(self, transaction: Transaction, seen: Seen) -> None:
         """Refuse a ledger that does not hold what this file remembers of it."""
         if not seen.there:
-            raise self._missing(book)
+            raise self._missing(transaction)
         if seen.mark is not None:
-            self.compare(seen.mark, book)
-        elif book.has_charges():
+            self.compare(seen.mark, transaction)
+        elif transaction.has_charges():
             raise LedgerDamaged(
-                f"The anchor {str(self.path)!r} holds no line: it cannot say how far the ledger {book.name} had come. "
-                "Nothing was entered; put the right file there."
+                f"The anchor {str(self.path)!r} holds no line: it cannot say how far the ledger "
+                f"{transaction.name} had come. Nothing was entered; put the right file there."
             )
 
-    def check_former(self, book: Book, seen: Seen) -> None:
+    def check_former(self, transaction: Transaction, seen: Seen) -> None:
         """Refuse to give up what is not the ledger's anchor."""
-        self.check_holds(book, seen)
+        self.check_holds(transaction, seen)
         if seen.mark is not None and seen.mark.closed:
             raise UsageError(
                 f"The anchor {str(self.path)!r} was given up already, with entry {seen.mark.number} of the "
-                f"ledger {book.name}. Name the one that was begun there; or say ",
+                f"ledger {transaction.name}. Name the one that was begun there; or say ",
                 arg("lost", True),
                 ", if it is gone. Nothing was entered.",
             )
 
-    def _missing(self, book: Book) -> DataError:
-        if book.anchored is None:
+    def _missing(self, transaction: Transaction) -> DataError:
+        if transaction.anchored is None:
             return DataError(
-                f"There is no anchor at {str(self.path)!r}, and the ledger {book.name} never had one. Leave it out, or "
-                "begin one on purpose: ",
+                f"There is no anchor at {str(self.path)!r}, and the ledger {transaction.name} never had one. "
+                "Leave it out, or begin one on purpose: ",
                 BEGIN,
                 ". Nothing was entered.",
             )
         return DataError(
-            f"There is no anchor at {str(self.path)!r}, and the ledger {book.name} has one since entry "
-            f"{book.anchored}. Put the file back; if it is lost, begin a new one on purpose: ",
+            f"There is no anchor at {str(self.path)!r}, and the ledger {transaction.name} has one since entry "
+            f"{transaction.anchored}. Put the file back; if it is lost, begin a new one on purpose: ",
             BEGIN_AGAIN,
             ". Nothing was entered.",
         )
 
-    def compare(self, mark: Mark, book: Book) -> None:
-        if mark.ledger != book.id:
+    def compare(self, mark: Mark, transaction: Transaction) -> None:
+        """Refuse a ledger of which this anchor noted an entry that the ledger lacks, or has with another hash."""
+        if mark.ledger != transaction.id:
             raise LedgerDamaged(
-                f"The anchor {str(self.path)!r} belongs to ledger {mark.ledger}, and {book.name} is ledger {book.id}. "
-                "Nothing was entered; open each with its own."
+                f"The anchor {str(self.path)!r} belongs to ledger {mark.ledger}, and {transaction.name} is ledger "
+                f"{transaction.id}. Nothing was entered; open each with its own."
             )
-        event = book.event(mark.number)
+        event = transaction.event(mark.number)
         if event is None or event.hash != mark.digest:
             raise LedgerDamaged(
-                f"The ledger {book.name} is older than its anchor {str(self.path)!r}, or another branch of it: entry "
-                f"{mark.number} is {'missing' if event is None else 'not the one that was anchored'}. A backup was "
-                "restored, and what was spent since then is forgotten in it. Nothing was entered; put the newest copy "
-                "back."
+                f"The ledger {transaction.name} is older than its anchor {str(self.path)!r}, or another branch of it: "
+                f"entry {mark.number} is {'missing' if event is None else 'not the one that was anchored'}. A "
+                "backup was restored, and what was spent since then is forgotten in it. Nothing was entered; put the "
+                "newest copy back."
             )
 
     def add(self, mark: Mark) -> bool:
@@ -270,3 +271,101 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+_SLOT = 128  # bytes; there are two, so that one is whole while the other is written
+_SLOT_LINE = re.compile(rb"([0-9a-f]{32}) ([1-9][0-9]{0,17}) ([0-9a-f]{64}) *\n")
+
+
+@dataclass(frozen=True, slots=True)
+class LogHead:
+    """A small file that is there as long as the log is: which entry was the newest when a writer last returned.
+
+    While a log waits to be moved into the file, SQLite takes a log that is missing or ends early for one that was
+    never written. It is no anchor: whoever puts back the file, its log and this note together is not noticed. It is
+    not forced to the disk, since a log that was is not lost with the power.
+    """
+
+    ledger: Path
+
+    @property
+    def path(self) -> Path:
+        """The file of the note, beside the ledger."""
+        return self.ledger.with_name(f"{self.ledger.name}-head")
+
+    @property
+    def log(self) -> Path:
+        """SQLite's write-ahead log of the ledger."""
+        return self.ledger.with_name(f"{self.ledger.name}-wal")
+
+    def seen(self) -> list[Mark]:
+        """The newest entries that were noted, of this ledger or of one that was here before; none where no note is."""
+        try:
+            return _marks(self.path.read_bytes())
+        except OSError:
+            return []
+
+    def note(self, mark: Mark) -> None:
+        """Note an entry, unless a later one of the same ledger is; a charge does not fail for a note."""
+        with suppress(OSError):
+            self._note(mark)
+
+    def _note(self, mark: Mark) -> None:
+        while True:
+            file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+            try:
+                with locked(file):
+                    if not self._same(file):
+                        continue  # the last one to leave has removed it meanwhile
+                    slots = [_parsed(os.pread(file, _SLOT, place * _SLOT)) for place in (0, 1)]
+                    own = [found.number if found and found.ledger == mark.ledger else 0 for found in slots]
+                    if max(own) < mark.number:
+                        line = f"{mark.ledger} {mark.number} {mark.digest.hex()}".ljust(_SLOT - 1) + "\n"
+                        os.pwrite(file, line.encode(), _SLOT * own.index(min(own)))
+                    return
+            finally:
+                os.close(file)
+
+    def leave(self, verified: VerifiedChain | None) -> None:
+        """Remove the note where the log is gone and the file is known to hold what was noted.
+
+        Where the folder cannot be looked into the note stays: leaving a ledger never fails, also after a commit.
+        """
+        with suppress(OSError):
+            self._leave(verified)
+
+    def _leave(self, verified: VerifiedChain | None) -> None:
+        if verified is None or self.log.exists():
+            return
+        file = os.open(self.path, os.O_RDWR)
+        try:
+            with locked(file):
+                noted = _marks(os.pread(file, 2 * _SLOT, 0))
+                # The log is looked for again: a writer that comes now waits for the lock, and finds the note gone.
+                if self._same(file) and not self.log.exists() and all(holds(verified, mark) for mark in noted):
+                    os.unlink(self.path)
+        finally:
+            os.close(file)
+
+    def _same(self, file: int) -> bool:
+        """Whether an open file still stands under its name."""
+        try:
+            return os.path.samestat(os.fstat(file), os.stat(self.path))
+        except FileNotFoundError:
+            return False
+
+
+def holds(verified: VerifiedChain, mark: Mark) -> bool:
+    """Whether a chain has an entry that was noted; what was noted of a ledger that was here before does not matter."""
+    if mark.ledger != verified.ledger:
+        return True
+    return mark.number <= len(verified.events) and verified.link(mark.number) == mark.digest
+
+
+def _marks(text: bytes) -> list[Mark]:
+    return [mark for mark in map(_parsed, (text[:_SLOT], text[_SLOT : 2 * _SLOT])) if mark is not None]
+
+
+def _parsed(slot: bytes) -> Mark | None:
+    found = _SLOT_LINE.fullmatch(slot)
+    return None if found is None else Mark(found[1].decode(), int(found[2]), bytes.fromhex(found[3].decode()))

@@ -1,15 +1,14 @@
-"""What a ledger is: charges go in before records are read, and the noise that was paid for is kept."""
+"""What a ledger is: charges go in before records are read, the noise that was paid for is kept, and what it reports."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 from uuid import uuid4
 
 from dpfda.arrays import check_flag
 from dpfda.ledger.amounts import check_stated
 from dpfda.ledger.names import check_key
-from dpfda.ledger.views import Quote
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.neighbours import REPLACE, Unit
 from dpfda.privacy.profiles import Profile
@@ -86,6 +85,7 @@ class KeyedLedger:
         check_key(self.key)
 
     def charge(self, entry: Charge) -> Receipt:
+        """Charge under the key of this view; the same request again costs nothing."""
         return self.ledger.charge(replace(entry, key=self.key))
 
     def quote(self, entry: Charge) -> Quote | None:
@@ -94,7 +94,80 @@ class KeyedLedger:
         return None if ask is None else ask(replace(entry, key=self.key))
 
     def store(self, receipt: Receipt, output: bytes) -> bytes:
+        """As the ledger itself."""
         return self.ledger.store(receipt, output)
 
     def burn(self, receipt: Receipt) -> None:
+        """As the ledger itself."""
         self.ledger.burn(receipt)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One event of a ledger, in plain values; what its kind does not have is None."""
+
+    number: int
+    kind: str  # create, copy, charge, output, burn, freeze, anchor
+    at: str  # in universal time
+    dataset: str | None  # the name that it was created under
+    digest: str  # the entry's hash in the chain
+    previous: str
+    name: str | None = None
+    key: str | None = None
+    charged: int | None = None  # the charge that an output or a burn belongs to
+    what: str | None = None
+    unit: str | None = None
+    neighbours: str | None = None
+    budget: Budget | None = None  # create: the cap; charge: what was ordered
+    losses: tuple[dict[str, Any], ...] = ()
+    # Epsilons at the data set's delta: at most. Where its prices are adaptive, what the filter counts: no guarantee.
+    cost: float | None = None  # of a charge alone
+    total: float | None = None  # of the data set up to here; `spent` may find less
+    request: str | None = None  # charge: the digest of all that was ordered
+    output: str | None = None  # output: the digest of what was drawn
+    nominal: bool = False  # charge: drawn approximately, so that its cost is no guarantee
+    total_nominal: bool = False  # charge: its total rests on an approximate draw, this one or an earlier one
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A budget: its names, its cap, whom it protects, and what its newest entry says."""
+
+    name: str
+    copies: tuple[str, ...]
+    cap: Budget
+    unit: str | None  # None until the first charge pins it
+    neighbours: str
+    frozen: bool
+    charges: int
+    # Epsilon at the cap's delta, as the newest entry has it: an upper bound that took no time. With `adaptive` it is
+    # what the filter counts, and no guarantee: that is the cap.
+    spent: float
+    number: int  # of the entry that created it
+    nominal: bool = False  # whether what was spent rests on an approximate draw
+    adaptive: bool = False  # whether prices may be chosen after seeing earlier releases
+
+
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """What is left of a budget, at its own delta; epsilon may be 0, which no release can ask for."""
+
+    epsilon: float
+    delta: float
+    nominal: bool = False  # whether what was spent rests on an approximate draw, and so what is left
+    adaptive: bool = False  # whether a privacy filter counts: a limit for charges, while the guarantee is the cap
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What a charge would cost and leave, without charging it; epsilons are at the delta of the cap."""
+
+    cost: float  # alone
+    spent: float  # before
+    after: float
+    cap: Budget
+    allowed: bool
+    affordable: float  # the largest epsilon up to the one ordered that would be granted, rounded down; 0 if none
+    nominal: bool = False  # whether `after` rests on an approximate draw
+    refusal: str | None = None  # what the charge itself would raise; None if it is allowed
+    adaptive: bool = False  # whether epsilons are what a privacy filter counts: no guarantee, which is the cap

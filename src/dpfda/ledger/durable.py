@@ -1,4 +1,4 @@
-"""The durable ledger: one address, one budget a data set, nothing spent twice."""
+"""The durable ledger: one address, one budget for each data set, nothing spent twice."""
 
 from __future__ import annotations
 
@@ -11,27 +11,30 @@ from typing import TypeVar, cast
 
 from dpfda.arrays import check_flag
 from dpfda.errors import DataError, ReleaseFailed, UsageError
-from dpfda.ledger import chain
-from dpfda.ledger.accounting import Tight, exceeded, quote_of, tight_total
-from dpfda.ledger.anchor import Anchor, Mark
-from dpfda.ledger.book import Book
-from dpfda.ledger.charging import begin_anchor, charge_of, check_new, enter
-from dpfda.ledger.contract import AnyLedger, Charge, KeyedLedger, Receipt
-from dpfda.ledger.database import PATIENCE, Database
-from dpfda.ledger.events import ANCHOR, BURN, COPY, CREATE, FREEZE
-from dpfda.ledger.names import POSTGRES, SQLITE, check_name, shown_of, sqlite_path
-from dpfda.ledger.reports import Reports
-from dpfda.ledger.rules import (
+from dpfda.ledger.accounting import (
     ADAPTIVE,
     CountedCharge,
+    Tight,
     account_of,
     cap_of,
     check_fits,
     check_relation,
+    count,
+    exceeded,
+    is_nominal,
+    losses_text,
     order_of,
+    quote_of,
+    spent_of,
     sums_row,
+    tight_total,
 )
-from dpfda.ledger.views import Quote
+from dpfda.ledger.anchor import Anchor, Mark
+from dpfda.ledger.chain import ANCHOR, BURN, CHARGE, COPY, CREATE, FREEZE, OUTPUT, Event, Transaction
+from dpfda.ledger.contract import AnyLedger, Charge, KeyedLedger, Quote, Receipt
+from dpfda.ledger.database import PATIENCE, Database
+from dpfda.ledger.names import POSTGRES, SQLITE, check_distinct, check_name, shown_of, sqlite_path
+from dpfda.ledger.reports import Reports
 from dpfda.messages import Words, arg
 from dpfda.privacy.totals import Sums
 
@@ -77,10 +80,10 @@ class Ledger(Reports):
         if unit is not None:
             check_name(unit, "The name of a unit")
 
-        def act(book: Book) -> None:
+        def act(transaction: Transaction) -> None:
             for name in names:
-                check_new(book, name)
-            created = book.append(
+                check_new(transaction, name)
+            created = transaction.append(
                 CREATE,
                 dataset=0,
                 name=dataset,
@@ -94,7 +97,7 @@ class Ledger(Reports):
                 cap=cap,
             )
             for copy in copies:
-                book.append(COPY, dataset=created.number, name=copy)
+                transaction.append(COPY, dataset=created.number, name=copy)
 
         self._database.make()
         # Not again: it would find its own name taken.
@@ -104,23 +107,23 @@ class Ledger(Reports):
         """Let another name lead to the same budget: the data are the same."""
         check_name(name)
 
-        def act(book: Book) -> None:
-            account = account_of(book, dataset)
-            known = book.named(name)
+        def act(transaction: Transaction) -> None:
+            account = account_of(transaction, dataset)
+            known = transaction.named(name)
             if known is not None and known.number == account.created.number:
                 return
-            check_new(book, name, account.created.number)
-            book.append(COPY, dataset=account.created.number, name=name)
+            check_new(transaction, name, account.created.number)
+            transaction.append(COPY, dataset=account.created.number, name=name)
 
         self._write(act)
 
     def freeze(self, dataset: str) -> None:
         """End a budget: nothing more is charged to it, for ever; what was stored can still be fetched by its key."""
 
-        def act(book: Book) -> None:
-            account = account_of(book, dataset)
+        def act(transaction: Transaction) -> None:
+            account = account_of(transaction, dataset)
             if not account.frozen:
-                book.append(FREEZE, dataset=account.created.number)
+                transaction.append(FREEZE, dataset=account.created.number)
 
         self._write(act)
 
@@ -146,32 +149,32 @@ class Ledger(Reports):
     def quote(self, entry: Charge) -> Quote:
         """What a charge would cost and leave; nothing is entered."""
         order = order_of(entry)
-        with self._reading() as book:
-            check_fits(account_of(book, entry.dataset), entry)
+        with self._reading() as transaction:
+            check_fits(account_of(transaction, entry.dataset), entry)
         return quote_of(order, self._tight(order))
 
     def store(self, receipt: Receipt, output: bytes) -> bytes:
         """Keep what was drawn on a charge, durably; what stands is returned, since another process may be first."""
 
-        def act(book: Book) -> bytes:
-            charge = charge_of(book, receipt)
-            fate = book.fate_of(charge)
+        def act(transaction: Transaction) -> bytes:
+            charge = charge_of(transaction, receipt)
+            fate = transaction.fate_of(charge)
             if fate is not None and fate.kind == BURN:
                 raise ReleaseFailed
             if fate is None:
-                book.keep(charge, bytes(output))
+                transaction.keep(charge, bytes(output))
                 return bytes(output)
-            return chain.stored(book, charge, fate)
+            return transaction.stored(charge, fate)
 
         return self._write(act, more=True)
 
     def burn(self, receipt: Receipt) -> None:
         """Say that the draw failed: the charge stays, and its key gives nothing ever again."""
 
-        def act(book: Book) -> None:
-            charge = charge_of(book, receipt)
-            if book.fate_of(charge) is None:
-                book.burn(charge)
+        def act(transaction: Transaction) -> None:
+            charge = charge_of(transaction, receipt)
+            if transaction.fate_of(charge) is None:
+                transaction.burn(charge)
 
         self._write(act, more=True)
 
@@ -215,19 +218,19 @@ class Ledger(Reports):
         self._anchor.add(mark)
 
     def _tight(self, order: CountedCharge) -> Tight:
-        with self._reading() as book:
-            account = account_of(book, order.charge.dataset)
-            history = book.charges(account.created.number)
+        with self._reading() as transaction:
+            account = account_of(transaction, order.charge.dataset)
+            history = transaction.charges(account.created.number)
         return tight_total(account, history, order)
 
-    def _write(self, act: Callable[[Book], T], *, again: bool = True, more: bool = False) -> T:
+    def _write(self, act: Callable[[Transaction], T], *, again: bool = True, more: bool = False) -> T:
         """Something in a transaction, between a look at the anchor and a new line in it."""
 
-        def anchored(book: Book) -> tuple[T, Mark | None]:
-            self._check_anchor(book)
-            done = act(book)
-            number, digest = book.head
-            return done, Mark(book.id, number, digest) if number else None
+        def anchored(transaction: Transaction) -> tuple[T, Mark | None]:
+            self._check_anchor(transaction)
+            done = act(transaction)
+            number, digest = transaction.head
+            return done, Mark(transaction.id, number, digest) if number else None
 
         done, mark = self._database.write(anchored, again=again, more=more)
         if self._anchor is not None and mark is not None and not self._anchor.add(mark):
@@ -236,21 +239,21 @@ class Ledger(Reports):
                 pass
         return done
 
-    def _check_anchor(self, book: Book) -> None:
+    def _check_anchor(self, transaction: Transaction) -> None:
         """A ledger that was anchored once is written with its anchor only: else a restored one would go unnoticed."""
         if self._anchor is None:
-            if book.anchored is not None:
+            if transaction.anchored is not None:
                 raise UsageError(
-                    f"The ledger {book.name} has an anchor, and is only written with it: open it with ",
+                    f"The ledger {transaction.name} has an anchor, and is only written with it: open it with ",
                     Words("anchor='...'", "--anchor FILE"),
                     ", the file that was named when it was made. Nothing was entered.",
                 )
             return
         seen = self._anchor.seen()
-        if book.head[0] == 0 and seen.mark is None:
-            book.append(ANCHOR)  # a new ledger: anchored from its first entry on
+        if transaction.head[0] == 0 and seen.mark is None:
+            transaction.append(ANCHOR)  # a new ledger: anchored from its first entry on
         else:
-            self._anchor.check(book, seen)
+            self._anchor.check(transaction, seen)
 
     def __repr__(self) -> str:
         anchor = "" if self._anchor is None else f", anchor={str(self._anchor.path)!r}"
@@ -309,3 +312,131 @@ def as_ledger(thing: object) -> AnyLedger | None:
             fix="Nothing was charged.",
         )
     return cast(AnyLedger, thing)
+
+
+LOST = "the anchor before was said to be lost"  # what an entry says
+
+
+def enter(order: CountedCharge, tight: Tight | None, transaction: Transaction) -> Receipt | None:
+    """Enter a charge in its transaction and return its receipt.
+
+    A key that was charged before gives the same receipt again. None means that the quick bounds do not suffice: the
+    tight accountant has to decide, outside of the transaction.
+    """
+    entry = order.charge
+    account = account_of(transaction, entry.dataset)
+    known = transaction.charge_under(entry.key)
+    if known is not None:
+        return _again(transaction, order, known, account.created.number)
+    check_fits(account, entry)
+    found = count(account, entry.budget, order.losses, order.people(account))
+    total, cost = found.total, found.cost
+    if tight is not None and tight.account.newest.number == account.newest.number:
+        total = tight.total if total is None else min(total, tight.total)
+        cost = tight.cost if cost is None else cost
+    if total is None or cost is None or total > account.cap:
+        return None
+    if not account.pure:
+        cost = min(cost, total)  # alone it is no more than together with others
+    event = transaction.append(
+        CHARGE,
+        dataset=account.created.number,
+        key=entry.key,
+        digest=order.digest,
+        what=entry.what,
+        unit=entry.unit.name,
+        neighbours=entry.unit.neighbours,
+        epsilon=entry.budget.epsilon,
+        delta=entry.budget.delta,
+        losses=losses_text(order),
+        sums=sums_row(found.sums),
+        cost=cost,
+        total=total,
+    )
+    return Receipt(
+        entry.dataset,
+        entry.key,
+        transaction.id,
+        event.number,
+        event.hash.hex(),
+        spent_of(account, total),
+        account.budget,
+        nominal=account.nominal or entry.nominal,
+        adaptive=account.adaptive,
+    )
+
+
+def check_new(transaction: Transaction, name: str, dataset: int | None = None) -> None:
+    """Refuse a name for a budget that is taken, or that differs from another one in case alone."""
+    if transaction.named(name) is not None:
+        raise UsageError(
+            f"The ledger {transaction.name} has a budget for {name!r} already, and it is neither raised nor "
+            "made again. Nothing was entered."
+        )
+    check_distinct(name, [known for known, owner in transaction.names().items() if owner != dataset], transaction.name)
+
+
+def charge_of(transaction: Transaction, receipt: Receipt) -> Event:
+    """The event of a charge that a receipt is for."""
+    found = transaction.charge_under(receipt.key)
+    if found is None or (receipt.ledger, receipt.number, receipt.digest) != (
+        transaction.id,
+        found.number,
+        found.hash.hex(),
+    ):
+        raise UsageError(
+            f"The ledger {transaction.name} has no such charge under the key {receipt.key!r}. Charge first."
+        )
+    return found
+
+
+def begin_anchor(former: Anchor | None, lost: bool, transaction: Transaction) -> Mark:
+    """Enter that an anchor begins; where there was one, it is at hand or said to be lost."""
+    if transaction.anchored is None:
+        if former is not None or lost:
+            raise UsageError(
+                f"The ledger {transaction.name} never had an anchor, so none is given up or lost: begin one without ",
+                arg("former="),
+                " and ",
+                arg("lost="),
+                ". Nothing was entered.",
+            )
+    elif former is not None:
+        former.check_former(transaction, former.seen())
+    elif not lost:
+        raise UsageError(
+            f"The ledger {transaction.name} has an anchor since entry {transaction.anchored}. "
+            "Name it, so that it is closed: ",
+            Words("former='...'", "--former FILE"),
+            "; or say ",
+            arg("lost", True),
+            ", if it is gone, which stands in the history. Nothing was entered.",
+        )
+    event = transaction.append(ANCHOR, what=LOST if lost else None)
+    return Mark(transaction.id, event.number, event.hash)
+
+
+def _again(transaction: Transaction, order: CountedCharge, known: Event, dataset: int) -> Receipt:
+    """The receipt of the first call under this key; the same request only."""
+    if known.dataset != dataset or known.digest != order.digest:
+        raise UsageError(
+            f"The key {order.charge.key!r} stands for another request already. The same key gives the same release "
+            "again; for a new one use a new key. Nothing was charged."
+        )
+    fate = transaction.fate_of(known)
+    if fate is not None and fate.kind == BURN:
+        raise ReleaseFailed
+    account = account_of(transaction, order.charge.dataset)
+    output = transaction.stored(known, fate) if fate is not None and fate.kind == OUTPUT else None
+    return Receipt(
+        order.charge.dataset,
+        known.key or "",
+        transaction.id,
+        known.number,
+        known.hash.hex(),
+        spent_of(account, known.total or 0),
+        account.budget,
+        output,
+        nominal=any(is_nominal(event) for event in transaction.charges(dataset) if event.number <= known.number),
+        adaptive=account.adaptive,
+    )

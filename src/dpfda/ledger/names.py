@@ -30,6 +30,7 @@ def check_name(name: object, what: str = "The name of a data set") -> str:
 
 
 def check_key(key: object) -> str:
+    """An idempotency key that people can read back: 1 to 200 printable characters."""
     return check_name(key, "A key")
 
 
@@ -68,7 +69,7 @@ def without_password(url: str) -> str:
 
 
 def shown_of(url: object) -> str:
-    """An address that was not understood, as far as no password can stand in it."""
+    """An address that was not understood, for a message; not shown where it may hold a password."""
     if not isinstance(url, str):
         return brief(url)
     kind = re.match(r"[A-Za-z0-9+]{1,20}:/*", url)
@@ -76,7 +77,7 @@ def shown_of(url: object) -> str:
 
 
 def secrets_of(url: str) -> list[str]:
-    """Whatever an error message of a driver must not repeat."""
+    """The parts of an address that an error message of the driver must not repeat."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -88,7 +89,7 @@ def secrets_of(url: str) -> list[str]:
 
 
 def nearly(name: str, known: Iterable[str]) -> str | None:
-    """A known name that differs from this one in case alone: whoever reads them would take them for the same."""
+    """A known name that differs from this one in case alone, so that people would confuse the two; else None."""
     return next((other for other in known if other != name and other.casefold() == name.casefold()), None)
 
 

@@ -27,7 +27,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:
-    """All that was drawn on one charge, in order, digests of what was handed out, and the versions that drew it."""
+    """All that was drawn on one charge, in order, digests of what was published, and the versions of the software."""
 
     vectors: tuple[Integers, ...]
     cards: tuple[bytes, ...] = ()

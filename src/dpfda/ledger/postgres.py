@@ -10,10 +10,8 @@ from uuid import uuid4
 from weakref import finalize
 
 from dpfda.errors import DataError, DpfdaError, LedgerDamaged, MissingExtra
-from dpfda.ledger.book import COVER, OUTPUTS, Book, Verified, scan
-from dpfda.ledger.database import PATIENCE, Database, Lost, NoLedger
-from dpfda.ledger.events import SCHEMA
-from dpfda.ledger.forks import GATE
+from dpfda.ledger.chain import COVER, OUTPUTS, SCHEMA, Transaction, scan
+from dpfda.ledger.database import FORK_LOCK, PATIENCE, Database, DatabaseSession, Lost, NoLedger
 from dpfda.ledger.names import secrets_of, without_password
 from dpfda.ledger.schema import CHECKS, INDICES, bodies, postgres_schema
 
@@ -42,6 +40,8 @@ AMCHECK = (
 class PostgresDatabase(Database):
     """A server; each process has a connection of its own, which its threads use one at a time."""
 
+    _session: _PostgresSession
+
     def __init__(self, url: str) -> None:
         try:
             # Here rather than in a thread: a fork would find the import half done.
@@ -52,12 +52,12 @@ class PostgresDatabase(Database):
             ) from None
         self.url = url
         self.name = without_password(url)
-        self._held = _Held()
-        GATE.members.add(self)
-        finalize(self, self._held.close)
+        self._session = _PostgresSession()
+        FORK_LOCK.members.add(self)
+        finalize(self, self._session.close)
 
     def close(self) -> None:
-        self._held.close()
+        self._session.close()
 
     def make(self) -> None:
         with self._transaction("BEGIN; SELECT 1") as (connection, _):
@@ -69,31 +69,19 @@ class PostgresDatabase(Database):
                 connection.execute("INSERT INTO dpfda_ledger VALUES (1, %s, %s)", (uuid4().hex, SCHEMA))
 
     @contextmanager
-    def writing(self, *, more: bool = False) -> Iterator[Book]:
-        with self._book(WRITE) as book:
-            yield book
+    def writing(self, *, more: bool = False) -> Iterator[Transaction]:
+        with self._ledger(WRITE) as transaction:
+            yield transaction
 
     @contextmanager
-    def reading(self) -> Iterator[Book]:
-        with self._book(READ) as book:
-            yield book
+    def reading(self) -> Iterator[Transaction]:
+        with self._ledger(READ) as transaction:
+            yield transaction
 
     @contextmanager
-    def whole(self) -> Iterator[Book]:
-        known, self._held.verified = self._held.verified, None
-        try:
-            with self._book(READ) as book:
-                yield book
-                book.compare(known)
-        finally:
-            # What was known before stays known: a copy that lacks it must not be taken for the whole ledger later.
-            if known is not None:
-                self._held.verified = known
-
-    @contextmanager
-    def _book(self, begin: str) -> Iterator[Book]:
+    def _ledger(self, begin: str) -> Iterator[Transaction]:
         # Before the transaction begins: what is known was entered by then, so it must be there.
-        known = self._held.verified
+        known = self._session.verified
         start = 0 if known is None else len(known.events)
         with self._transaction(f"{begin}; {COVER}") as (connection, cover):
 
@@ -106,10 +94,10 @@ class PostgresDatabase(Database):
             size = verified.grow(0 if new else start, rows(scan("dpfda_events"), (0 if new else start,)))
             if new:
                 verified.check_outputs(row[0] for row in rows(OUTPUTS, ()))
-                self._held.verified = verified
-            book = Book(verified, size, rows)
-            yield book
-        book.settle()
+                self._session.verified = verified
+            transaction = Transaction(verified, size, rows)
+            yield transaction
+        transaction.settle()
 
     def problems(self) -> list[str]:
         """What amcheck finds in the indices, where the server has it and this role may use it."""
@@ -141,7 +129,7 @@ class PostgresDatabase(Database):
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[tuple[psycopg.Connection[Any], list[tuple[Any, ...]]]]:
         """What happens inside is committed; starts with what the last statement of `begin` finds."""
-        with self._troubles(), GATE.inside(), self._alone():
+        with self._troubles(), FORK_LOCK.inside(), self._alone():
             connection, found = self._begun(begin)
             try:
                 yield connection, found
@@ -154,10 +142,10 @@ class PostgresDatabase(Database):
         """A connection in a transaction; one that was lost since its last use is opened anew, as nothing was begun."""
         from psycopg import OperationalError
 
-        kept = self._held.connection
+        kept = self._session.connection
         for connection in (kept, None):
             if connection is None or connection.closed:
-                connection = self._held.connection = self._connect()
+                connection = self._session.connection = self._connect()
                 kept = None
             try:
                 cursor = connection.execute(begin.encode())
@@ -174,17 +162,17 @@ class PostgresDatabase(Database):
         with suppress(Exception):
             connection.execute("ROLLBACK")
         if connection.info.transaction_status != 0:
-            self._held.close()  # whatever it is in the middle of, the server ends it
+            self._session.close()  # whatever it is in the middle of, the server ends it
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """One thread at a time."""
-        if not self._held.lock.acquire(timeout=PATIENCE):
+        if not self._session.lock.acquire(timeout=PATIENCE):
             raise DataError(_busy(self.name))
         try:
             yield
         finally:
-            self._held.lock.release()
+            self._session.lock.release()
 
     def _connect(self) -> psycopg.Connection[Any]:
         import psycopg
@@ -226,18 +214,17 @@ class PostgresDatabase(Database):
             return DataError(_busy(self.name))
         if isinstance(error, errors.ReadOnlySqlTransaction | errors.InsufficientPrivilege | errors.DiskFull):
             return DataError(f"The ledger {self.name} cannot be written: {said}. Nothing was entered.")
-        connection = self._held.connection
+        connection = self._session.connection
         if isinstance(error, errors.OperationalError) and connection is not None and connection.closed:
             return Lost(self.name, said)
         return DataError(f"The ledger {self.name} cannot be used: {said}. Nothing was entered.")
 
 
-class _Held:
+class _PostgresSession(DatabaseSession):
     """A connection, and the lock for the threads that use it in turn."""
 
     def __init__(self) -> None:
         self.connection: psycopg.Connection[Any] | None = None
-        self.verified: Verified | None = None
         self.lock = threading.Lock()
 
     def close(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpfda.ledger.events import KINDS
+from dpfda.ledger.chain import KINDS
 
 # The events that say how a budget stands, and whether there is an anchor: an index has these alone.
 STATES = "kind IN ('create', 'charge', 'freeze', 'anchor')"

@@ -15,8 +15,6 @@ from dpfda.errors import BudgetExceeded, ReleaseFailed, SpendingWarning, UsageEr
 from dpfda.ledger.contract import Charge, KeyedLedger, Receipt
 from dpfda.privacy.budget import Budget, exactly
 
-__all__ = ["SessionLedger", "exactly"]
-
 
 @dataclass(slots=True)
 class SessionLedger:
@@ -36,15 +34,16 @@ class SessionLedger:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     _receipts: dict[str, Receipt] = field(default_factory=dict, repr=False, compare=False)
     _burnt: set[str] = field(default_factory=set, repr=False, compare=False)
-
     _process: int = field(default_factory=os.getpid, repr=False, compare=False)
 
     @property
     def epsilon(self) -> float:
+        """The sum of all epsilons so far."""
         return float(sum(exactly(entry.budget.epsilon) for entry in self.entries))
 
     @property
     def delta(self) -> float:
+        """The sum of all deltas so far."""
         return float(sum(exactly(entry.budget.delta) for entry in self.entries))
 
     @property
@@ -53,6 +52,7 @@ class SessionLedger:
         return any(entry.nominal for entry in self.entries)
 
     def charge(self, entry: Charge) -> Receipt:
+        """Enter a charge, or raise BudgetExceeded and enter nothing; the same key and request are free."""
         if self._process != os.getpid():
             raise UsageError(
                 "A SessionLedger counts for the process that made it, and this is another: what is spent here would be "
@@ -89,6 +89,7 @@ class SessionLedger:
         return known
 
     def store(self, receipt: Receipt, output: bytes) -> bytes:
+        """Keep what was drawn on a charge; what is kept is returned, since another thread may have been first."""
         with self._lock:
             known = self._known(receipt)
             if known.key in self._burnt:
@@ -98,6 +99,7 @@ class SessionLedger:
             return known.output or b""
 
     def burn(self, receipt: Receipt) -> None:
+        """Note that a draw failed: the charge stays, and its key gives nothing any more."""
         with self._lock:
             known = self._known(receipt)
             if known.output is None:
@@ -132,8 +134,8 @@ _PROCESS = uuid4().hex  # of this run: numbers of processes come again, on other
 class OwnSpend:
     """The charges of one estimator's fits and of its clones' fits, added up, which is always safe.
 
-    Searches and cross-validation fit clones and throw them away, so those of whom it was cloned hear of every charge.
-    No budget limits it and nobody else knows of it, so cards say that nothing was recorded.
+    Searches and cross-validation fit clones and throw them away, so a charge is also counted for the estimators that
+    this one was cloned from. There is no cap, and no other process knows of it, so cards say that nothing was recorded.
 
     >>> spent = OwnSpend()
     >>> for _ in range(10):
@@ -159,13 +161,16 @@ class OwnSpend:
 
     @property
     def is_clone(self) -> bool:
+        """Whether the estimator was cloned from another one, as searches and cross-validation do."""
         return self.first is not self
 
     @property
     def total(self) -> Budget:
+        """The sum of all charges to this estimator and to its clones."""
         return Budget(float(self._epsilon), min(float(self._delta), 1 - 2**-53))
 
     def charge(self, entry: Charge) -> Receipt:
+        """Add a charge here and for all estimators that this one was cloned from; warn where several fits add up."""
         counters = [self, *(found for each in self._between if (found := each()) is not None)]
         counters += [self.first] if self.is_clone else []
         elsewhere = self._process != _here()
@@ -194,6 +199,7 @@ class OwnSpend:
         return Receipt(entry.dataset, entry.key, "", number, "", total, None, recorded=False, nominal=nominal)
 
     def store(self, receipt: Receipt, output: bytes) -> bytes:
+        """The output itself: nothing is kept."""
         return output
 
     def burn(self, receipt: Receipt) -> None:

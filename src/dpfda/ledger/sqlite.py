@@ -16,12 +16,9 @@ from uuid import uuid4
 from weakref import finalize
 
 from dpfda.errors import DataError, DpfdaError, LedgerDamaged
-from dpfda.ledger.anchor import Mark
-from dpfda.ledger.book import COVER, OUTPUTS, Book, Verified, scan
-from dpfda.ledger.database import MAKE_ONE, PATIENCE, Database, Lost, NoLedger
-from dpfda.ledger.events import SCHEMA
-from dpfda.ledger.forks import GATE
-from dpfda.ledger.log_head import LogHead
+from dpfda.ledger.anchor import LogHead, Mark
+from dpfda.ledger.chain import COVER, OUTPUTS, SCHEMA, Transaction, VerifiedChain, scan
+from dpfda.ledger.database import FORK_LOCK, MAKE_ONE, PATIENCE, Database, DatabaseSession, Lost, NoLedger
 from dpfda.ledger.schema import name_of, sqlite_schema
 
 APPLICATION = 0x64706664  # "dpfd", in the header of the file
@@ -49,17 +46,19 @@ class SqliteDatabase(Database):
     older copy in its place is what it looks like.
     """
 
+    _session: _SqliteSession
+
     def __init__(self, path: Path, *, keeps: bool) -> None:
         self.path = path
         self.name = f"sqlite:///{path}"
         self.keeps = keeps
         self._head = LogHead(path)
-        self._held = _Held()
-        GATE.members.add(self)
-        finalize(self, _close, self._held, self._head)
+        self._session = _SqliteSession()
+        FORK_LOCK.members.add(self)
+        finalize(self, _close, self._session, self._head)
 
     def close(self) -> None:
-        _close(self._held, self._head)
+        _close(self._session, self._head)
 
     def make(self) -> None:
         with self._troubles(), self._connection("rwc") as connection:
@@ -79,26 +78,14 @@ class SqliteDatabase(Database):
                 _undo(connection)
 
     @contextmanager
-    def writing(self, *, more: bool = False) -> Iterator[Book]:
-        with self._transaction("BEGIN IMMEDIATE", more=more and self.keeps) as book:
-            yield book
+    def writing(self, *, more: bool = False) -> Iterator[Transaction]:
+        with self._transaction("BEGIN IMMEDIATE", more=more and self.keeps) as transaction:
+            yield transaction
 
     @contextmanager
-    def reading(self) -> Iterator[Book]:
-        with self._transaction("BEGIN") as book:
-            yield book
-
-    @contextmanager
-    def whole(self) -> Iterator[Book]:
-        known, self._held.verified = self._held.verified, None
-        try:
-            with self._transaction("BEGIN") as book:
-                yield book
-                book.compare(known)
-        finally:
-            # What was known before stays known: a copy that lacks it must not be taken for the whole ledger later.
-            if known is not None:
-                self._held.verified = known
+    def reading(self) -> Iterator[Transaction]:
+        with self._transaction("BEGIN") as transaction:
+            yield transaction
 
     def problems(self) -> list[str]:
         with self._troubles(), self._connection("rw") as connection:
@@ -110,29 +97,31 @@ class SqliteDatabase(Database):
         return [name_of(text) for text in sqlite_schema() if found.get(name_of(text)) != text]
 
     @contextmanager
-    def _transaction(self, begin: str, *, more: bool = False) -> Iterator[Book]:
+    def _transaction(self, begin: str, *, more: bool = False) -> Iterator[Transaction]:
         reads = begin == "BEGIN"
         with self._troubles(), self._connection("rw", more=more, reads=reads) as connection:
             self._check_names()
             self._check_kind(connection)
             # Both before the transaction begins: what they know of was entered by then, so it must stand in the file.
-            noted, known = self._head.seen(), self._held.verified
+            noted, known = self._head.seen(), self._session.verified
             start = 0 if known is None else len(known.events)
             _patiently(connection, begin)
             try:
-                book = self._book(connection, noted, known, start)
-                yield book
-                if book.grown:
+                transaction = self._read(connection, noted, known, start)
+                yield transaction
+                if transaction.grown:
                     # Once more in the header of the file: a table that ends early is noticed.
-                    connection.execute(f"PRAGMA user_version = {book.head[0]}")
+                    connection.execute(f"PRAGMA user_version = {transaction.head[0]}")
                 self._commit(connection)
-                book.settle()
-                if book.grown and self.keeps:
-                    self._head.note(Mark(book.id, *book.head))
+                transaction.settle()
+                if transaction.grown and self.keeps:
+                    self._head.note(Mark(transaction.id, *transaction.head))
             finally:
                 _undo(connection)
 
-    def _book(self, connection: sqlite3.Connection, noted: list[Mark], known: Verified | None, start: int) -> Book:
+    def _read(
+        self, connection: sqlite3.Connection, noted: list[Mark], known: VerifiedChain | None, start: int
+    ) -> Transaction:
         """The ledger as this transaction sees it, checked as far as anything may rest on it."""
 
         def rows(text: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
@@ -152,8 +141,8 @@ class SqliteDatabase(Database):
             broken = [text for text in _problems(connection) if not text.startswith(CONTENT)]
             if broken:
                 raise LedgerDamaged(self._words(f"malformed, {broken[0]}"))
-            self._held.verified = verified
-        return Book(verified, size, rows)
+            self._session.verified = verified
+        return Transaction(verified, size, rows)
 
     def _check_kind(self, connection: sqlite3.Connection) -> None:
         if _patiently(connection, "PRAGMA application_id").fetchone()[0] == APPLICATION:
@@ -176,27 +165,27 @@ class SqliteDatabase(Database):
     @contextmanager
     def _connection(self, mode: str, *, more: bool = False, reads: bool = True) -> Iterator[sqlite3.Connection]:
         """A connection of this process alone; with `more` it is kept for the next to ask."""
-        with GATE.inside():
+        with FORK_LOCK.inside():
             if reads and mode == "rw" and self._only_read():
                 with self._copied() as connection:
                     yield connection
                 return
-            kept = self._kept() or _Kept(self._opened(mode), self._place())
+            kept = self._kept() or _IdleConnection(self._opened(mode), self._place())
             well = False
             try:
                 yield kept.connection
                 well = True
             finally:
-                if well and more and not self._held.idle:
-                    self._held.idle.append(kept)
+                if well and more and not self._session.idle:
+                    self._session.idle.append(kept)
                 else:
                     kept.connection.close()
-                    self._head.leave(self._held.verified)
+                    self._head.leave(self._session.verified)
 
-    def _kept(self) -> _Kept | None:
+    def _kept(self) -> _IdleConnection | None:
         """The connection of the last charge, if the file is still the same."""
         try:
-            kept = self._held.idle.pop()
+            kept = self._session.idle.pop()
         except IndexError:
             return None
         if kept.place != self._place():
@@ -329,23 +318,24 @@ class SqliteDatabase(Database):
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _IdleConnection:
+    """A connection, and the device and inode of the file that it was opened on."""
+
     connection: sqlite3.Connection
     place: tuple[int, int]
 
 
-@dataclass(slots=True)
-class _Held:
-    """What a process keeps of a ledger between transactions."""
+@dataclass
+class _SqliteSession(DatabaseSession):
+    """At most one idle connection, beside the entries that were verified."""
 
-    idle: list[_Kept] = field(default_factory=list)  # one at most; taken and put back whole, which needs no lock
-    verified: Verified | None = None
+    idle: list[_IdleConnection] = field(default_factory=list)  # taken and put back whole, which needs no lock
 
 
-def _close(held: _Held, head: LogHead) -> None:
-    while held.idle:
-        held.idle.pop().connection.close()
-    head.leave(held.verified)
+def _close(session: _SqliteSession, head: LogHead) -> None:
+    while session.idle:
+        session.idle.pop().connection.close()
+    head.leave(session.verified)
 
 
 def _connected(path: Path, mode: str) -> sqlite3.Connection:

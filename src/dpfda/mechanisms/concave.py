@@ -19,11 +19,13 @@ from dpfda.mechanisms.randomness import Randomness
 BATCH = 8  # proposals that are made together
 
 
-class Sum(Protocol):
-    """An objective: a sum over units of whole steps."""
+class SummedUtility(Protocol):
+    """An objective that adds up, over units, utilities rounded to whole steps."""
 
     @property
-    def units(self) -> Array: ...
+    def units(self) -> Array:
+        """The units, (n, m)."""
+
     def __call__(self, point: Integers | Array) -> int: ...
 
 
@@ -31,7 +33,7 @@ class Sum(Protocol):
 class Target:
     """Weights `exp(rate total(b) - sum_j precisions[j] b_j^2)` on the integer vectors of a ball."""
 
-    total: Sum
+    total: SummedUtility
     rate: float
     precisions: Array
     radius: int
@@ -45,6 +47,7 @@ class Target:
         return Fraction(self.rate) * gain - prior
 
     def inside(self, points: Integers) -> Booleans:
+        """Which points lie in the ball, (m, size) -> (m,)."""
         # Coordinate by coordinate first: squares of those that are left cannot overflow.
         near: Booleans = np.asarray((np.abs(points) <= self.radius).all(axis=1))
         clipped = np.where(near[:, None], points, 0)
@@ -66,16 +69,19 @@ class Component:
         return self.height - 0.5 * float(np.log(self.precisions).sum())
 
     def holds(self, moves: Integers) -> Booleans:
+        """Which moves belong to this component: those whose length is in its range."""
         near: Booleans = np.asarray((np.abs(moves) <= self.most).all(axis=1))
         clipped = np.where(near[:, None], moves, 0)
         squares = (clipped * clipped).sum(axis=1)
         return np.asarray(near & (squares <= self.most**2) & (squares > self.least * abs(self.least)))
 
     def draw(self, size: int, randomness: Randomness) -> Integers:
+        """Proposals, each coordinate a discrete normal number, (draws, size)."""
         laws = (Coordinate.build(Fraction(0), Fraction(precision)) for precision in self.precisions.tolist())
         return np.stack([law.draw(size, randomness) for law in laws], axis=1)
 
     def exponent(self, moves: Integers) -> Fraction:
+        """The exact logarithm of the envelope at a move."""
         return Fraction(self.height) - sum(
             Fraction(precision) * int(move) ** 2
             for precision, move in zip(self.precisions.tolist(), moves, strict=True)
@@ -92,6 +98,7 @@ class Envelope:
 
     @property
     def log_mass(self) -> float:
+        """The logarithm of the mass of all components: the smaller, the more proposals are accepted."""
         return float(np.logaddexp.reduce([component.log_mass for component in self.components]))
 
     def pick(self, size: int, randomness: Randomness) -> Integers:

@@ -112,6 +112,7 @@ class Objective:
 
     @property
     def size(self) -> int:
+        """The number of coordinates of a point."""
         return len(self.prior)
 
     @property

@@ -45,12 +45,15 @@ class SystemRandomness:
     private = True
 
     def laplace(self, scale: float, size: int) -> Integers:
+        """Discrete Laplace noise by the exact sampler of OpenDP."""
         return _opendp("make_laplace", "l1_distance", scale, size)
 
     def gaussian(self, scale: float, size: int) -> Integers:
+        """Discrete Gaussian noise by the exact sampler of OpenDP."""
         return _opendp("make_gaussian", "l2_distance", scale, size)
 
     def bits53(self, size: int) -> Integers:
+        """Uniform integers from the random numbers of the operating system."""
         words = np.frombuffer(os.urandom(8 * size), dtype=np.uint64)
         return (words >> np.uint64(11)).astype(np.int64)
 
@@ -76,6 +79,7 @@ class SeededRandomness:
         self._generator = np.random.default_rng(int(seed))
 
     def laplace(self, scale: float, size: int) -> Integers:
+        """The same law from a seeded generator: a difference of two geometric numbers."""
         _check(scale, size)
         success = -math.expm1(-1 / scale)
         first, second = self._generator.geometric(success, (2, size))
@@ -83,11 +87,13 @@ class SeededRandomness:
         return difference
 
     def gaussian(self, scale: float, size: int) -> Integers:
+        """Normal numbers of a seeded generator, rounded."""
         _check(scale, size)
         # Rounding the continuous law is close enough for a source that is never private.
         return np.rint(self._generator.normal(0.0, scale, size)).astype(np.int64)
 
     def bits53(self, size: int) -> Integers:
+        """Uniform integers of a seeded generator."""
         return self._generator.integers(0, 2**53, size, dtype=np.int64)
 
     def normal(self, shape: tuple[int, ...]) -> Array:

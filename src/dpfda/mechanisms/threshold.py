@@ -37,6 +37,7 @@ class SoftThreshold:
 
     @property
     def name(self) -> str:
+        """The name of the inner mechanism, with the threshold."""
         return f"{self.inner.name} after a soft threshold"
 
     @property

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpfda.curator import described, with_choice
 from dpfda.mechanisms import Randomness, SystemRandomness
-from dpfda.online.noise import STEPS
+from dpfda.online.noise_ahead import STEPS
 from dpfda.online.specification import NUGGET, OnlineLaw
 from dpfda.privacy import Counting, RangeProfile
 from dpfda.releases import NOT_PRIVATE, Certificate
@@ -62,6 +62,7 @@ class OnlineCard(Certificate):
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> OnlineCard:
+        """The card that `to_dict` wrote."""
         plain = Certificate.from_dict(data)
         return OnlineCard(**{field.name: getattr(plain, field.name) for field in fields(plain)})
 

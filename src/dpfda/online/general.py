@@ -23,9 +23,8 @@ from typing import Any
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.online.engine import Answer, check_answer, exact_sums, lattice_ratio, to_lattice
-from dpfda.online.noise import STEPS, NoiseAhead
-from dpfda.online.sections import Sections
+from dpfda.online.engine import Answer, Sections, check_answer, exact_sums, lattice_ratio, to_lattice
+from dpfda.online.noise_ahead import STEPS, NoiseAhead
 from dpfda.online.specification import NUGGET, OnlineLaw
 
 PANEL = 128  # rows at a time

@@ -18,9 +18,8 @@ import numpy as np
 
 from dpfda.arrays import Array, Integers
 from dpfda.mechanisms.decision import Booleans
-from dpfda.online.engine import Answer, check_answer, exact_sums, lattice_ratio, to_lattice
-from dpfda.online.noise import STEPS, NoiseAhead
-from dpfda.online.sections import Sections
+from dpfda.online.engine import Answer, Sections, check_answer, exact_sums, lattice_ratio, to_lattice
+from dpfda.online.noise_ahead import STEPS, NoiseAhead
 from dpfda.online.specification import FINE, OnlineLaw
 from dpfda.online.states import ARRAYS, FAR, FLOATS, PROCESSES, Entries, Entry, Process, StateArithmetic
 
@@ -46,6 +45,7 @@ class SortedNumbers:
         return left, right
 
     def add(self, number: float) -> None:
+        """Add a number."""
         index = bisect_left(self._ends, number)
         block = self._blocks[index]
         insort(block, number)
@@ -60,6 +60,7 @@ class SortedNumbers:
         self._ends = [*(block[-1] for block in self._blocks[:-1]), math.inf]
 
     def all(self) -> list[float]:
+        """All numbers, sorted."""
         return [number for block in self._blocks for number in block]
 
 

@@ -15,14 +15,14 @@ from dpfda.bases.domain import Domain
 from dpfda.errors import DataError, DpfdaError, ReleaseFailed, UsageError
 from dpfda.mechanisms import Randomness, SystemRandomness
 from dpfda.online.card import Facts, OnlineCard, card
-from dpfda.online.engine import Answer, Engine
+from dpfda.online.engine import Answer, Engine, Sections
 from dpfda.online.general import RowEngine
 from dpfda.online.markov import MarkovEngine
-from dpfda.online.noise import NoiseAhead
-from dpfda.online.sections import Sections
+from dpfda.online.noise_ahead import NoiseAhead
 from dpfda.online.specification import OnlineLaw
-from dpfda.online.store import FORMAT, Store, as_store, check_header, header_of
+from dpfda.online.store import FORMAT, SqliteStore, Store, as_store, check_header, header_of
 from dpfda.releases import Certificate
+from dpfda.releases.files import from_dict, to_dict
 
 
 class Oracle:
@@ -48,6 +48,7 @@ class Oracle:
 
     @property
     def domain(self) -> Domain:
+        """The public interval or box in which points may be asked for."""
         return self._law.domain
 
     @property
@@ -254,3 +255,90 @@ def law_in(header: dict[str, Any]) -> OnlineLaw | None:
         return OnlineLaw.from_dict(header["law"])
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         return None
+
+
+class FiniteOracle:
+    """A finite release with the interface of an oracle: it has an answer at every point from the start."""
+
+    def __init__(self, release: Any, store: Store) -> None:
+        self.release = release
+        self._store = store
+        self._open = True
+
+    @property
+    def certificate(self) -> Certificate:
+        """The card of the release."""
+        certificate: Certificate = self.release.certificate
+        return certificate
+
+    @property
+    def domain(self) -> Domain:
+        """The public interval or box in which points may be asked for."""
+        return Domain(self.certificate.domain)
+
+    @property
+    def asked(self) -> int:
+        """No answer is made by asking."""
+        return 0
+
+    def points(self) -> Array:
+        """No points: asking does not make answers here, (0, d)."""
+        return np.empty((0, self.domain.dimension))
+
+    def __call__(self, points: ArrayLike) -> Array:
+        """Values at points of the domain, (m,)."""
+        if not self._open:
+            raise UsageError("This oracle is closed. Open the store again to ask more.")
+        values: Array = self.release(points)
+        return values
+
+    def refresh(self) -> None:
+        """Nothing to take in: a release does not change."""
+
+    def close(self) -> None:
+        """Let go of the store; further questions are refused."""
+        self._open = False
+        self._store.close()
+
+    def __enter__(self) -> FiniteOracle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"FiniteOracle({self.release!r}, {self._store.name!r})"
+
+
+def open_finite(release: Any, store: str | Path | Store | None) -> FiniteOracle:
+    """An oracle over a release, kept in a store; a store that holds another release is refused."""
+    header = {"format": FORMAT, "kind": "finite", "release": to_dict(release)}
+    where = as_store(store)
+    with where.writing():
+        found = where.header()
+        if found is None:
+            where.bind(header)
+    if found is not None and found != header:
+        raise UsageError(
+            f"The store {where.name!r} holds another release. Open it without this one, or name a new store."
+        )
+    return FiniteOracle(release, where)
+
+
+def open_store(store: str | Path | Store) -> Oracle | FiniteOracle:
+    """An oracle over what a store holds, without any records: a finite release, or the answers given so far."""
+    where = as_store(store)
+    if isinstance(where, SqliteStore) and not where.path.is_file():
+        raise DataError(f"No store {where.name!r}. Check the path.")
+    header = where.header()
+    if header is None:
+        raise DataError(f"The store {where.name!r} is empty. Open it with a release first.")
+    law = law_in(header)
+    try:
+        if header["kind"] == "finite":
+            return FiniteOracle(from_dict(header["release"]), where)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        law = None
+    if law is None:
+        raise DataError(f"The store {where.name!r} is damaged. Take a fresh copy of it.")
+    return Oracle(law, None, where, card_in(header, where), NoiseAhead(SystemRandomness()))

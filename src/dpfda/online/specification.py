@@ -16,7 +16,7 @@ from dpfda.bases.norms import L2, Sensitivity, up
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.kernels import Kernel, describe, from_dict
 from dpfda.mechanisms import Gaussian
-from dpfda.online.noise import STEPS
+from dpfda.online.noise_ahead import STEPS
 from dpfda.online.states import MarkovLine, line_of
 from dpfda.privacy import Budget, GaussianProfile, calibrate
 
@@ -48,6 +48,7 @@ class OnlineLaw:
 
     @property
     def line(self) -> MarkovLine | None:
+        """The Markov process of the kernel, if it is one of the three that have a fast engine; else None."""
         return line_of(self.kernel) if self.domain.dimension == 1 else None
 
     @property
@@ -57,6 +58,7 @@ class OnlineLaw:
 
     @property
     def profile(self) -> GaussianProfile:
+        """The privacy curve of all answers together: normal noise and a shift of mu deviations."""
         return GaussianProfile(self.mu)
 
     def describe(self) -> dict[str, Any]:

@@ -31,24 +31,32 @@ _INHERITED: list[sqlite3.Connection] = []
 
 @runtime_checkable
 class Store(Protocol):
-    """One writer at a time; what was committed is never changed."""
+    """Where the answers of one oracle are kept.
+
+    One process writes at a time, and what was committed is never changed: an answer that left is the same for ever.
+    """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What messages call it."""
+
     def header(self) -> dict[str, Any] | None:
         """The public description that the store is bound to; None if it is new."""
 
     def writing(self) -> Any:
         """A context in which this process alone writes; all of it is durable at the end, or none."""
 
-    def bind(self, header: dict[str, Any]) -> None: ...
+    def bind(self, header: dict[str, Any]) -> None:
+        """Write the public description of the release into a new store."""
+
     def since(self, number: int) -> list[Answer]:
         """Answers after the first `number`, in the order in which they were given."""
 
     def append(self, number: int, answers: list[Answer]) -> None:
         """More answers, the first of them after `number` earlier ones."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Let go of the file; the next use opens it again."""
 
 
 class MemoryStore:

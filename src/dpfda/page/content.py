@@ -1,12 +1,20 @@
-"""What a page shows of a release of any kind: table, picture, caption, and code to go on with."""
+"""What is on the page of a release: its table, picture and caption, and the numbers that they show."""
 
 from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
 
 from dpfda.arrays import Array
+from dpfda.errors import UsageError
+from dpfda.page.markup import number
+from dpfda.releases import Release
+from dpfda.releases.bands import check_level
 
 Places = list[tuple[float, float]]
 
@@ -46,3 +54,72 @@ def typed(sides: tuple[tuple[float, float], ...]) -> str:
     """The same points as `dpfda evaluate` takes them."""
     points = [point if isinstance(point, list) else [point] for point in spots(sides)]
     return ",".join(":".join(map(str, point)) for point in points)
+
+
+ROWS = 101  # of the table of a curve
+CELLS = 33  # along each side of a surface
+MOST_ROWS = 1000  # of the table in more dimensions
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Values of a release at points, and the ends of the band where there is one."""
+
+    points: Array  # (m, p)
+    value: Array  # (m,)
+    band: tuple[Array, Array] | None  # lower and upper ends, (m,) each
+    level: float
+    without_band: str  # why there is none, in the words of the release
+    axis: str = "t"  # what points are called
+    what: str = "value"  # and what values are
+
+    @property
+    def drawable(self) -> tuple[Array, Array] | None:
+        """The band, unless it is infinite."""
+        return self.band if self.band is not None and np.isfinite(self.band).all() else None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of a table of these values."""
+        sides = self.points.shape[1]
+        points = (self.axis,) if sides == 1 else tuple(f"{self.axis}{side + 1}" for side in range(sides))
+        return (*points, self.what, *(() if self.band is None else ("lower", "upper")))
+
+    @property
+    def columns(self) -> Array:
+        """The columns side by side, (m, columns)."""
+        return np.column_stack([self.points, self.value, *(self.band or ())])
+
+    def every(self, step: int) -> Values:
+        """Only every so many points."""
+        band = None if self.band is None else (self.band[0][::step], self.band[1][::step])
+        return replace(self, points=self.points[::step], value=self.value[::step], band=band)
+
+    def reach(self) -> str:
+        """How far the band goes from its middle, in words; empty where there is none."""
+        if self.drawable is None:
+            return ""
+        half = (self.drawable[1] - self.drawable[0]) / 2
+        return f"{number(float(half.min()))} to {number(float(half.max()))} to each side of its middle"
+
+
+def values_of(release: Release, level: float, size: int) -> Values:
+    """A release at `size` points along each side; without a band where the release has none."""
+    check_level(level)
+    points = release.points(size)
+    value = release(points)
+    try:
+        band = release.band(level, points)
+    except UsageError as error:
+        return Values(points, value, None, level, str(error))
+    return Values(points, value, (band.lower, band.upper), level, "")
+
+
+def sizes(release: Any) -> tuple[int, int]:
+    """Points along each side for the picture, and the step that leaves those of the table."""
+    dimension = release.basis.domain.dimension
+    if dimension == 1:
+        # Sixteen points or so for each half-wave of the roughest function, within reason.
+        step = min(max(4, math.ceil(release.basis.size / 8)), 40)
+        return step * (ROWS - 1) + 1, step
+    return (CELLS if dimension == 2 else max(2, int(MOST_ROWS ** (1 / dimension)))), 1

@@ -72,6 +72,7 @@ class Budget:
 
     @property
     def pure(self) -> bool:
+        """Whether delta is 0: then only mechanisms of pure epsilon can meet it."""
         return self.delta == 0
 
     def __str__(self) -> str:

@@ -17,11 +17,17 @@ class Noisy(Protocol):
     """What calibration asks of a mechanism."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What the mechanism is called in messages and on cards."""
+
     @property
-    def norm(self) -> Norm: ...
+    def norm(self) -> Norm:
+        """The norm in which its privacy curve needs the sensitivity."""
+
     @property
-    def pure(self) -> bool: ...
+    def pure(self) -> bool:
+        """Whether it can meet a budget with delta 0."""
+
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> Profile:
         """The privacy curve at a scale; `size` counts the integer coordinates, 0 states the continuous law."""
 

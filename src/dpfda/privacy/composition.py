@@ -10,12 +10,10 @@ from fractions import Fraction
 
 from dpfda.bases.norms import up
 from dpfda.errors import UsageError
-from dpfda.privacy.bounded_range import range_law
 from dpfda.privacy.budget import amount_of, exactly
-from dpfda.privacy.closed_form import gaussian_epsilon, root_up, solve
-from dpfda.privacy.gaussian_sampler import Sampler
+from dpfda.privacy.conversion import Sampler, gaussian_epsilon, root_up, solve
 from dpfda.privacy.loss_distribution import LossSpectrum
-from dpfda.privacy.loss_laws import Law, LossLaw, Parts
+from dpfda.privacy.loss_laws import Law, LossLaw, Parts, range_law
 from dpfda.privacy.profiles import Profile, check_people
 from dpfda.privacy.totals import Sums
 
@@ -32,6 +30,9 @@ OUTSIDE = 1e-4  # the largest share of delta that may stand for what lies outsid
 BEYOND = 35.0  # minus the logarithm of the share of delta that may stand for the largest losses of many choices
 MOST_RANGES = 1000  # choices that are composed together: seconds of work
 MOST_LAWS = 200  # different laws are told apart; more are rounded up, which makes few of them
+
+
+Bound = tuple[float, str]  # an epsilon, and how it was proved
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def compose(losses: Iterable[Profile], *, delta: float, people: int = 1) -> Stat
     They stand in the order of time, which matters for choices of bounded range: a large one after small ones loses
     more than before them. The curves are taken as they stand, known before the first release. Where the next epsilon is
     picked by what the last release showed, none of these numbers is a guarantee in itself; limits set beforehand, under
-    which one of them stays, are: `filters.py`.
+    which one of them stays, are: `totals.filtered_epsilon`.
 
     `people` asks for the guarantee of a group of that many units. The epsilon is rounded up, and at most that of basic
     and of zero-concentrated composition.
@@ -110,29 +111,40 @@ class Composed:
         ranges = self.ranges + tuple(part.epsilon for part in parts if part.law is not None and part.law.ranges)
         # Without the rounding of each loss to whole units.
         pure = amount_of(epsilons) if math.isfinite(sums.pure) else math.inf
-        found = [(pure, SUM), (sums.epsilon(delta), QUICK)]
-        spectrum = None
-        if delta > 0:
-            if sums.count == 1:
-                # Exactly what calibration saw: a release that just meets the budget is not refused by it.
-                found.append((_alone(added[0], delta), ALONE))
-            elif not laws:
-                mu = root_up(squares)
-                found.append((sampler.least(lambda share: gaussian_epsilon(mu, share), delta), CLOSED))
-            elif LEAST_EPSILON < epsilons < MOST_EPSILON and math.isfinite(root_up(squares)):
-                search = _Search(delta, root_up(squares), sampler, kept)
-                if search.left > 0:
-                    tight, spectrum = self._tight(parts, laws, search)
-                    found.append((tight, LAWS))
-                if search.left > 0 and 2 <= len(ranges) <= MOST_RANGES:
-                    found.append((_together(laws, ranges, search), CHOICES))
-        epsilon, method = min(found, key=lambda pair: pair[0])
+        longer = replace(
+            self, sums=sums, epsilons=epsilons, squares=squares, sampler=sampler, kept=kept, laws=laws, ranges=ranges
+        )
+        tight, spectrum = longer._with_delta(added, parts) if delta > 0 else ([], None)
+        epsilon, method = min([(pure, SUM), (sums.epsilon(delta), QUICK), *tight], key=lambda pair: pair[0])
         statement = Statement(epsilon, delta, pure, sums.rho, method if math.isfinite(epsilon) else NONE)
-        return Composed(self.people, statement, sums, epsilons, squares, sampler, kept, laws, ranges, spectrum)
+        return replace(longer, statement=statement, spectrum=spectrum)
 
-    def _tight(self, parts: list[Parts], laws: Counter[LossLaw], search: _Search) -> tuple[float, LossSpectrum]:
+    def _with_delta(self, added: tuple[Profile, ...], parts: list[Parts]) -> tuple[list[Bound], LossSpectrum | None]:
+        """Bounds that need a delta, and the law of the sum where it was computed.
+
+        This history holds the losses `added`, taken apart in `parts`, but for its spectrum, which is that from before.
+        """
+        delta = self.statement.delta
+        if self.sums.count == 1:
+            # Exactly what calibration saw: a release that just meets the budget is not refused by it.
+            return [(_alone(added[0], delta), ALONE)], None
+        mu = root_up(self.squares)
+        if not self.laws:
+            return [(self.sampler.least(lambda share: gaussian_epsilon(mu, share), delta), CLOSED)], None
+        if not (LEAST_EPSILON < self.epsilons < MOST_EPSILON and math.isfinite(mu)):
+            return [], None
+        search = _Search(delta, mu, self.sampler, self.kept)
+        if search.left <= 0:
+            return [], None
+        tight, spectrum = self._tight(parts, search)
+        found = [(tight, LAWS)]
+        if 2 <= len(self.ranges) <= MOST_RANGES:
+            found.append((_together(self.laws, self.ranges, search), CHOICES))
+        return found, spectrum
+
+    def _tight(self, parts: list[Parts], search: _Search) -> tuple[float, LossSpectrum]:
         """Gaussian shifts in closed form, everything else by the law of its losses."""
-        few = _few(laws)
+        few = _few(self.laws)
         if self.spectrum is not None and len(parts) <= 4 and self.spectrum.suits(few, search.mu, search.left):
             longer = self.spectrum
             for part in parts:

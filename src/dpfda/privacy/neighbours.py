@@ -47,4 +47,5 @@ class Unit:
 
     @property
     def size_is_public(self) -> bool:
+        """Whether the number of units is public: it is if units are replaced."""
         return self.neighbours == REPLACE

@@ -21,7 +21,8 @@ class Profile(Protocol):
     def delta(self, epsilon: float) -> float:
         """The delta that holds at this epsilon, which may be negative: composition asks there too."""
 
-    def meets(self, budget: Budget) -> bool: ...
+    def meets(self, budget: Budget) -> bool:
+        """Whether the guarantee (epsilon, delta) of a budget holds."""
 
     def power(self, false_positives: float) -> float:
         """The most that any test about one unit can detect at this rate of false positives."""
@@ -64,8 +65,33 @@ def several(epsilon: float, people: int) -> float:
     return epsilon if check_people(people) == 1 else up(people * epsilon)
 
 
+class _Bounded:
+    """What the curves of bounded losses share: they are pure epsilon, and meet any budget of as much."""
+
+    __slots__ = ()
+    epsilon: float
+
+    def delta(self, epsilon: float) -> float:
+        """The privacy curve."""
+        raise NotImplementedError
+
+    def meets(self, budget: Budget) -> bool:
+        """Whether the guarantee of a budget holds."""
+        return self.epsilon <= budget.epsilon or (not budget.pure and self.delta(budget.epsilon) <= budget.delta)
+
+    @property
+    def rho(self) -> float:
+        """Every pure epsilon is `epsilon^2 / 2` zero-concentrated (Bun and Steinke 2016), rounded up."""
+        return up(self.epsilon * self.epsilon / 2)
+
+    @property
+    def pure(self) -> float:
+        """The pure epsilon itself."""
+        return self.epsilon
+
+
 @dataclass(frozen=True, slots=True)
-class PureProfile:
+class PureProfile(_Bounded):
     """Pure epsilon: every likelihood ratio lies within `e^epsilon`."""
 
     epsilon: float
@@ -78,9 +104,6 @@ class PureProfile:
         # No epsilon-private mechanism does worse than randomised response; the last factor outweighs the rounding.
         return -math.expm1(epsilon - self.epsilon) / (1 + math.exp(-self.epsilon)) * (1 + 1e-12)
 
-    def meets(self, budget: Budget) -> bool:
-        return self.epsilon <= budget.epsilon or (not budget.pure and self.delta(budget.epsilon) <= budget.delta)
-
     def power(self, false_positives: float) -> float:
         if self.epsilon > 700.0:
             return 1.0
@@ -88,14 +111,6 @@ class PureProfile:
         # Sums of positive terms: the last factor outweighs their rounding.
         detected = min(false_positives / rest, -math.expm1(-self.epsilon) + rest * false_positives)
         return min(1.0, detected * (1 + 1e-12))
-
-    @property
-    def rho(self) -> float:
-        return up(self.epsilon * self.epsilon / 2)
-
-    @property
-    def pure(self) -> float:
-        return self.epsilon
 
     def grouped(self, people: int) -> PureProfile:
         return PureProfile(several(self.epsilon, people))
@@ -108,7 +123,7 @@ class PureProfile:
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceProfile:
+class LaplaceProfile(_Bounded):
     """Independent Laplace noise on the integers whose mean moves by at most `epsilon` scales, all coordinates together.
 
     For one coordinate of scale s steps and a shift of c of them, `a = e^(-1/s)`: the best test asks whether the noisy
@@ -146,9 +161,6 @@ class LaplaceProfile:
         """`log cosh(1/2s)`: what the lattice costs."""
         return log_cosh(0.5 / self.steps)
 
-    def meets(self, budget: Budget) -> bool:
-        return self.epsilon <= budget.epsilon or (not budget.pure and self.delta(budget.epsilon) <= budget.delta)
-
     def power(self, false_positives: float) -> float:
         # The least of e^eps g + delta(eps): at the ends it is the pure bound, inside the derivative vanishes where
         # e^(eps/2) = flat / (2g).
@@ -159,14 +171,6 @@ class LaplaceProfile:
         if self.epsilon <= 700 and false_positives > 0 and least <= flat <= most:
             detected = min(detected, (1 - flat * flat / (4 * false_positives)) * (1 + 1e-12))
         return min(1.0, detected)
-
-    @property
-    def rho(self) -> float:
-        return up(self.epsilon * self.epsilon / 2)
-
-    @property
-    def pure(self) -> float:
-        return self.epsilon
 
     def grouped(self, people: int) -> LaplaceProfile:
         return LaplaceProfile(several(self.epsilon, people), self.steps)
@@ -194,7 +198,7 @@ class LaplaceProfile:
 
 
 @dataclass(frozen=True, slots=True)
-class RangeProfile:
+class RangeProfile(_Bounded):
     """Bounded range: for two neighbours all log likelihood ratios lie in one interval `[t - epsilon, t]`.
 
     So it is with every exponential mechanism, whose normalisers move all ratios alike. It is pure epsilon, since 0 lies
@@ -212,9 +216,6 @@ class RangeProfile:
         # At t half-way between the two epsilons; the last factor outweighs the rounding.
         return math.expm1((epsilon - self.epsilon) / 2) ** 2 / -math.expm1(-self.epsilon) * (1 + 1e-12)
 
-    def meets(self, budget: Budget) -> bool:
-        return self.epsilon <= budget.epsilon or (not budget.pure and self.delta(budget.epsilon) <= budget.delta)
-
     def power(self, false_positives: float) -> float:
         # min(a e^t, 1 - (1 - a) e^(t - epsilon)) is largest where the two are equal.
         least = false_positives + (1 - false_positives) * math.exp(-self.epsilon)
@@ -226,10 +227,6 @@ class RangeProfile:
         # s = -1 the left side is 1, so E L <= epsilon^2/8, and at s = a - 1 the divergence of order a is at most
         # a epsilon^2/8 (Cesar and Rogers 2021).
         return up(up(self.epsilon * self.epsilon) / 8)
-
-    @property
-    def pure(self) -> float:
-        return self.epsilon
 
     def grouped(self, people: int) -> RangeProfile:
         # Log ratios of successive neighbours add, and so do the lengths of their intervals.

@@ -11,8 +11,7 @@ from typing import Any
 from dpfda.arrays import brief
 from dpfda.errors import UsageError
 from dpfda.privacy.budget import DELTA_UNITS, EPSILON_UNITS, Budget, amount_of, exactly, units
-from dpfda.privacy.closed_form import gaussian_epsilon, root_up, zcdp_epsilon
-from dpfda.privacy.gaussian_sampler import Sampler, weight_of
+from dpfda.privacy.conversion import Sampler, gaussian_epsilon, root_up, weight_of, zcdp_epsilon
 from dpfda.privacy.profiles import Profile
 
 
@@ -40,6 +39,7 @@ class Sums:
 
     @staticmethod
     def nothing() -> Sums:
+        """The totals of a data set of which nothing was released."""
         return Sums(0, 0, 0, 0, 0, 0, 0, 0, 0)
 
     def plus(self, losses: Iterable[Profile]) -> Sums:

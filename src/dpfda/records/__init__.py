@@ -9,12 +9,12 @@ from dpfda.errors import UsageError
 from dpfda.messages import arg
 from dpfda.records.columns import as_grid, grid_of
 from dpfda.records.curves import Curves
+from dpfda.records.data_frames import with_units
 from dpfda.records.encoder import Encoder, smallest_cap
 from dpfda.records.files import open_table, read_curves
 from dpfda.records.fold import Clipping, Encode, exact_sum
 from dpfda.records.forgetting import reads_records
 from dpfda.records.memory import from_array, from_fdatagrid, from_frame
-from dpfda.records.tables import with_units
 
 __all__ = [
     "Clipping",

@@ -189,13 +189,10 @@ def places(names: Sequence[str]) -> list[float] | None:
     """
     if not alike(names):
         return None
-    clocks = [TIME_OF_DAY.search(name) for name in names]
-    if None not in clocks:
-        parts = [[float(part or 0) for part in clock.groups()] for clock in clocks if clock is not None]
-        return [hours + minutes / 60 + seconds / 3600 for hours, minutes, seconds in parts]
-    dates = [_date(name) for name in names]
-    if None not in dates:
-        return [date for date in dates if date is not None]
+    for read in (_time_of_day, _date):
+        found = [place for name in names if (place := read(name)) is not None]
+        if len(found) == len(names):
+            return found
     table = [NUMBERED.findall(name) for name in names]
     moving = [place for place in range(len(table[0])) if len({row[place] for row in table}) > 1]
     if len(moving) > 1 or not table[0]:
@@ -203,15 +200,22 @@ def places(names: Sequence[str]) -> list[float] | None:
     return [float(row[moving[0] if moving else -1]) for row in table]
 
 
+def _time_of_day(name: str) -> float | None:
+    """Hours until a time of day at the end of a name."""
+    found = TIME_OF_DAY.search(name)
+    if found is None:
+        return None
+    hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    return hours + minutes / 60 + seconds / 3600
+
+
 def _date(name: str) -> float | None:
     """Days until a date at the end of a name."""
     found = DATE.search(name)
+    if found is None:
+        return None
     try:
-        return (
-            None
-            if found is None
-            else (datetime.fromisoformat(found.group()) - datetime(2000, 1, 1)).total_seconds() / 86400
-        )
+        return (datetime.fromisoformat(found.group()) - datetime(2000, 1, 1)).total_seconds() / 86400
     except (ValueError, TypeError):
         return None
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpfda.arrays import Array
 from dpfda.errors import DataError
-from dpfda.records.cells import as_numbers, columns_of
+from dpfda.records.cell_values import as_numbers, columns_of
 from dpfda.records.identity import Identity, decoded
 
 MISSING = ["", "NA", "NaN", "nan", "null", "None", "."]

@@ -24,7 +24,8 @@ class Source(Protocol):
     def width(self) -> int:
         """How many values a row has: a fact of the layout."""
 
-    def rows(self) -> int: ...
+    def rows(self) -> int:
+        """The number of rows."""
 
     def identity(self) -> Identity | None:
         """Who the rows belong to; None: each row is a unit of its own."""
@@ -69,10 +70,12 @@ class Curves:
 
     @cached_property
     def rows(self) -> int:
+        """The number of rows; an error in counting them says nothing about the records."""
         return quietly(self.source.rows)
 
     @cached_property
     def units(self) -> Identity | None:
+        """Whose each row is; None where each row is a unit."""
         return quietly(self.source.identity)
 
     def size_under(self, unit: Unit) -> int:
@@ -85,6 +88,7 @@ class Curves:
         return self.units.count if unit.size_is_public else self.units.size
 
     def batches(self, rows: int) -> Iterator[Array]:
+        """Consecutive batches of so many rows, (m, width)."""
         return self.source.batches(rows)
 
 

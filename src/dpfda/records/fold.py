@@ -22,7 +22,10 @@ Result = TypeVar("Result")
 
 
 class Clipping(Protocol):
-    """What makes a unit's contribution of its average vector: a bounded one, from that vector alone."""
+    """Turns the average vector of a unit into its bounded contribution.
+
+    It looks at that vector alone, so that one unit moves the sum by a bounded amount, whatever the other units are.
+    """
 
     def clip(self, vectors: Array, out: Array | None = None) -> Array:
         """Columns of whole numbers that add up to the contributions of all units, (size, m) -> (sums, any).

@@ -32,7 +32,7 @@ import numpy as np
 from dpfda.arrays import Array, Integers
 from dpfda.errors import UsageError
 from dpfda.messages import arg
-from dpfda.records.cells import BEYOND_ARROW, cells_of
+from dpfda.records.cell_values import BEYOND_ARROW, cells_of
 
 # What tools write where a row does not say whose it is, in canonical form.
 NOBODY = frozenset(
@@ -150,16 +150,21 @@ def written(identifier: object) -> str | None:
         return str(np.datetime_as_string(identifier.astype("M8[s]") if coarse else identifier))
     if isinstance(identifier, datetime.date | datetime.time | uuid.UUID):
         return identifier.isoformat() if hasattr(identifier, "isoformat") else str(identifier)
+    if isinstance(identifier, dict | set | frozenset | list | tuple | np.ndarray):
+        return _written_parts(identifier)
+    plain = type(identifier).__repr__ is object.__repr__ and type(identifier).__str__ is object.__str__
+    # An address in memory is no identifier: two objects of one person would have two.
+    return None if plain else str(identifier)
+
+
+def _written_parts(identifier: Any) -> str | None:
+    """An identifier of several parts as text; of mappings and sets in an order that does not depend on how they are."""
     if isinstance(identifier, dict):
         identifier = sorted(f"{canonical(name)}: {canonical(part)}" for name, part in identifier.items())
     if isinstance(identifier, set | frozenset):
         identifier = sorted(canonical(part) or "" for part in identifier)
-    if isinstance(identifier, list | tuple | np.ndarray):
-        parts = [canonical(part) for part in identifier]
-        return f"({', '.join(part or '' for part in parts)})" if any(parts) else None
-    plain = type(identifier).__repr__ is object.__repr__ and type(identifier).__str__ is object.__str__
-    # An address in memory is no identifier: two objects of one person would have two.
-    return None if plain else str(identifier)
+    parts = [canonical(part) for part in identifier]
+    return f"({', '.join(part or '' for part in parts)})" if any(parts) else None
 
 
 def _text_of(identifier: bytes) -> str:

@@ -11,14 +11,10 @@ import numpy as np
 
 from dpfda.arrays import Array, Label, brief
 from dpfda.errors import UsageError
-from dpfda.records.cells import CELLWISE, as_numbers, cells_of, check_dtype, check_types, columns_of, number
+from dpfda.records.cell_values import CELLWISE, as_numbers, cells_of, check_dtype, check_types, columns_of, number
 from dpfda.records.columns import check_count
 from dpfda.records.curves import Curves
-from dpfda.records.forgetting import reads_records
-from dpfda.records.identity import identify, named_units
-from dpfda.records.joined import curves_in_order, join, without
-from dpfda.records.memory import ArraySource, from_array, is_array, is_listed, points_from_frame
-from dpfda.records.tables import (
+from dpfda.records.data_frames import (
     as_arrow,
     declares_cells,
     from_pandas,
@@ -29,6 +25,10 @@ from dpfda.records.tables import (
     table_of,
     with_units,
 )
+from dpfda.records.forgetting import reads_records
+from dpfda.records.identity import identify, named_units
+from dpfda.records.joined import curves_in_order, join, without
+from dpfda.records.memory import ArraySource, from_array, is_array, is_listed, points_from_frame
 
 
 @reads_records

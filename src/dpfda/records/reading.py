@@ -33,6 +33,7 @@ class Reading:
 
     @property
     def threads(self) -> int:
+        """How many threads encode records: as stated, or one for each processor and at most four."""
         return min(4, os.cpu_count() or 1) if self.workers is None else self.workers
 
 

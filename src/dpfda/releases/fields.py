@@ -12,7 +12,7 @@ from typing import Any
 
 from dpfda.arrays import as_real, brief
 from dpfda.errors import DataError, UsageError
-from dpfda.ledger.losses import LAWS, loss_from
+from dpfda.ledger.amounts import LAWS, loss_from
 from dpfda.privacy.neighbours import RELATIONS
 
 # Squares of numbers between these are doubles. What may be stated lies far inside: bounds and sides of domains from

@@ -12,11 +12,11 @@ import numpy as np
 from dpfda import bases
 from dpfda.arrays import Array
 from dpfda.mechanisms.randomness import SeededRandomness
-from dpfda.reproduce.awan_curves import READINGS, RELEASED_TERMS, Reading, encode, simulate, true_frame
 from dpfda.reproduce.awan_tables import EPSILONS, exponential, measure
+from dpfda.reproduce.paper_curves import READINGS, RELEASED_TERMS, Reading, encode, simulate, true_frame
 from dpfda.studies.components import leading_frame, subspace_distance
+from dpfda.studies.outcome import Outcome, Reproduction, Setting, Table, leave_room
 from dpfda.studies.simulators import GRID
-from dpfda.studies.tables import Outcome, Reproduction, Setting, Table, leave_room
 
 SIZES = tuple(range(100, 1001, 100))
 REPETITIONS = 10  # samples of each size

@@ -16,11 +16,11 @@ from dpfda.bases.symmetric import pack, packed_size, unpack
 from dpfda.mechanisms.frames import draw_frames
 from dpfda.mechanisms.randomness import Randomness, SeededRandomness
 from dpfda.mechanisms.wishart import Wishart
-from dpfda.reproduce.awan_curves import FILES, Coordinates, read
+from dpfda.reproduce.paper_curves import FILES, Coordinates, read
 from dpfda.statistics.components.release import principal
 from dpfda.statistics.covariance.release import smooth_entries
 from dpfda.studies.components import leading_frame, subspace_distance, variance_ratio
-from dpfda.studies.tables import Outcome, Reproduction, Setting, Table, leave_room
+from dpfda.studies.outcome import Outcome, Reproduction, Setting, Table, leave_room
 
 EPSILONS = (0.125, 0.25, 0.5, 1.0, 2.0)
 COMPONENTS = (1, 2, 3)
@@ -141,7 +141,7 @@ BESIDE: Mapping[str, Draw] = {"ours, pure": through_covariance, "no data": witho
 
 
 @dataclass(frozen=True, slots=True)
-class Mean:
+class MeanOfDraws:
     """A mean over draws and its standard error."""
 
     value: float
@@ -149,17 +149,17 @@ class Mean:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ComponentCell:
     """One cell of either table: where it stands, what is printed there and what came out."""
 
     data: str
     k: int
     epsilon: float
     measure: str
-    published: Mean
-    hundred: Mean
-    exact: Mean
-    beside: tuple[Mean, ...] = ()
+    published: MeanOfDraws
+    hundred: MeanOfDraws
+    exact: MeanOfDraws
+    beside: tuple[MeanOfDraws, ...] = ()
 
     @property
     def z(self) -> float:
@@ -196,7 +196,7 @@ def measure(sample: Coordinates, frames: Array) -> dict[str, Array]:
 
 def cells(
     data: str, sample: Coordinates, randomness: Randomness, *, many: int = MANY, beside: Mapping[str, Draw] = BESIDE
-) -> Iterator[Cell]:
+) -> Iterator[ComponentCell]:
     """The 30 cells of one data set in both tables: one set of draws for both measures."""
     for (j, k), (i, epsilon) in itertools.product(enumerate(COMPONENTS), enumerate(EPSILONS)):
         hundred = measure(sample, exponential(sample, k, epsilon, REPETITIONS, randomness))
@@ -204,8 +204,8 @@ def cells(
         others = [measure(sample, draw(sample, k, epsilon, REPETITIONS, randomness)) for draw in beside.values()]
         for name, printed in MEASURES.items():
             found = tuple(_mean(values[name]) for values in (hundred, exact, *others))
-            published = Mean(*printed[data][i][j])
-            yield Cell(data, k, epsilon, name, published, found[0], found[1], found[2:])
+            published = MeanOfDraws(*printed[data][i][j])
+            yield ComponentCell(data, k, epsilon, name, published, found[0], found[1], found[2:])
 
 
 def run(setting: Setting, *, number: int) -> Outcome:
@@ -231,7 +231,7 @@ def root_mean_square(values: list[float]) -> float:
     return math.sqrt(sum(value * value for value in values) / len(values))
 
 
-def summary(both: list[Cell], here: list[Cell], number: int) -> str:
+def summary(both: list[ComponentCell], here: list[ComponentCell], number: int) -> str:
     """The root mean squares of all kinds of z, of this table and of both."""
     where = {f"The {len(here)} cells of Table {number}": here, f"The {len(both)} cells of Tables 1 and 2": both}
     parts = []
@@ -253,11 +253,11 @@ def _explained(samples: Mapping[str, Coordinates]) -> str:
     return f"Variation explained by 1, 2, 3 components without privacy: {'; '.join(parts)}."
 
 
-def _mean(values: Array) -> Mean:
-    return Mean(float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values))))
+def _mean(values: Array) -> MeanOfDraws:
+    return MeanOfDraws(float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values))))
 
 
-def picture(shown: list[Cell], title: str) -> Any:
+def picture(shown: list[ComponentCell], title: str) -> Any:
     """A panel for each data set: printed values with two standard errors, exact means as lines."""
     from matplotlib.figure import Figure
 

@@ -1,13 +1,20 @@
-"""Everything that can be reproduced, by name."""
+"""Everything that can be reproduced, by name, and the command that does it; nothing that it prints is private."""
 
 from __future__ import annotations
 
+import json
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
 
 from dpfda.arrays import brief
-from dpfda.errors import UsageError
-from dpfda.studies.tables import Reproduction
+from dpfda.cli.notices import notice
+from dpfda.cli.tables import progress_bars
+from dpfda.errors import DataError, UsageError
+from dpfda.studies.outcome import Reproduction
 
 # Where each lives, and its title. Modules are loaded when they are asked for: a list needs no numeric library.
 HOMES: dict[str, tuple[str, str]] = {
@@ -28,15 +35,15 @@ HOMES: dict[str, tuple[str, str]] = {
     "lin-table-1": ("lin_table_1", "Table 1 of Lin and Reimherr: time for 100 paths of a noise process"),
     "lin-table-2": ("lin_table_2", "Table 2 of Lin and Reimherr, all 96 cells"),
     "lin-table-3": ("mortality", "Table 3 of Lin and Reimherr: private densities of age at death"),
-    "mirshani-figure-1": ("mirshani_scenarios", "Figure 1 of Mirshani et al.: simulated curves, varying penalty"),
-    "mirshani-figure-4": ("mirshani_scenarios", "Figure 4 of Mirshani et al.: simulated curves, varying kernel"),
-    "mirshani-figure-5": ("mirshani_scenarios", "Figure 5 of Mirshani et al.: simulated curves, varying kernel"),
-    "mirshani-figure-6": ("mirshani_scenarios", "Figure 6 of Mirshani et al.: simulated curves, varying decay"),
-    "mirshani-figure-7": ("mirshani_scenarios", "Figure 7 of Mirshani et al.: simulated curves, varying epsilon"),
-    "mirshani-figure-8": ("mirshani_scenarios", "Figure 8 of Mirshani et al.: simulated curves, varying delta"),
-    "mirshani-figure-9": ("mirshani_scenarios", "Figure 9 of Mirshani et al.: simulated curves, varying n"),
-    "mirshani-figure-10": ("mirshani_scenarios", "Figure 10 of Mirshani et al.: simulated curves, varying mean"),
-    "mirshani-figures-2-3-11-12": ("mirshani_scans", "Figures 2, 3, 11, 12 of Mirshani et al.: means of brain scans"),
+    "mirshani-figure-1": ("mirshani_figures", "Figure 1 of Mirshani et al.: simulated curves, varying penalty"),
+    "mirshani-figure-4": ("mirshani_figures", "Figure 4 of Mirshani et al.: simulated curves, varying kernel"),
+    "mirshani-figure-5": ("mirshani_figures", "Figure 5 of Mirshani et al.: simulated curves, varying kernel"),
+    "mirshani-figure-6": ("mirshani_figures", "Figure 6 of Mirshani et al.: simulated curves, varying decay"),
+    "mirshani-figure-7": ("mirshani_figures", "Figure 7 of Mirshani et al.: simulated curves, varying epsilon"),
+    "mirshani-figure-8": ("mirshani_figures", "Figure 8 of Mirshani et al.: simulated curves, varying delta"),
+    "mirshani-figure-9": ("mirshani_figures", "Figure 9 of Mirshani et al.: simulated curves, varying n"),
+    "mirshani-figure-10": ("mirshani_figures", "Figure 10 of Mirshani et al.: simulated curves, varying mean"),
+    "mirshani-figures-2-3-11-12": ("mirshani_figures", "Figures 2, 3, 11, 12 of Mirshani et al.: means of brain scans"),
     "mirshani-table-1": ("mirshani_tables", "Table 1 of Mirshani et al.: ranges by cross-validation, brain scans"),
     "mirshani-table-2": ("mirshani_tables", "Table 2 of Mirshani et al.: private cross-validation, brain scans"),
 }
@@ -64,3 +71,91 @@ def select(word: str) -> tuple[str, ...]:
         meant = f"Did you mean {' or '.join(near)}? " if near else ""
         raise UsageError(f"Nothing to reproduce is called {brief(word)}. {meant}All names: dpfda reproduce --list.")
     return begun
+
+
+@click.command()
+@click.argument("names", metavar="NAME...", nargs=-1)
+@click.option("--list", "listed", is_flag=True, help="List what can be reproduced.")
+@click.option("--data", type=click.Path(path_type=Path), help="Folder of the data files, for those that need any.")
+@click.option(
+    "--out",
+    default="reproduced",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for tables (csv) and pictures (png).",
+)
+@click.option("--quick", is_flag=True, help="Seconds rather than minutes: fewer repetitions, the same code.")
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the study.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def reproduce(
+    names: tuple[str, ...], listed: bool, data: Path | None, out: Path, quick: bool, seed: int, as_json: bool
+) -> None:
+    """Compute published tables and figures again, beside the printed values; a study, not private.
+
+    NAME is one of --list, the beginning of several ("lin", "mirshani-figure"), or "all".
+
+    \b
+    Examples:
+      dpfda reproduce --list
+      dpfda reproduce lin-table-2 --data folder --out reproduced
+      dpfda reproduce mirshani-figure --quick
+    """
+    if listed:
+        titles = {name: title for name, (_, title) in HOMES.items()}
+        lines = [f"{name:<28}{title}" for name, title in titles.items()]
+        click.echo(json.dumps(titles, indent=1) if as_json else "\n".join(lines))
+        return
+    if not names:
+        raise UsageError("Say what to reproduce, e.g. dpfda reproduce lin-table-2. All names: dpfda reproduce --list.")
+    chosen = list(dict.fromkeys(name for word in names for name in select(word)))
+    if data is not None and not data.is_dir():
+        raise DataError(f"No folder {str(data)!r}. Check --data.")
+    _make_folder(out)
+    done = []
+    missing: list[str] = []
+    for name in chosen:
+        try:
+            done.append(_reproduce(name, data, out, quick=quick, seed=seed, as_json=as_json))
+        except DataError as error:
+            if len(chosen) == 1:
+                raise
+            # One that lacks its data should not stop the others.
+            missing.append(name)
+            notice(f"{name}: {error}")
+    if as_json:
+        from dpfda.studies.outcome import STAMP
+
+        click.echo(json.dumps({"stamp": STAMP, "reproductions": done}, indent=1, default=float))
+    if missing:
+        raise DataError(f"Not reproduced for want of data: {', '.join(missing)}.")
+
+
+def _reproduce(name: str, data: Path | None, out: Path, *, quick: bool, seed: int, as_json: bool) -> dict[str, Any]:
+    """One reproduction: run it, write it, print it."""
+    from dpfda.studies.outcome import STAMP, Setting
+
+    made = load(name)
+    if not as_json:
+        click.echo(f"{made.title}\n{STAMP}")
+    with progress_bars() as track:
+        outcome, paths = made.write(Setting(data=data, quick=quick, seed=seed, track=track), out)
+    written = [str(path) for path in paths]
+    if not as_json:
+        from dpfda.cli.tables import print_notes, print_table
+
+        for table, path in zip(outcome.tables, written, strict=False):
+            print_table(table, where=path)
+        print_notes(outcome.notes)
+        click.echo(f"\nWritten: {', '.join(written)}\n")
+    tables = [{"title": table.title, "columns": table.columns, "rows": table.rows} for table in outcome.tables]
+    return {"name": name, "title": made.title, "tables": tables, "notes": outcome.notes, "written": written}
+
+
+def _make_folder(folder: Path) -> None:
+    from dpfda.cli.targets import check_folder
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        raise DataError(f"Cannot write to {str(folder)!r}. Name another folder with --out.") from None
+    check_folder(folder)

@@ -14,7 +14,7 @@ from dpfda.mechanisms.randomness import SeededRandomness
 from dpfda.privacy import Budget
 from dpfda.reproduce.density_noise import PlannedDensity, farthest, integral, kernel_estimate, planned
 from dpfda.statistics.density.estimator import DensityFunction
-from dpfda.studies.tables import Outcome, Reproduction, Setting, Table, leave_room
+from dpfda.studies.outcome import Outcome, Reproduction, Setting, Table, leave_room
 
 N, WIDTH, ALPHA, BETA, GRID = 100, 0.1, 1.0, 0.1, 1000  # all printed
 PLACES = (0.3, 0.7)  # printed

@@ -10,7 +10,7 @@ from dpfda.arrays import Array, Integers
 from dpfda.kernels import Gaussian
 from dpfda.mechanisms.randomness import SeededRandomness
 from dpfda.statistics.machines.estimator import KernelClassifier
-from dpfda.studies.tables import Outcome, Reproduction, Setting, Table, leave_room
+from dpfda.studies.outcome import Outcome, Reproduction, Setting, Table, leave_room
 
 LENGTH, PENALTY, DELTA = 0.15, 0.01, 1e-6
 KERNEL = Gaussian.from_length(LENGTH)

@@ -11,8 +11,8 @@ from dpfda import bases
 from dpfda.arrays import Array
 from dpfda.mechanisms.randomness import SeededRandomness
 from dpfda.statistics.covariance.estimator import CovarianceFunction
+from dpfda.studies.outcome import Outcome, Reproduction, Setting, Table, leave_room
 from dpfda.studies.simulators import GRID, ICLP_KERNEL, TERMS, karhunen_loeve, weights
-from dpfda.studies.tables import Outcome, Reproduction, Setting, Table, leave_room
 
 EPSILON, DELTA = 1.0, 1e-6
 BOUND = 0.5  # public: 0.1 sin(pi t) has norm 0.071, and scores in (-.4, .4) over j^2 add up to 0.416 at most

@@ -16,7 +16,7 @@ from dpfda.mechanisms.randomness import SeededRandomness
 from dpfda.privacy import Budget
 from dpfda.reproduce.density_noise import PlannedDensity, integral, kernel_estimate, planned
 from dpfda.statistics.density.estimator import DensityFunction
-from dpfda.studies.tables import Outcome, Reproduction, Setting, Table, leave_room
+from dpfda.studies.outcome import Outcome, Reproduction, Setting, Table, leave_room
 
 LINE = Domain(((0.0, 1.0),))
 BOX = Domain(((-5.0, 5.0), (-5.0, 5.0)))  # 5 to 5 is printed
@@ -117,7 +117,7 @@ NOTES = (
 
 
 @dataclass(frozen=True)
-class Experiment:
+class DensityExperiment:
     """One of the two settings of Section 6.2, with the panels of its figure."""
 
     title: str
@@ -151,7 +151,7 @@ class Experiment:
         return float(np.prod(self.domain.lengths))
 
 
-FIGURE_3 = Experiment(
+FIGURE_3 = DensityExperiment(
     "Figure 3 of Lin and Reimherr: densities on the unit interval, epsilon = 1",
     LINE,
     "gaussian",
@@ -170,7 +170,7 @@ FIGURE_3 = Experiment(
     1000,
     20,
 )
-FIGURE_4 = Experiment(
+FIGURE_4 = DensityExperiment(
     "Figure 4 of Lin and Reimherr: densities in the square, epsilon = 1",
     BOX,
     "exponential",
@@ -204,7 +204,7 @@ BOX_NOTES = (
 )
 
 
-def plans_of(experiment: Experiment, n: int, cells: Cells) -> dict[str, tuple[PlannedDensity, ...]]:
+def plans_of(experiment: DensityExperiment, n: int, cells: Cells) -> dict[str, tuple[PlannedDensity, ...]]:
     """What each method may do with n points: one plan, or several of which the one nearest to the truth counts."""
     budget, bandwidth = Budget(EPSILON, 0.0), experiment.bandwidth(n)
     result: dict[str, tuple[PlannedDensity, ...]] = {}
@@ -218,7 +218,7 @@ def plans_of(experiment: Experiment, n: int, cells: Cells) -> dict[str, tuple[Pl
     return result
 
 
-def ours(experiment: Experiment, points: Array, randomness: SeededRandomness, *, delta: float) -> Array:
+def ours(experiment: DensityExperiment, points: Array, randomness: SeededRandomness, *, delta: float) -> Array:
     """A release of the default where functions are compared."""
     estimator = DensityFunction(
         epsilon=EPSILON, delta=delta, domain=experiment.domain, randomness=randomness, force=True
@@ -226,7 +226,7 @@ def ours(experiment: Experiment, points: Array, randomness: SeededRandomness, *,
     return np.asarray(estimator.fit(points).release_(experiment.places))
 
 
-def run(experiment: Experiment, setting: Setting, notes: tuple[str, ...]) -> Outcome:
+def run(experiment: DensityExperiment, setting: Setting, notes: tuple[str, ...]) -> Outcome:
     """Errors at two sample sizes, and a picture."""
     randomness = SeededRandomness(setting.seed)
     places, volume = experiment.places, experiment.volume
@@ -258,7 +258,7 @@ def run(experiment: Experiment, setting: Setting, notes: tuple[str, ...]) -> Out
 
 
 def draw(
-    experiment: Experiment,
+    experiment: DensityExperiment,
     points: Array,
     sample: Array,
     plans: dict[str, tuple[PlannedDensity, ...]],

@@ -18,16 +18,16 @@ from dpfda.kernels import Matern
 from dpfda.mechanisms import SeededRandomness
 from dpfda.statistics.mean.estimator import MeanFunction
 from dpfda.studies import published, simulators
+from dpfda.studies.outcome import Outcome, Reproduction, Setting, Table
 from dpfda.studies.published import Calibration, NoisyMean, Sample, Spectrum
 from dpfda.studies.simulators import GRID, ICLP_KERNEL, LENGTH, MEANS
-from dpfda.studies.tables import Outcome, Reproduction, Setting, Table
 
 TUNED = ("FRL", "ICLP-AR", "ICLP-QR")
 EPSILON, DELTA, DEGREE, FOLDS = 1.0, 0.01, 20, 10
 
 
 @dataclass(frozen=True, slots=True)
-class Experiment:
+class MeanExperiment:
     """A noise kernel and a law of errors: what distinguishes Figures 1 and 2 from 6, 7 and 8."""
 
     kernel: Matern
@@ -53,7 +53,7 @@ def release(
     sample: Sample,
     terms: Spectrum,
     *,
-    experiment: Experiment,
+    experiment: MeanExperiment,
     parameter: float,
     calibration: Calibration,
     sensitivity: Literal["theorem", "program"] = "program",
@@ -77,7 +77,9 @@ def release(
     )
 
 
-def safe_parameter(mechanism: str, sample: Sample, terms: Spectrum, *, experiment: Experiment, truth: Array) -> float:
+def safe_parameter(
+    mechanism: str, sample: Sample, terms: Spectrum, *, experiment: MeanExperiment, truth: Array
+) -> float:
     """Corollary 15 with constant 1: penalty 1/n. FRL takes, as in the paper, the admissible size nearest the truth."""
     if mechanism != "FRL":
         return 1 / sample.n
@@ -89,7 +91,7 @@ def safe_parameter(mechanism: str, sample: Sample, terms: Spectrum, *, experimen
     return float(min(experiment.sizes(sample.n), key=estimation_error))
 
 
-def candidates(mechanism: str, n: int, *, experiment: Experiment) -> list[float]:
+def candidates(mechanism: str, n: int, *, experiment: MeanExperiment) -> list[float]:
     """What cross-validation chooses from: a tenth to ten times the safe penalty, or up to three terms more or fewer."""
     if mechanism != "FRL":
         return [float(factor) / n for factor in np.geomspace(0.1, 10, 21)]
@@ -135,20 +137,20 @@ def sizes(setting: Setting) -> tuple[int, ...]:
     return (200, 1000, 5000) if setting.quick else (100, 200, 500, 1000, 2000, 5000, 10000)
 
 
-def _cases(setting: Setting, experiment: Experiment, what: str) -> Iterator[tuple[str, int, Iterator[Array]]]:
+def _cases(setting: Setting, experiment: MeanExperiment, what: str) -> Iterator[tuple[str, int, Iterator[Array]]]:
     """A mean, a sample size and samples one after the other, each case seeded on its own."""
     cases = list(itertools.product(enumerate(MEANS), sizes(setting)))
     for (index, name), n in setting.track(cases, f"{what}, {experiment.title}"):
         yield name, n, _samples(setting, experiment, name, n, 1_000_003 * setting.seed + 10 * n + index)
 
 
-def _samples(setting: Setting, experiment: Experiment, name: str, n: int, seed: int) -> Iterator[Array]:
+def _samples(setting: Setting, experiment: MeanExperiment, name: str, n: int, seed: int) -> Iterator[Array]:
     randomness = SeededRandomness(seed)
     for _ in range(2 if setting.quick else 20):
         yield simulators.sample(name, n, randomness, errors=experiment.errors, kernel=experiment.kernel)
 
 
-def selection(setting: Setting, experiment: Experiment, figure: str) -> Table:
+def selection(setting: Setting, experiment: MeanExperiment, figure: str) -> Table:
     """Privacy-estimation errors with safe selection (PSS) and private cross-validation (PCV), averaged over samples."""
     terms = published.spectrum(experiment.kernel, GRID, simulators.weights())
     rows: list[tuple[object, ...]] = []
@@ -164,7 +166,7 @@ def selection(setting: Setting, experiment: Experiment, figure: str) -> Table:
 
 
 def _select(
-    mechanism: str, curves: Array, terms: Spectrum, experiment: Experiment, truth: Array
+    mechanism: str, curves: Array, terms: Spectrum, experiment: MeanExperiment, truth: Array
 ) -> tuple[float, float, float, float]:
     """The safe parameter and its error, the cross-validated one and its error."""
     sample = published.take(curves, terms)
@@ -177,7 +179,7 @@ def _select(
     return safe, make(sample, safe).error(truth), chosen, make(sample, chosen).error(truth)
 
 
-def comparison(setting: Setting, experiment: Experiment, figure: str) -> Table:
+def comparison(setting: Setting, experiment: MeanExperiment, figure: str) -> Table:
     """The three errors of every mechanism with safe selection, beside our defaults, averaged over samples."""
     terms = published.spectrum(experiment.kernel, GRID, simulators.weights())
     rows: list[tuple[object, ...]] = []
@@ -199,7 +201,12 @@ Errors = tuple[float, float, float]  # privacy-estimation, estimation, privacy
 
 
 def _compare(
-    curves: Array, terms: Spectrum, experiment: Experiment, truth: Array, releases: int, randomness: SeededRandomness
+    curves: Array,
+    terms: Spectrum,
+    experiment: MeanExperiment,
+    truth: Array,
+    releases: int,
+    randomness: SeededRandomness,
 ) -> dict[tuple[str, str], Errors]:
     sample = published.take(curves, terms)
     found: dict[tuple[str, str], NoisyMean] = {}
@@ -259,11 +266,11 @@ def _ours(
     return total, estimation, privacy
 
 
-GAUSSIAN = Experiment(ICLP_KERNEL, "gaussian")
+GAUSSIAN = MeanExperiment(ICLP_KERNEL, "gaussian")
 APPENDIX = {
-    "Figure 6": Experiment(ICLP_KERNEL, "heavy"),
-    "Figure 7": Experiment(Matern(2.5, rho=0.1), "gaussian"),
-    "Figure 8": Experiment(Matern(2.5, rho=0.1), "heavy"),
+    "Figure 6": MeanExperiment(ICLP_KERNEL, "heavy"),
+    "Figure 7": MeanExperiment(Matern(2.5, rho=0.1), "gaussian"),
+    "Figure 8": MeanExperiment(Matern(2.5, rho=0.1), "heavy"),
 }
 COLOURS = {
     "FRL": "C0",

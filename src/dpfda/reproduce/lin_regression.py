@@ -11,8 +11,8 @@ import numpy as np
 from dpfda.arrays import Array
 from dpfda.mechanisms.randomness import SeededRandomness
 from dpfda.statistics.regression.estimator import FunctionOnScalarRegression
+from dpfda.studies.outcome import Outcome, Reproduction, Setting, Table, leave_room
 from dpfda.studies.simulators import GRID, ICLP_KERNEL, karhunen_loeve, norms
-from dpfda.studies.tables import Outcome, Reproduction, Setting, Table, leave_room
 
 EPSILON, DELTA = 1.0, 1e-6
 # Public: root mean squares 0.071, 0.141 and 0.060 of the coefficients, and 0.416 at most of the errors.

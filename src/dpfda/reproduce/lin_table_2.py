@@ -17,11 +17,11 @@ import numpy as np
 from dpfda.arrays import Array
 from dpfda.kernels import Matern
 from dpfda.mechanisms import SeededRandomness
-from dpfda.reproduce.curves import complete_scans, mondays, unit_norm
+from dpfda.reproduce.paper_curves import complete_scans, mondays, unit_norm
 from dpfda.statistics.mean.estimator import MeanFunction
 from dpfda.studies import published
+from dpfda.studies.outcome import Outcome, Reproduction, Setting, Table
 from dpfda.studies.published import Calibration, NoisyMean, Sample, Spectrum
-from dpfda.studies.tables import Outcome, Reproduction, Setting, Table
 
 EPSILONS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 MECHANISMS = ("FRL", "Bernstein", "ICLP-AR", "ICLP-QR")
@@ -101,7 +101,7 @@ NOTES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class PrintedCell:
     """One cell of the table: where it stands, its mechanism under each calibration, and the mean it is held to."""
 
     data: str
@@ -113,7 +113,7 @@ class Cell:
     release: dict[Calibration, NoisyMean]
 
 
-def cells(data: str, curves: Array) -> Iterator[Cell]:
+def cells(data: str, curves: Array) -> Iterator[PrintedCell]:
     """The 48 cells of one data set of unit-norm curves."""
     size = curves.shape[1]
     points, weights = np.linspace(0.001, 0.999, size), np.full(size, 1 / size)
@@ -123,7 +123,7 @@ def cells(data: str, curves: Array) -> Iterator[Cell]:
         for (i, epsilon), (j, mechanism) in itertools.product(enumerate(EPSILONS), enumerate(MECHANISMS)):
             release = {c: apply(mechanism, sample, terms, epsilon, c) for c in published.CALIBRATIONS}
             printed = PRINTED[data, name][i][j]
-            yield Cell(data, name, mechanism, epsilon, printed, sample.mean, release)
+            yield PrintedCell(data, name, mechanism, epsilon, printed, sample.mean, release)
 
 
 def apply(mechanism: str, sample: Sample, terms: Spectrum, epsilon: float, calibration: Calibration) -> NoisyMean:

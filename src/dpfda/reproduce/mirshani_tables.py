@@ -12,7 +12,7 @@ import numpy as np
 from dpfda.arrays import Array
 from dpfda.kernels import Kernel
 from dpfda.mechanisms.randomness import SeededRandomness
-from dpfda.reproduce.mirshani_scans import (
+from dpfda.reproduce.mirshani_figures import (
     DELTA,
     ENDS_2,
     EPSILON,
@@ -25,7 +25,7 @@ from dpfda.reproduce.mirshani_scans import (
     scans,
 )
 from dpfda.studies import published, validation
-from dpfda.studies.tables import Outcome, Reproduction, Setting, Table
+from dpfda.studies.outcome import Outcome, Reproduction, Setting, Table
 from dpfda.studies.validation import Release, Score, Validation, validate
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def run_table_2(setting: Setting) -> Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class OptimumComparison:
     """The optimum beside the published one."""
 
     penalty: float
@@ -217,16 +217,16 @@ class Comparison:
         return max(self.penalty_steps, self.rho_steps)
 
 
-def compare(name: str, ranges: Array, result: Validation) -> Comparison:
+def compare(name: str, ranges: Array, result: Validation) -> OptimumComparison:
     """How many steps of the grid lie between the least score and the published choice, and what that costs."""
     row, column = (int(i) for i in np.unravel_index(result.scores.argmin(), result.scores.shape))
     penalty, printed = TABLE_2[name]
     at, there = PENALTIES.index(penalty), int(np.abs(ranges - printed).argmin())
     excess = 100 * result.excess(result.kernels[there], penalty)
-    return Comparison(PENALTIES[column], float(ranges[row]), abs(column - at), abs(row - there), excess)
+    return OptimumComparison(PENALTIES[column], float(ranges[row]), abs(column - at), abs(row - there), excess)
 
 
-def verdicts(rows: Sequence[tuple[Variant, str, Comparison]]) -> tuple[str, ...]:
+def verdicts(rows: Sequence[tuple[Variant, str, OptimumComparison]]) -> tuple[str, ...]:
     """One sentence for each reading on complete scans: which published choices lie within one step of the grid."""
     return tuple(
         f"Complete scans, noise {variant.name}, score {variant.score}: "
@@ -236,7 +236,7 @@ def verdicts(rows: Sequence[tuple[Variant, str, Comparison]]) -> tuple[str, ...]
     )
 
 
-def _verdict(name: str, one: Comparison) -> str:
+def _verdict(name: str, one: OptimumComparison) -> str:
     chosen = f"{name} {one.penalty:g} and {one.rho:.3f}"
     if one.apart == 0:
         return f"{chosen}, as published"

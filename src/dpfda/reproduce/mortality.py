@@ -19,7 +19,7 @@ from dpfda.mechanisms.randomness import SeededRandomness
 from dpfda.privacy import Budget
 from dpfda.reproduce.density_noise import NoisyDensity, kernel_estimate, planned
 from dpfda.statistics.density.estimator import DensityFunction
-from dpfda.studies.tables import Outcome, Reproduction, Setting, Table, leave_room
+from dpfda.studies.outcome import Outcome, Reproduction, Setting, Table, leave_room
 
 FILE = "wpp2019_deaths_by_age_region_2015_2020.csv"
 METHODS = ("ICLP-QR, 1.01", "ICLP-QR, 1.05", "FRL", "Bernstein, 10", "Bernstein, 20")

@@ -10,7 +10,7 @@ from dpfda.errors import MissingExtra, UsageError
 from dpfda.service.limits import Limits
 
 if TYPE_CHECKING:
-    from dpfda.service.gate import Gate
+    from dpfda.service.asgi import Application
 
 TOKEN_LENGTH = 16  # characters at least: what is shorter can be guessed
 
@@ -22,7 +22,7 @@ def make_app(
     token: str | None = None,
     limits: Limits | None = None,
     hosts: Iterable[str] = (),
-) -> Gate:
+) -> Application:
     """The service over releases and oracles by id, and over the release files in a folder.
 
     Everybody may read what has been released. Publishing, withdrawing and reloading need the token, and are refused
@@ -30,29 +30,29 @@ def make_app(
     `hosts` are the names under which it is reached, beside localhost and numeric addresses: others are refused.
     """
     needs_extra()
+    from dpfda.service.asgi import Application
     from dpfda.service.endpoints import Endpoints
-    from dpfda.service.gate import Gate
     from dpfda.service.limits import Hosts
-    from dpfda.service.shelf import Shelf
+    from dpfda.service.served import ServedReleases
 
     if token is not None and (len(token) < TOKEN_LENGTH or not all("!" <= letter <= "~" for letter in token)):
         raise UsageError(
             f"A token has at least {TOKEN_LENGTH} printable ASCII characters and no spaces. "
             "Make one with: openssl rand -hex 32."
         )
-    shelf = Shelf(things or {}, None if folder is None else Path(folder))
+    served = ServedReleases(things or {}, None if folder is None else Path(folder))
     limits = limits or Limits()
-    return Gate(Endpoints(shelf, limits, token), limits, Hosts.of(hosts))
+    return Application(Endpoints(served, limits, token), limits, Hosts.of(hosts))
 
 
-def run(app: Gate, *, host: str = "127.0.0.1", port: int = 8000, trusted_proxy: str | None = None) -> None:
+def run(app: Application, *, host: str = "127.0.0.1", port: int = 8000, trusted_proxy: str | None = None) -> None:
     """Serve an application until Ctrl-C or SIGTERM; it says where it is when it answers. Port 0 takes a free one."""
     needs_extra()
     from dpfda.service.server import listen, serve
 
-    listener, shelf = listen(host, port), app.endpoints.shelf
+    listener, served = listen(host, port), app.endpoints.served
     place = f"[{host}]" if ":" in host else host
-    many = f"{len(shelf)} release{'' if len(shelf) == 1 else 's'}"
+    many = f"{len(served)} release{'' if len(served) == 1 else 's'}"
 
     def ready() -> None:
         print(f"Serving {many} at http://{place}:{listener.getsockname()[1]}/ (Ctrl-C stops it)", flush=True)

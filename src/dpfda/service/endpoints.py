@@ -1,4 +1,4 @@
-"""What each address of the service answers; refusals are raised, and worded by the gate."""
+"""What each address of the service answers, and how the bodies of requests are read; refusals are raised."""
 
 from __future__ import annotations
 
@@ -7,24 +7,40 @@ import hmac
 import json
 import math
 import re
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from starlette.responses import Response
 
 from dpfda.arrays import Array
 from dpfda.errors import UsageError
-from dpfda.service import page
-from dpfda.service.bodies import asked_points, read_body, strict_json
-from dpfda.service.limits import Buckets, Limits, neighbourhood
+from dpfda.service import home
+from dpfda.service.answers import leave_at
+from dpfda.service.limits import MOST_COORDINATES, Buckets, Limits, neighbourhood
 from dpfda.service.openapi import document
-from dpfda.service.refusals import BAD_ID, BAD_RELEASE, NO_ANSWER, NO_OWNER, NO_TOKEN, NOT_FOUND, TOO_MANY, Refused
-from dpfda.service.shelf import ID, ServedEntry, Shelf
-from dpfda.service.worker import leave_at
+from dpfda.service.refusals import (
+    BAD_ID,
+    BAD_JSON,
+    BAD_POINTS,
+    BAD_RELEASE,
+    NO_ANSWER,
+    NO_OWNER,
+    NO_TOKEN,
+    NOT_FOUND,
+    NOT_JSON,
+    TOO_LARGE,
+    TOO_MANY,
+    TOO_SLOW,
+    Refused,
+)
+from dpfda.service.served import ID, ServedEntry, ServedReleases
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+
 
 FEW = 32  # points of a finite release that are computed at once: handing them to a thread would take longer
 TEXT = "text/plain"
@@ -32,25 +48,25 @@ BEARER = re.compile(r"(?i:bearer) +([\x21-\x7e]+) *")
 
 
 class Endpoints:
-    """The answers of the service, over what is on its shelf."""
+    """The answers of the service, over what is being served."""
 
-    def __init__(self, shelf: Shelf, limits: Limits, token: str | None) -> None:
-        self.shelf, self.limits = shelf, limits
+    def __init__(self, served: ServedReleases, limits: Limits, token: str | None) -> None:
+        self.served, self.limits = served, limits
         self._token = None if token is None else token.encode()
         self._online = Buckets(limits.online_rate, 100 * limits.online_rate)
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="evaluate")
 
     async def home(self, request: Request) -> Response:
-        return Response(page.markup(self.shelf), media_type="text/html", headers=page.HEADERS)
+        return Response(home.markup(self.served), media_type="text/html", headers=home.HEADERS)
 
     async def health(self, request: Request) -> Response:
-        return _json({"status": "ok", "releases": len(self.shelf)})
+        return _json({"status": "ok", "releases": len(self.served)})
 
     async def openapi(self, request: Request) -> Response:
-        return _json(document(self.limits, next(iter(self.shelf), None)))
+        return _json(document(self.limits, next(iter(self.served), None)))
 
     async def releases(self, request: Request) -> Response:
-        return _json({"releases": [entry.summary for entry in self.shelf]})
+        return _json({"releases": [entry.summary for entry in self.served]})
 
     async def card(self, request: Request) -> Response:
         entry = self._entry(request)
@@ -100,28 +116,28 @@ class Endpoints:
             raise Refused(BAD_ID)
         body = await read_body(request, most=self.limits.max_release, seconds=self.limits.body_seconds)
         await self._elsewhere(_check_release, body)
-        entry = await self._elsewhere(self.shelf.publish, said[0], body)
+        entry = await self._elsewhere(self.served.publish, said[0], body)
         headers = {"Location": f"/releases/{entry.id}"}
         return Response(entry.card, 201, headers, media_type="application/json")
 
     async def withdraw(self, request: Request) -> Response:
         self._check_owner(request)
         entry = self._entry(request)
-        await self._elsewhere(self.shelf.withdraw, entry.id)
+        await self._elsewhere(self.served.withdraw, entry.id)
         return Response(status_code=204)
 
     async def reload(self, request: Request) -> Response:
         self._check_owner(request)
-        await self._elsewhere(self.shelf.reload)
-        return _json({"releases": [entry.summary for entry in self.shelf], "refused": list(self.shelf.refused)})
+        await self._elsewhere(self.served.reload)
+        return _json({"releases": [entry.summary for entry in self.served], "refused": list(self.served.refused)})
 
     def close(self) -> None:
         """Wait for whoever is being answered, then close the oracles."""
         self._pool.shutdown(wait=True)
-        self.shelf.close()
+        self.served.close()
 
     def _entry(self, request: Request) -> ServedEntry:
-        return self.shelf.get(request.path_params["id"])
+        return self.served.get(request.path_params["id"])
 
     def _check_owner(self, request: Request) -> None:
         if self._token is None:
@@ -187,3 +203,79 @@ def _json(data: Any) -> Response:
 
 def _text(said: str) -> Response:
     return Response(said + "\n", media_type=TEXT)
+
+
+async def read_body(request: Request, *, most: int, seconds: float) -> bytes:
+    """The body of a request that says it is JSON, if it is not too large and comes in time."""
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media != "application/json" or request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise Refused(NOT_JSON)
+    try:
+        async with asyncio.timeout(seconds):
+            return await _collect(request, most)
+    except TimeoutError:
+        raise Refused(TOO_SLOW) from None
+
+
+async def _collect(request: Request, most: int) -> bytes:
+    stated = request.headers.get("content-length", "0")
+    if stated.isascii() and stated.isdigit() and (len(stated) > 18 or int(stated) > most):
+        raise Refused(TOO_LARGE)  # before any of it is read
+    pieces, size = [], 0
+    async for piece in request.stream():
+        size += len(piece)
+        if size > most:
+            raise Refused(TOO_LARGE)
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+async def drain(receive: Callable[[], Awaitable[Any]], seconds: float) -> None:
+    """Read and drop what is still sent, until it ends or for so long.
+
+    A connection that is closed with unread bytes in it is reset, and the answer to whoever sends them may be lost.
+    """
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            more = True
+            while more:
+                message = await receive()
+                more = message["type"] == "http.request" and message.get("more_body", False)
+
+
+def strict_json(body: bytes) -> Any:
+    """What the JSON says; numbers are doubles, and whatever JSON leaves open is refused."""
+    try:
+        return json.loads(
+            body.decode("utf-8"), parse_constant=_no_constant, parse_int=float, object_pairs_hook=_no_name_twice
+        )
+    except (ValueError, RecursionError):
+        raise Refused(BAD_JSON) from None
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _no_name_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    named = dict(pairs)
+    if len(named) != len(pairs):
+        raise ValueError
+    return named
+
+
+def asked_points(body: bytes, *, most: int) -> list[list[float]]:
+    """The points that a body asks for, each a list of numbers; whether they fit a release, that release knows."""
+    data = strict_json(body)
+    if type(data) is not dict or set(data) != {"points"}:
+        raise Refused(BAD_POINTS)
+    points = data["points"]
+    if type(points) is not list or not 1 <= len(points) <= most:
+        raise Refused(BAD_POINTS)
+    # Numbers are doubles here, so that true, "1" and null are none of them.
+    rows = [[point] for point in points] if type(points[0]) is float else points
+    if any(type(row) is not list or not 1 <= len(row) <= MOST_COORDINATES for row in rows):
+        raise Refused(BAD_POINTS)
+    if any(type(number) is not float for row in rows for number in row):
+        raise Refused(BAD_POINTS)
+    return rows

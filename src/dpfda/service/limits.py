@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from dpfda.arrays import brief
 from dpfda.errors import UsageError
 
+MOST_COORDINATES = 64  # of one point
 ADDRESSES = 20_000  # that are remembered; whoever has not asked for longest is forgotten, and starts afresh
 
 
@@ -41,7 +42,7 @@ class Limits:
 
 
 class Bucket:
-    """So many a second, and two seconds' worth at once after a rest."""
+    """A token bucket: so many requests a second, and those of two seconds at once after a pause."""
 
     __slots__ = ("filled", "left", "rate")
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import dpfda
 from dpfda.service import refusals
-from dpfda.service.bodies import COORDINATES
-from dpfda.service.limits import Limits
+from dpfda.service.limits import MOST_COORDINATES, Limits
 from dpfda.service.refusals import Reason
-from dpfda.service.shelf import ServedEntry
+from dpfda.service.served import ServedEntry
 
 ID_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 Schema = dict[str, Any]
@@ -22,6 +21,7 @@ def record(needed: dict[str, Schema], *, closed: bool = True) -> Schema:
 
 
 def listed(items: Schema, **bounds: int) -> Schema:
+    """A JSON schema of a list of such items."""
     return {"type": "array", "items": items} | bounds
 
 
@@ -55,10 +55,11 @@ CARD["description"] = (
 
 
 def evaluate_request(max_points: int) -> Schema:
+    """The JSON schema of a request for values."""
     many = {"minItems": 1, "maxItems": max_points}
     points = {
         "description": "Numbers on an interval; elsewhere, and for pairs, a list of coordinates for each point.",
-        "oneOf": [listed(NUMBER, **many), listed(listed(NUMBER, minItems=1, maxItems=COORDINATES), **many)],
+        "oneOf": [listed(NUMBER, **many), listed(listed(NUMBER, minItems=1, maxItems=MOST_COORDINATES), **many)],
     }
     return record({"points": points})
 

@@ -18,6 +18,7 @@ class Reason:
 
     @property
     def body(self) -> bytes:
+        """The JSON that is sent: code, message and way out."""
         said = {"code": self.code, "message": self.message, "way_out": self.way_out}
         return json.dumps({"error": said}).encode()
 

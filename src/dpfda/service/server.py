@@ -14,7 +14,7 @@ from dpfda.errors import UsageError
 from dpfda.service.refusals import BAD_REQUEST, BUSY, HEADERS_TOO_LARGE, Reason
 
 if TYPE_CHECKING:
-    from dpfda.service.gate import Gate
+    from dpfda.service.asgi import Application
 
 HEADER_SECONDS = 10.0  # in which the headers of a request have to come
 HEADER_BYTES = 65_536
@@ -23,10 +23,10 @@ GRACE = 0.5  # seconds in which connections are answered and closed before no mo
 LAST = 30  # seconds after which whoever is still being answered is given up
 
 
-class Patience:
-    """What uvicorn's own protocols lack: an end to headers that never end, and errors in the service's form.
+class BoundedProtocol:
+    """The connections of uvicorn, with limits on the time and size of headers, and errors in the service's form.
 
-    A name that another version of uvicorn does not have is not called, and its own behaviour stays.
+    A method that another version of uvicorn does not call stays without effect.
     """
 
     cycle: Any
@@ -37,6 +37,7 @@ class Patience:
     _begun = 0
 
     def connection_made(self, transport: Any) -> None:
+        """Refuse a connection beyond what the process can hold open; else wait for its headers."""
         super().connection_made(transport)  # type: ignore[misc]
         if len(self.connections) > room():
             self._turn_away(BUSY)
@@ -44,6 +45,7 @@ class Patience:
         self._watch()
 
     def data_received(self, data: bytes) -> None:
+        """Count the bytes of headers until a request is complete."""
         super().data_received(data)  # type: ignore[misc]
         if self._busy:
             self._rest()
@@ -55,10 +57,12 @@ class Patience:
             self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the timer of a connection that has ended."""
         self._rest()
         super().connection_lost(exc)  # type: ignore[misc]
 
     def send_400_response(self, msg: str) -> None:
+        """uvicorn's hook for what is no HTTP: the service's own refusal."""
         self._turn_away(BAD_REQUEST)
 
     @property
@@ -111,7 +115,7 @@ def protocol() -> type[asyncio.Protocol]:
         from uvicorn.protocols.http.h11_impl import H11Protocol
 
         base = H11Protocol
-    return type("PatientProtocol", (Patience, base), {})
+    return type("PatientProtocol", (BoundedProtocol, base), {})
 
 
 class Server(uvicorn.Server):
@@ -121,9 +125,9 @@ class Server(uvicorn.Server):
     being answered are waited for. A second signal skips the first step.
     """
 
-    def __init__(self, config: uvicorn.Config, gate: Gate, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, application: Application, ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self.gate, self.ready = gate, ready
+        self.application, self.ready = application, ready
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -132,10 +136,11 @@ class Server(uvicorn.Server):
         self.ready()  # signals are listened to by now
 
     def handle_exit(self, sig: int, frame: Any) -> None:
-        if self._loop is None or self.gate.stopping:
+        """uvicorn's hook for signals: stop in two steps, at once at the second signal."""
+        if self._loop is None or self.application.stopping:
             self.should_exit = True
             return
-        self.gate.stopping = True
+        self.application.stopping = True
         self._loop.call_soon_threadsafe(self._later)
 
     def _later(self) -> None:
@@ -164,13 +169,15 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def serve(gate: Gate, listener: socket.socket, *, ready: Callable[[], None], proxy: str | None = None) -> None:
+def serve(
+    application: Application, listener: socket.socket, *, ready: Callable[[], None], proxy: str | None = None
+) -> None:
     """Answer until a signal says stop; `ready` is called when it does."""
     # Their messages could hold what a request held, or frames of a computation.
     for name in ("uvicorn.error", "uvicorn.access", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     config = uvicorn.Config(
-        gate,
+        application,
         http=protocol(),
         ws="none",
         lifespan="on",
@@ -182,4 +189,4 @@ def serve(gate: Gate, listener: socket.socket, *, ready: Callable[[], None], pro
         timeout_keep_alive=30,
         timeout_graceful_shutdown=LAST,
     )
-    Server(config, gate, ready).run(sockets=[listener])
+    Server(config, application, ready).run(sockets=[listener])

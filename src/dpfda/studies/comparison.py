@@ -14,8 +14,8 @@ from dpfda.mechanisms import SeededRandomness
 from dpfda.privacy import Budget
 from dpfda.statistics.mean.estimator import MeanFunction
 from dpfda.statistics.mean.plan import CALIBRATED, DESIGNS
+from dpfda.studies.outcome import STAMP, Table, no_progress
 from dpfda.studies.simulators import GRID, MEANS, norms, sample, weights
-from dpfda.studies.tables import STAMP, Table, no_progress
 
 # All that need no candidates to choose among.
 MECHANISMS = ("auto", *(name for name in DESIGNS if name != "dictionary"))
@@ -37,7 +37,7 @@ Track = Callable[[Iterable[Any], str], Iterable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparisonRow:
     """Mean squared L2 errors of one mechanism with their standard errors; None where it cannot meet the budget."""
 
     mechanism: str
@@ -62,16 +62,18 @@ class Comparison:
     seed: int
     sampling: float  # error of the sample mean, which no mechanism can avoid
     sampling_standard_error: float
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
     errors: Errors = "gaussian"
 
     @property
     def title(self) -> str:
+        """Curves, sample size, budget and repetitions, in words."""
         curves = self.scenario if self.errors == "gaussian" else f"{self.scenario} with {self.errors} errors"
         return f"{curves}, n = {self.n}, {self.budget}, {self.repetitions} repetitions"
 
     @property
     def notes(self) -> tuple[str, ...]:
+        """What a reader of the table has to know, in sentences."""
         bound = (
             "The bound is the largest norm in each sample, as in the papers: a study may, a release may not."
             if self.bound is None
@@ -200,12 +202,12 @@ class Run:
         self.privacy.append(_squared(values - curves.mean(axis=0)))
         self.chosen = release.certificate.mechanism
 
-    def row(self) -> Row:
+    def row(self) -> ComparisonRow:
         """Its line in the table."""
         if self.refused is not None:
-            return Row(self.mechanism, self.calibration, note=f"not applicable: {self.refused}")
+            return ComparisonRow(self.mechanism, self.calibration, note=f"not applicable: {self.refused}")
         note = f"chose {self.chosen}" if self.mechanism == "auto" else ""
-        return Row(self.mechanism, self.calibration, *_mean(self.total), *_mean(self.privacy), note=note)
+        return ComparisonRow(self.mechanism, self.calibration, *_mean(self.total), *_mean(self.privacy), note=note)
 
 
 def _cases(mechanisms: Sequence[str], calibration: str) -> list[tuple[str, str]]:

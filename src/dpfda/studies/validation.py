@@ -14,8 +14,8 @@ from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.mechanisms.randomness import SeededRandomness
 from dpfda.studies import published, simulators
+from dpfda.studies.outcome import STAMP, Table, no_progress
 from dpfda.studies.published import Calibration, NoisyMean, Sample, Spectrum
-from dpfda.studies.tables import STAMP, Table, no_progress
 
 # What is validated: the release that a sample, the kernel's eigenfunctions and a parameter make.
 Release = Callable[[Sample, Spectrum, float], NoisyMean]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dpfda.mechanisms.frames.exact import LATTICE
-from dpfda.mechanisms.frames.gibbs import gibbs_frames
-from dpfda.mechanisms.frames.mechanism import FrameLaw, Frames, Gibbs
+from dpfda.mechanisms.frames.mechanism import FrameLaw, Frames, Gibbs, gibbs_frames
 from dpfda.mechanisms.frames.projected import draw_projected
 from dpfda.mechanisms.frames.stiefel import draw_frames
 

@@ -155,6 +155,7 @@ class Mixture:
 
     @staticmethod
     def of(matrix: Array, weights: Array) -> Mixture:
+        """The mixture for a matrix A and the precisions of the normal vectors."""
         side = len(weights)
         # From where s u is small for every u to where even the least u = 1 leaves almost nothing.
         low, high = 1.0 / float(weights.max()), 4.0 * side + 40.0

@@ -241,7 +241,7 @@ def draw_frames(A: ArrayLike, k: int, size: int = 1, *, randomness: Randomness |
     small = min(k, side - k)
     values, vectors = np.linalg.eigh(matrix)
     # The complement of V has density exp(-tr W'AW): tr V'AV + tr W'AW is the trace of A.
-    sampler = Spans.of(values.max() - values if small == k else values - values.min(), small)
+    sampler = SpanEnvelopes.of(values.max() - values if small == k else values - values.min(), small)
     spans = vectors @ sampler.draw(size, source)
     if small == k:
         return spans @ haar(size, k, source)
@@ -286,8 +286,8 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Spans:
-    """Spans with density `exp(-sum excess_i |row i of V|^2)`: one vector first, then a level for each other."""
+class SpanEnvelopes:
+    """SpanEnvelopes with density `exp(-sum excess_i |row i of V|^2)`: one vector first, then a level for each other."""
 
     side: int
     order: Integers  # the coordinates of the first vector by their excess, (n,)
@@ -296,7 +296,8 @@ class Spans:
     laws: tuple[Array, ...]  # the excess that the first vector, and then each level, is drawn with
 
     @staticmethod
-    def of(excess: Array, k: int) -> Spans:
+    def of(excess: Array, k: int) -> SpanEnvelopes:
+        """Envelopes for spans of k vectors with these excesses, fitted one vector after the other."""
         levels: list[Level] = []
         laws = [excess]
         for weight in range(k, 1, -1):
@@ -310,7 +311,9 @@ class Spans:
             laws.append(excess)
         order = np.argsort(excess, kind="stable")
         single = fit_single(from_below(excess[order[1:]] - excess[order[0]]))
-        return Spans(len(laws[0]), order.astype(np.int64), single, tuple(reversed(levels)), tuple(reversed(laws)))
+        return SpanEnvelopes(
+            len(laws[0]), order.astype(np.int64), single, tuple(reversed(levels)), tuple(reversed(laws))
+        )
 
     def propose(self, size: int, randomness: Randomness) -> Array:
         """What is accepted of so many proposals, (at most size, side, k)."""

@@ -133,7 +133,7 @@ def of_two(card: Card, delta: float) -> float | None:
 
     None where a curve is not known, or has no epsilon of its own.
     """
-    from dpfda.ledger.losses import loss_from
+    from dpfda.ledger.amounts import loss_from
     from dpfda.privacy.composition import compose
 
     if not card.losses or getattr(card, "nominal", False):

@@ -46,7 +46,7 @@ def check_guarantee(card: Card, checks: Checks) -> None:
 
 
 def _read(card: Card, checks: Checks) -> tuple[Profile, ...] | None:
-    from dpfda.ledger.losses import loss_from
+    from dpfda.ledger.amounts import loss_from
 
     found = []
     for place, loss in enumerate(card.losses, 1):

@@ -8,10 +8,9 @@ import numpy as np
 
 from dpfda.errors import UsageError
 from dpfda.page.base import Answered, Page, check_curves, check_no_covariates, noise_text
-from dpfda.page.content import Content, Places, spots
+from dpfda.page.content import Content, Places, sizes, spots
 from dpfda.page.evaluation import Asked, Columns, numbers
 from dpfda.page.picture import NamedCurve, curves
-from dpfda.page.values import sizes
 from dpfda.releases.bands import check_level
 from dpfda.statistics.components.release import ComponentsRelease
 from dpfda.statistics.covariance.picture import UNSEEN

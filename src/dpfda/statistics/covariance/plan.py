@@ -134,7 +134,7 @@ class MomentsPlan(AnyPlan):
         if not is_whole(k, 1, 2**31):
             raise UsageError(f"The number of components is a whole number, at least 1, got {brief(k)}.")
         turned = turned_by_noise(self.variances, self.basis.frequencies)
-        return subspace_error(turned, k, self.request.domain.dimension)
+        return subspace_error(turned, int(k), self.request.domain.dimension)
 
     def table(self) -> tuple[tuple[str, float | None, str], ...]:
         """Every mechanism with the error predicted for it, best first, and a note; reads no data."""

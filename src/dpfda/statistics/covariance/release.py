@@ -168,7 +168,7 @@ class CovarianceRelease:
         """The first k principal components, for nothing: post-processing of what was paid for."""
         if not is_whole(k, 1, self.basis.size):
             raise UsageError(f"There can be 1 to {self.basis.size} components in this basis, got {brief(k)}.")
-        size = self.basis.size
+        k, size = int(k), self.basis.size  # comparisons of NumPy's narrow numbers are no plain truth values
         deviation = float(np.sqrt(pack(self.variances)[size:].mean())) if size > 1 else 0.0
         frame = principal(self.coordinates, self.basis.frequencies, deviation, k)
         found = ComponentsRelease(

@@ -13,7 +13,7 @@ from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import Randomness
 from dpfda.online import Facts, OnlineLaw, Sections, calibrated
-from dpfda.online.sections import MOST_MASS
+from dpfda.online.engine import MOST_MASS
 from dpfda.online.specification import peak_of
 from dpfda.records.points import MASS, cell_masses
 from dpfda.statistics.density.papers import classical_factor

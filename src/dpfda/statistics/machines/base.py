@@ -21,11 +21,11 @@ from dpfda.kernels import Kernel
 from dpfda.mechanisms import Mechanism
 from dpfda.privacy import Budget, Unit
 from dpfda.records import Curves
-from dpfda.records.cells import as_numbers
+from dpfda.records.cell_values import as_numbers
+from dpfda.records.data_frames import with_units
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.labelled import labelled, width_of
 from dpfda.records.reading import Reading
-from dpfda.records.tables import with_units
 from dpfda.statistics.estimator import COUNTED_ONLY, FitOrder, Size, Spender, size_of
 from dpfda.statistics.machines.exact_plan import ExactPlan, plan_exactly
 from dpfda.statistics.machines.losses import Loss

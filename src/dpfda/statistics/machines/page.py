@@ -8,13 +8,11 @@ import numpy as np
 
 from dpfda.arrays import Array
 from dpfda.errors import UsageError
-from dpfda.page.axes import Scale, around, frame
 from dpfda.page.base import Page, check_no_covariates, check_no_distribution
-from dpfda.page.content import Content, Places, spots, typed
+from dpfda.page.content import CELLS, ROWS, Content, Places, Values, spots, typed
 from dpfda.page.evaluation import Asked, Columns, places
 from dpfda.page.markup import number, place, text
-from dpfda.page.picture import HEIGHT, WIDTH, describe, drawing, heat, path_of, surface
-from dpfda.page.values import CELLS, ROWS, Values
+from dpfda.page.picture import HEIGHT, WIDTH, Scale, around, describe, drawing, frame, heat, path_of, surface
 from dpfda.releases.bands import check_level
 from dpfda.statistics.machines.release import MachineRelease
 

@@ -99,7 +99,8 @@ class ObjectivePlan(AnyPlan):
                 "unit's utility, on average, as a number or a matrix."
             )
         given = public_numbers(stated[0] if curvature is None and stated is not None else curvature, "A curvature")
-        matrix = given * np.eye(self.basis.size) if given.ndim == 0 else given
+        # No product: an infinite number times zero is none.
+        matrix = np.diag(np.full(self.basis.size, given)) if given.ndim == 0 else given
         square = matrix.shape == (self.basis.size, self.basis.size)
         if not (square and np.isfinite(matrix).all() and np.allclose(matrix, matrix.T)):
             raise UsageError(

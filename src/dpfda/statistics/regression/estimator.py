@@ -18,8 +18,7 @@ from dpfda.messages import arg
 from dpfda.planning.request import Request
 from dpfda.privacy import Budget, Unit
 from dpfda.records.forgetting import forgets_records
-from dpfda.records.joined import curves_in_order, join
-from dpfda.records.levels import check_levels, columns_for, covariate_table
+from dpfda.records.joined import check_levels, columns_for, covariate_table, curves_in_order, join
 from dpfda.releases.calculus import Function
 from dpfda.statistics.estimator import CurveEstimator, FitOrder
 from dpfda.statistics.regression.covariates import Covariates, check_limits, check_names

@@ -6,13 +6,11 @@ import numpy as np
 
 from dpfda.arrays import Array
 from dpfda.errors import UsageError
-from dpfda.page.axes import Scale, around, frame
 from dpfda.page.base import Answered, Page, band_text, check_curves, is_infinite
-from dpfda.page.content import Content, Places, spots
+from dpfda.page.content import Content, Places, Values, sizes, spots
 from dpfda.page.evaluation import Asked, Columns, numbers
 from dpfda.page.markup import number, place, text
-from dpfda.page.picture import WIDTH, drawing, path_of
-from dpfda.page.values import Values, sizes
+from dpfda.page.picture import WIDTH, Scale, around, drawing, frame, path_of
 from dpfda.releases.bands import check_level
 from dpfda.statistics.regression.release import RegressionRelease
 

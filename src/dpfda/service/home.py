@@ -1,4 +1,4 @@
-"""The page of the service: what has been released, and a form to ask; it needs no other place."""
+"""The home page of the service: what has been released, and a form to ask; it needs no other file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 
 from dpfda.page.markup import text
-from dpfda.service.shelf import ServedEntry, Shelf
+from dpfda.service.served import ServedEntry, ServedReleases
 
 STYLE_MORE = """
 output { display: block; white-space: pre-wrap; margin: 0.6rem 0; font-variant-numeric: tabular-nums; }
@@ -39,10 +39,10 @@ HEADERS = {
 }
 
 
-def markup(shelf: Shelf) -> str:
+def markup(served: ServedReleases) -> str:
     """The page, in full."""
     style, script = _parts()
-    entries = list(shelf)
+    entries = list(served)
     body = "\n".join(_article(entry) for entry in entries) or "<p>Nothing has been released yet.</p>"
     contents = "".join(f'<li><a href="#{text(entry.id)}">{text(entry.id)}</a></li>' for entry in entries)
     return (

@@ -9,7 +9,7 @@ import numpy as np
 from dpfda.arrays import Array
 from dpfda.errors import DataError, UsageError
 from dpfda.messages import arg
-from dpfda.records.cells import BEYOND_ARROW, CELLWISE, as_numbers, check_types, doubles
+from dpfda.records.cell_values import BEYOND_ARROW, CELLWISE, as_numbers, check_types, doubles
 from dpfda.records.headers import called
 from dpfda.records.identity import written
 

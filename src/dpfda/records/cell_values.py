@@ -29,7 +29,7 @@ BEYOND_ARROW = ("Object", "Int128", "UInt128")
 
 
 def as_numbers(table: np.ndarray[Any, Any]) -> Array:
-    """Numbers where there are numbers, NaN elsewhere; never an error that would show a cell."""
+    """An array as doubles, NaN where a cell holds no number; never an error, which would show a cell."""
     if table.dtype.kind in "fiub":
         # A number beyond doubles would warn, and the warning would be about one record.
         with np.errstate(all="ignore"):
@@ -43,7 +43,7 @@ def as_numbers(table: np.ndarray[Any, Any]) -> Array:
 
 
 def cells_of(column: Any) -> list[Any]:
-    """The cells of an Arrow column one by one; texts as bytes, since one that is no UTF-8 would be an error."""
+    """The cells of an Arrow column, one by one; texts come as bytes, since one that is no UTF-8 would be an error."""
     import pyarrow as pa
 
     with suppress(pa.ArrowException):  # polars has texts that Arrow cannot convert, and they are UTF-8
@@ -62,7 +62,7 @@ def _held(cell: Any) -> object:
 
 
 def number(cell: object) -> float:
-    """The number in a cell, NaN if there is none; the same for a cell whatever others make of the type of all."""
+    """The number in one cell, NaN if there is none; the same whatever the other cells of the column hold."""
     if type(cell) is float:
         return cell
     with suppress(Exception):
@@ -118,6 +118,7 @@ def doubles(column: Any) -> np.ndarray[Any, Any]:
 
 
 def check_unit_type(schema: Any, name: str) -> None:
+    """Refuse a column of identifiers whose declared type is nested: lists and structures name no unit."""
     import pyarrow as pa
 
     kind = schema.field(name).type

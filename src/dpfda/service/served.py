@@ -17,9 +17,8 @@ from typing import Any
 from dpfda.arrays import Array, brief
 from dpfda.errors import DataError, DpfdaError, UsageError
 from dpfda.releases import load
-from dpfda.service.answers import Answerer, answerer
+from dpfda.service.answers import Answerer, Worker, answerer
 from dpfda.service.refusals import NO_FOLDER, NOT_FOUND, TAKEN, UNFIT, Refused
-from dpfda.service.worker import Worker
 
 
 class ServedEntry:
@@ -134,7 +133,7 @@ def put_away(file: Path) -> None:
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
-class Shelf:
+class ServedReleases:
     """Everything that is served, by id. Files are looked at when the owner says so, never while somebody asks."""
 
     def __init__(self, things: Mapping[str, Any], folder: Path | None = None) -> None:
@@ -162,6 +161,7 @@ class Shelf:
         return len(self._entries)
 
     def get(self, name: str) -> ServedEntry:
+        """The entry of this id; the refusal NOT_FOUND if there is none."""
         found = self._entries.get(name)
         if found is None:
             raise Refused(NOT_FOUND)
@@ -185,7 +185,7 @@ class Shelf:
                 else:
                     refused.append(file.name)
             gone = [known for name, known in self._entries.items() if kept.get(name) is not known]
-            # One assignment: whoever asks meanwhile sees the old shelf or the new one.
+            # One assignment: whoever asks meanwhile sees the old entries or the new ones.
             self._entries, self.refused = kept, tuple(refused)
         for known in gone:
             known.close()

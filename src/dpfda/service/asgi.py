@@ -1,4 +1,4 @@
-"""What every request passes: limits, methods, errors in one form, headers, a line in the log."""
+"""The ASGI application: what every request passes, limits, methods, errors in one form, headers, a line in the log."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
 
-from dpfda.service.bodies import drain
-from dpfda.service.endpoints import Endpoints, address
+from dpfda.service.endpoints import Endpoints, address, drain
 from dpfda.service.limits import Buckets, Hosts, Limits
 from dpfda.service.refusals import (
     BUSY,
@@ -66,7 +65,7 @@ async def _nowhere(scope: Any, receive: Any, send: Any) -> None:
     raise Refused(NOT_FOUND)
 
 
-class Gate:
+class Application:
     """The application: it lets requests through to the endpoints, and says what went wrong in constant texts."""
 
     def __init__(self, endpoints: Endpoints, limits: Limits, hosts: Hosts) -> None:
