@@ -258,8 +258,30 @@ def test_what_is_no_order_is_refused(odd: object, ledger: dpfda.Ledger) -> None:
     assert charges(ledger) == 0
 
 
-def test_an_order_of_another_kind_is_refused_before_the_charge(ledger: dpfda.Ledger) -> None:
-    ordered = dpfda.CovarianceFunction(**SPENT, bound=1.0, ledger=ledger).order(records(WIDTH))
+@pytest.mark.parametrize("changed", [{"epsilon": 1.5}, {"bound": 2.0}, {"smoothing": "none"}], ids=str)
+def test_an_order_is_released_with_the_parameters_that_it_was_made_with_or_not_at_all(
+    changed: dict[str, Any], ledger: dpfda.Ledger
+) -> None:
+    est = mean(ledger)
+    ordered = est.order(records(WIDTH))
+    est.set_params(**changed)
     with pytest.raises(UsageError):
-        mean(ledger).fit_order(ordered)
+        est.fit_order(ordered)
     assert charges(ledger) == 0
+
+
+def test_an_order_is_released_by_its_own_estimator(ledger: dpfda.Ledger) -> None:
+    for other in (mean(ledger), dpfda.CovarianceFunction(**SPENT, bound=1.0, ledger=ledger)):
+        with pytest.raises(UsageError):
+            mean(ledger).fit_order(other.order(records(WIDTH)))
+    assert charges(ledger) == 0
+
+
+def test_a_density_after_a_bandwidth_spends_what_was_paid_whatever_is_set_later() -> None:
+    est = dpfda.DensityFunction(
+        **PURE, domain=(0, 1), mechanism="iclp-qr", bandwidth="private-iqr", bandwidth_epsilon=0.5
+    )
+    ordered = est.order(np.linspace(0, 1, N))
+    est.set_params(epsilon=50.0)
+    released = ordered.order.release()
+    assert ordered.price.budget.epsilon == released.whole.certificate.epsilon == 1.5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -145,14 +145,18 @@ def _stated(n: object, unit: Unit) -> int:
 class FitOrder:
     """A fit that is checked, planned and priced, and neither charged nor read: what `order` of an estimator gives.
 
-    `fit_order` releases it; a dry run asks what the ledger would say. It holds the records, as its maker does.
+    `fit_order` of the same estimator releases it; a dry run asks what the ledger would say. It holds the records.
     """
 
-    maker: type[Spender]
+    maker: Spender
     plan: Any
     order: Order
     width: int  # columns of the records, as scikit-learn counts
     names: tuple[str, ...] = ()  # and names them; empty where they have no names
+    stated: dict[str, Any] = field(init=False)  # the parameters that it was made with
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stated", self.maker.get_params(deep=False))
 
     @property
     def price(self) -> Charge:
@@ -200,10 +204,13 @@ class Spender(BaseEstimator):  # type: ignore[misc]
     @forgets_records
     def fit_order(self, ordered: FitOrder) -> Self:
         """Release what was ordered: charge, read, add noise once, keep. `fit` is this, of what `order` gives."""
-        if getattr(ordered, "maker", None) is not type(self):
-            # Before the charge: what was released for another kind could not be kept.
-            name = type(self).__name__
-            raise UsageError(f"fit_order of a {name} takes what order of a {name} gives. Nothing was charged.")
+        now = self.get_params(deep=False)
+        # Before the charge: it is for what was ordered, and what is made of the release must be that too.
+        if getattr(ordered, "maker", None) is not self or any(now[name] is not ordered.stated[name] for name in now):
+            raise UsageError(
+                "An order is released by the estimator that made it, with the parameters that it had: order again. "
+                "Nothing was charged."
+            )
         released = ordered.order.release()
         self.plan_, self.n_features_in_ = ordered.plan, ordered.width
         if ordered.names:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -206,9 +207,11 @@ class DensityFunction(Spender):
         first = self._order(X, counts, units, self._bandwidth)
         self.check_seen(first.plan)
         by_points = self.mechanism == "gp" and self.neighbours == REPLACE
+        # Parameters that are set anew must not change what is paid for: the density after a bandwidth is by these.
+        settled = copy(self)
 
         def again(choice: BandwidthChoice) -> OrderedDensity:
-            return self._order(X, counts, units, choice.widths, (("bandwidth", choice.because),))
+            return settled._order(X, counts, units, choice.widths, (("bandwidth", choice.because),))
 
         order = DensityOrder(
             first.order.price,
@@ -216,10 +219,10 @@ class DensityFunction(Spender):
             first,
             self._price,
             again,
-            self._prepared if by_points else None,
+            settled._prepared if by_points else None,
             self._prepared(first) if by_points else None,
         )
-        return FitOrder(type(self), first.plan, order, first.plan.cells.domain.dimension)
+        return FitOrder(self, first.plan, order, first.plan.cells.domain.dimension)
 
     def _keep(self, released: Any, ordered: FitOrder) -> None:
         if released.choice is not None:
