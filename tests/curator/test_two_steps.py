@@ -249,3 +249,39 @@ def test_an_order_shows_no_record() -> None:
 def test_a_choice_is_for_pure_epsilon() -> None:
     with pytest.raises(UsageError):
         bound_order(records(WIDTH), epsilon=0.0, quantile=0.9, candidates=(0.1, 10.0))
+
+
+@pytest.mark.parametrize("odd", [None, "an order", object()])
+def test_what_is_no_order_is_refused(odd: object, ledger: dpfda.Ledger) -> None:
+    with pytest.raises(UsageError):
+        mean(ledger).fit_order(odd)  # type: ignore[arg-type]
+    assert charges(ledger) == 0
+
+
+@pytest.mark.parametrize("changed", [{"epsilon": 1.5}, {"bound": 2.0}, {"smoothing": "none"}], ids=str)
+def test_an_order_is_released_with_the_parameters_that_it_was_made_with_or_not_at_all(
+    changed: dict[str, Any], ledger: dpfda.Ledger
+) -> None:
+    est = mean(ledger)
+    ordered = est.order(records(WIDTH))
+    est.set_params(**changed)
+    with pytest.raises(UsageError):
+        est.fit_order(ordered)
+    assert charges(ledger) == 0
+
+
+def test_an_order_is_released_by_its_own_estimator(ledger: dpfda.Ledger) -> None:
+    for other in (mean(ledger), dpfda.CovarianceFunction(**SPENT, bound=1.0, ledger=ledger)):
+        with pytest.raises(UsageError):
+            mean(ledger).fit_order(other.order(records(WIDTH)))
+    assert charges(ledger) == 0
+
+
+def test_a_density_after_a_bandwidth_spends_what_was_paid_whatever_is_set_later() -> None:
+    est = dpfda.DensityFunction(
+        **PURE, domain=(0, 1), mechanism="iclp-qr", bandwidth="private-iqr", bandwidth_epsilon=0.5
+    )
+    ordered = est.order(np.linspace(0, 1, N))
+    est.set_params(epsilon=50.0)
+    released = ordered.order.release()
+    assert ordered.price.budget.epsilon == released.whole.certificate.epsilon == 1.5

@@ -11,7 +11,7 @@ from refusals import refused
 import dpfda
 from dpfda.errors import UsageError
 from dpfda.ledger import SessionLedger
-from dpfda.planning.visibility import NOISY_FROM, refusal
+from dpfda.planning.base import NOISY_FROM, refusal
 from dpfda.statistics.density.plan import shape_of
 from dpfda.statistics.maximiser.utilities import SquaredDistance
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -21,8 +21,8 @@ from dpfda.ledger import AnyLedger, Charge, OwnSpend, Quote, as_ledger
 from dpfda.mechanisms import Randomness
 from dpfda.mechanisms.base import check_mechanism, check_source
 from dpfda.messages import Message, arg
+from dpfda.planning.base import AnyPlan, refusal
 from dpfda.planning.request import check_units
-from dpfda.planning.visibility import Plannable, refusal
 from dpfda.privacy import Budget, Counting, Unit
 from dpfda.privacy.budget import stated_budget
 from dpfda.records import Curves, smallest_cap
@@ -145,13 +145,18 @@ def _stated(n: object, unit: Unit) -> int:
 class FitOrder:
     """A fit that is checked, planned and priced, and neither charged nor read: what `order` of an estimator gives.
 
-    `fit_order` releases it; a dry run asks what the ledger would say. It holds the records, as its maker does.
+    `fit_order` of the same estimator releases it; a dry run asks what the ledger would say. It holds the records.
     """
 
+    maker: Spender
     plan: Any
     order: Order
     width: int  # columns of the records, as scikit-learn counts
     names: tuple[str, ...] = ()  # and names them; empty where they have no names
+    stated: dict[str, Any] = field(init=False)  # the parameters that it was made with
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stated", self.maker.get_params(deep=False))
 
     @property
     def price(self) -> Charge:
@@ -178,7 +183,7 @@ class Spender(BaseEstimator):  # type: ignore[misc]
     force: bool = False
     batch_rows: int | None = None
 
-    def check_seen(self, plan: Plannable) -> None:
+    def check_seen(self, plan: AnyPlan) -> None:
         """Refuse what would be next to nothing but noise, by its plan alone, unless `force` is set.
 
         The message says which n or epsilon would do; nothing has been charged, and no record has been read.
@@ -189,7 +194,7 @@ class Spender(BaseEstimator):  # type: ignore[misc]
         stated = self.get_params(deep=False)
         bounded = stated.get("bound") is not None or stated.get("limits") is not None
 
-        def again(n: int, epsilon: float) -> Plannable:
+        def again(n: int, epsilon: float) -> AnyPlan:
             return type(self)(**stated | {"epsilon": epsilon})._again(plan, n)
 
         text = refusal(plan, again, bounded=bounded)
@@ -199,6 +204,13 @@ class Spender(BaseEstimator):  # type: ignore[misc]
     @forgets_records
     def fit_order(self, ordered: FitOrder) -> Self:
         """Release what was ordered: charge, read, add noise once, keep. `fit` is this, of what `order` gives."""
+        now = self.get_params(deep=False)
+        # Before the charge: it is for what was ordered, and what is made of the release must be that too.
+        if getattr(ordered, "maker", None) is not self or any(now[name] is not ordered.stated[name] for name in now):
+            raise UsageError(
+                "An order is released by the estimator that made it, with the parameters that it had: order again. "
+                "Nothing was charged."
+            )
         released = ordered.order.release()
         self.plan_, self.n_features_in_ = ordered.plan, ordered.width
         if ordered.names:
@@ -211,7 +223,7 @@ class Spender(BaseEstimator):  # type: ignore[misc]
         """Keep what an order has released, as attributes."""
 
     @abstractmethod
-    def _again(self, plan: Any, n: int) -> Plannable:
+    def _again(self, plan: Any, n: int) -> AnyPlan:
         """The plan of the same release for another number of units."""
 
     def _check_parameters(self) -> None:

@@ -20,7 +20,7 @@ from dpfda.ledger import AnyLedger, as_ledger
 from dpfda.mechanisms import Randomness
 from dpfda.mechanisms.choice import Scores
 from dpfda.messages import arg
-from dpfda.planning.visibility import NOISY_FROM
+from dpfda.planning.base import NOISY_FROM
 from dpfda.privacy import REPLACE
 from dpfda.privacy.budget import stated_budget
 from dpfda.records import Curves, as_curves

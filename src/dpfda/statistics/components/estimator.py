@@ -170,11 +170,12 @@ class FPCA(MomentsEstimator):
         if isinstance(plan, FramesPlan):
             order = self._order_frames(curves, plan, reading)
         else:
-            count = f"{self.n_components} principal component{'s' * (self.n_components > 1)}"
+            k = self.n_components
+            count = f"{k} principal component{'s' * (k > 1)}"
             order = self._order_moments(
-                curves, plan, reading, then=lambda moments: (moments, moments.components(self.n_components)), what=count
+                curves, plan, reading, then=lambda moments: (moments, moments.components(k)), what=count
             )
-        return FitOrder(plan, order, curves.source.width)
+        return FitOrder(self, plan, order, curves.source.width)
 
     def _keep(self, released: Any, ordered: FitOrder) -> None:
         if isinstance(ordered.plan, FramesPlan):

@@ -15,11 +15,10 @@ from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms.frames import Frames, Gibbs
 from dpfda.mechanisms.frames.mechanism import LARGEST_PRECISION, MOST_PROJECTED
 from dpfda.messages import arg
-from dpfda.planning.base import AnyPlan, basis_text, price
+from dpfda.planning.base import NOISY_FROM, AnyPlan, basis_text, price
 from dpfda.planning.default_design import DEFAULT_BASIS, basis_of
 from dpfda.planning.papers import eigenvalues_of, noise_basis
 from dpfda.planning.request import Request
-from dpfda.planning.visibility import NOISY_FROM
 from dpfda.privacy import Budget, calibrate
 from dpfda.statistics.covariance.errors import (
     PLAUSIBLE,

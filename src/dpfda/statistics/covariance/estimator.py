@@ -187,4 +187,4 @@ class CovarianceFunction(MomentsEstimator):
         curves = as_curves(X, grid=grid, units=units)
         plan = self.plan_for(curves)
         self.check_seen(plan)
-        return FitOrder(plan, self._order_moments(curves, plan, reading), curves.source.width)
+        return FitOrder(self, plan, self._order_moments(curves, plan, reading), curves.source.width)

@@ -19,12 +19,11 @@ from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.mechanisms.wishart import Wishart
 from dpfda.messages import arg
-from dpfda.planning.base import AnyPlan, basis_text, price
+from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, basis_text, price
 from dpfda.planning.blocks import optimal_blocks, shape_weights
 from dpfda.planning.default_design import DEFAULT_BASIS, basis_of
 from dpfda.planning.papers import WIDEST, eigenvalues_of, noise_basis, noise_kernel, parameters_of
 from dpfda.planning.request import Request
-from dpfda.planning.visibility import NOISY_FROM, SHOWN_FROM
 from dpfda.privacy import Budget, calibrate
 from dpfda.statistics.covariance.errors import (
     PLAUSIBLE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,6 @@ from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.ledger import Receipt
 from dpfda.messages import arg
-from dpfda.online import FiniteOracle, Oracle, Store, check_store, header_of, open_finite, open_online
 from dpfda.privacy import REPLACE, Budget, Unit
 from dpfda.privacy.budget import stated_budget
 from dpfda.records import Curves
@@ -28,16 +28,18 @@ from dpfda.records.labelled import as_points
 from dpfda.records.points import count_units
 from dpfda.records.reading import Reading
 from dpfda.statistics.density.bandwidth import BandwidthChoice, private_bandwidth
-from dpfda.statistics.density.online import Prepared, prepare_density
 from dpfda.statistics.density.plan import DensityPlan, DensityRequest, plan_density
 from dpfda.statistics.density.release import DensityRelease
 from dpfda.statistics.density.summary import Density
 from dpfda.statistics.density.windows import Bandwidth
 from dpfda.statistics.estimator import COUNTED_ONLY, FitOrder, Size, Spender, size_of
-from dpfda.statistics.pending import PendingRelease, reopened
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
+
+    from dpfda.online import FiniteOracle, Oracle, Store
+    from dpfda.statistics.density.online import Prepared
+    from dpfda.statistics.pending import PendingRelease
 
 PRIVATE = "private-iqr"
 
@@ -205,9 +207,11 @@ class DensityFunction(Spender):
         first = self._order(X, counts, units, self._bandwidth)
         self.check_seen(first.plan)
         by_points = self.mechanism == "gp" and self.neighbours == REPLACE
+        # Parameters that are set anew must not change what is paid for: the density after a bandwidth is by these.
+        settled = copy(self)
 
         def again(choice: BandwidthChoice) -> OrderedDensity:
-            return self._order(X, counts, units, choice.widths, (("bandwidth", choice.because),))
+            return settled._order(X, counts, units, choice.widths, (("bandwidth", choice.because),))
 
         order = DensityOrder(
             first.order.price,
@@ -215,10 +219,10 @@ class DensityFunction(Spender):
             first,
             self._price,
             again,
-            self._prepared if by_points else None,
+            settled._prepared if by_points else None,
             self._prepared(first) if by_points else None,
         )
-        return FitOrder(first.plan, order, first.plan.cells.domain.dimension)
+        return FitOrder(self, first.plan, order, first.plan.cells.domain.dimension)
 
     def _keep(self, released: Any, ordered: FitOrder) -> None:
         if released.choice is not None:
@@ -305,6 +309,9 @@ class DensityFunction(Spender):
         return OrderedDensity(plan, summary, curator, order)
 
     def _prepared(self, ordered: OrderedDensity) -> Prepared:
+        # Loaded where it is needed: most densities are released as a whole, and answer nowhere point by point.
+        from dpfda.statistics.density.online import prepare_density
+
         return prepare_density(ordered.plan, ordered.summary, ordered.curator, ordered.order, answers=self.answers)
 
     @property
@@ -330,6 +337,9 @@ class DensityFunction(Spender):
         have all their answers from the start. A store answers for one set of records: with others it would not notice,
         and whoever's record changed between two openings would be protected less.
         """
+        from dpfda.online import check_store, header_of, open_finite, open_online
+        from dpfda.statistics.pending import reopened
+
         self._check_parameters()
         if X is None:
             if self._held is not None:

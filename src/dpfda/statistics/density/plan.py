@@ -20,9 +20,8 @@ from dpfda.mechanisms import SeededRandomness
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.messages import Message, arg
-from dpfda.planning.base import AnyPlan, basis_text, price
+from dpfda.planning.base import NOISY_FROM, AnyPlan, basis_text, price
 from dpfda.planning.request import check_units
-from dpfda.planning.visibility import NOISY_FROM
 from dpfda.privacy import ADD_REMOVE, Budget, Unit, calibrate
 from dpfda.statistics.density import papers
 from dpfda.statistics.density.default_design import own_density

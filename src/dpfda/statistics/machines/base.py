@@ -130,7 +130,7 @@ class KernelMachine(Spender):
         plan = planned.plan
         self.check_seen(plan)
         order = self._order(planned, plan) if isinstance(plan, MachinePlan) else self._prepared(planned, plan)
-        return FitOrder(plan, order, plan.request.domain.dimension, names)
+        return FitOrder(self, plan, order, plan.request.domain.dimension, names)
 
     def _keep(self, released: Any, ordered: FitOrder) -> None:
         # What an earlier fit with another mechanism left is gone.

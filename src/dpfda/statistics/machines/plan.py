@@ -23,10 +23,9 @@ from dpfda.mechanisms import KNorm, Laplace, Mechanism
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.messages import arg
-from dpfda.planning.base import AnyPlan, price
+from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, price
 from dpfda.planning.blocks import optimal_blocks
 from dpfda.planning.request import check_units
-from dpfda.planning.visibility import NOISY_FROM, SHOWN_FROM
 from dpfda.privacy import REPLACE, Budget, calibrate
 from dpfda.releases.bands import at_points
 from dpfda.releases.wording import plain

@@ -138,7 +138,7 @@ class Maximiser(CurveEstimator):
         curator = self._curator(curves, public, reading, (*self._conditions(plan), *plan.reasons))
         summary = Maximum(_name(self.utility), plan.basis.size, plan.mechanism.limits, plan.mechanism.step, _law(plan))
         order = curator.order(summary, basis=plan.basis, mechanism=plan.mechanism, budget=plan.budget, smoothing="none")
-        return FitOrder(plan, order, len(public.grid))
+        return FitOrder(self, plan, order, len(public.grid))
 
     def _range(self, bound: float) -> tuple[float, float]:
         if self.utility_range is None:

@@ -25,10 +25,9 @@ from dpfda.mechanisms.objective import (
 )
 from dpfda.mechanisms.utility_checks import planned_acceptances
 from dpfda.messages import arg
-from dpfda.planning.base import AnyPlan, basis_text
+from dpfda.planning.base import NOISY_FROM, AnyPlan, basis_text
 from dpfda.planning.papers import noise_basis, noise_kernel
 from dpfda.planning.request import Request
-from dpfda.planning.visibility import NOISY_FROM
 
 SIZE = 8  # coordinates, where nobody states another number: the error grows with the root of it
 SLOW, HOPELESS = 1e-4, 1e-8  # shares of proposals that are accepted: a plan warns, and a fit is refused

@@ -136,7 +136,7 @@ class MeanFunction(CurveEstimator):
             least_scale=design.least_scale,
             name=design.name,
         )
-        return FitOrder(plan, order, len(public.grid))
+        return FitOrder(self, plan, order, len(public.grid))
 
     def _candidates(self, middle: float) -> tuple[Callable[[Array], ArrayLike], ...] | None:
         """The dictionary's candidates around the centre."""

@@ -19,7 +19,7 @@ from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.messages import arg
 from dpfda.planning import papers, selections
-from dpfda.planning.base import AnyPlan, basis_text, price
+from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, basis_text, price
 from dpfda.planning.default_design import own_design
 from dpfda.planning.prediction import (
     DEFAULT_CLASS,
@@ -32,7 +32,6 @@ from dpfda.planning.prediction import (
     worst_thresholding,
 )
 from dpfda.planning.request import Design, Request
-from dpfda.planning.visibility import NOISY_FROM, SHOWN_FROM
 from dpfda.privacy import Budget, calibrate
 from dpfda.releases.bands import multiplier
 

@@ -197,7 +197,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         )
         columns = tuple(dict.fromkeys(_column_of(name, levels) for name in names)) if levels and names else names
         width = covariates.size if columns is None else len(columns)
-        return FitOrder(plan, order, width, columns or ())
+        return FitOrder(self, plan, order, width, columns or ())
 
     def _keep(self, released: Any, ordered: FitOrder) -> None:
         assert isinstance(ordered.order, ReleaseOrder)

@@ -15,7 +15,7 @@ from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.messages import arg
-from dpfda.planning.base import AnyPlan, basis_text, price
+from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, basis_text, price
 from dpfda.planning.prediction import (
     DEFAULT_CLASS,
     Prediction,
@@ -25,7 +25,6 @@ from dpfda.planning.prediction import (
     worst_bias,
 )
 from dpfda.planning.request import Request
-from dpfda.planning.visibility import NOISY_FROM, SHOWN_FROM
 from dpfda.privacy import Budget, calibrate
 from dpfda.statistics.regression.covariates import Covariates
 from dpfda.statistics.regression.noise import NAMES, SIGNAL, RegressionDesign, RegressionSetting, design_of
