@@ -1,5 +1,27 @@
 """dpfda: differentially private functional data analysis.
 
+The map of the package; a module imports only what stands above it here:
+
+    messages.py    texts of messages
+    errors.py      every exception and warning
+    arrays.py      checks of public numbers and arrays
+    kernels/       positive-definite functions
+    bases/         families of functions, domains, norms, the integer lattice
+    privacy/       budgets, privacy curves, calibration, composition
+    mechanisms/    noise and choices, drawn exactly
+    ledger/        durable budgets
+    releases/      what is handed out: file, card, verification, smoothing, bands
+    page/          a release as an HTML page and as tables
+    records/       private data: readers, units, encoding, the exact sum
+    planning/      what plans of all statistics share
+    curator/       the one way from records to releases
+    online/        functions that answer point by point
+    statistics/    one folder a statistic, with its estimator
+    service/       releases over HTTP
+    studies/       simulations and comparisons, never private
+    cli/           the command dpfda
+    reproduce/     the tables and figures of the papers
+
 >>> import dpfda
 >>> est = dpfda.MeanFunction(epsilon=1.0, delta=1e-6, bound=1.0, domain=(0.0, 1.0))
 >>> est.epsilon

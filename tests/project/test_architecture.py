@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -87,6 +88,11 @@ def test_every_folder_and_module_is_a_layer() -> None:
     assert {layer(module) for module in MODULES} == set(LAYERS)
 
 
+def test_the_map_of_the_package_has_the_layers_in_their_order() -> None:
+    text = ast.get_docstring(ast.parse((SOURCE / "__init__.py").read_text())) or ""
+    assert re.findall(r"^    (\w+)(?:\.py|/) ", text, re.MULTILINE) == LAYERS
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_a_module_imports_only_what_stands_to_its_left(path: Path) -> None:
     allowed = set(LAYERS[: LAYERS.index(layer(name_of(path))) + 1])
@@ -142,6 +148,21 @@ def test_a_file_holds_one_subject_and_says_which(path: Path) -> None:
     assert len(text.splitlines()) <= 600
     assert text.startswith('"""'), "the first line says what is in it"
     assert not text.startswith('"""Come here')
+
+
+@pytest.mark.parametrize(
+    "folder",
+    sorted(
+        path.parent
+        for path in SOURCE.rglob("__init__.py")
+        if "\n    " in (ast.get_docstring(ast.parse(path.read_text())) or "")
+    ),
+    ids=lambda folder: str(folder.relative_to(SOURCE)),
+)
+def test_the_list_of_files_in_a_package_is_complete(folder: Path) -> None:
+    text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text())) or ""
+    listed = re.findall(r"^    (\w+)\.py +\S", text, re.MULTILINE)
+    assert sorted(listed) == sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
 
 
 def test_this_check_sees_an_import_inside_a_function(tmp_path: Path) -> None:

@@ -3,6 +3,27 @@
 To add one: its class with a `family` name and `@register` in a file of its own, and one import here; from outside the
 package, `@register` alone.
 
+The files:
+
+    base.py                what a basis is, and the table of families
+    domain.py              the interval or box on which functions live
+    projection.py          numerical integration, and values on a grid to coordinates
+    trigonometric.py       cosines, and the Fourier basis
+    demmler_reinsch.py     the default basis, and the modes of a free beam
+    polynomial.py          Legendre and Bernstein polynomials
+    spline.py              B-splines
+    piecewise_constant.py  steps between public edges
+    tensor.py              products of bases on a box
+    combined.py            combinations of the functions of another basis
+    mercer.py              eigenfunctions of a kernel
+    known_spectra.py       kernels whose eigenfunctions are known in closed form
+    galerkin.py            eigenfunctions of any kernel by polynomials
+    features.py            feature maps of a kernel, for points
+    cells.py               a fine public grid of cells, for densities
+    lattice.py             the integer lattice on which units are clipped and summed
+    norms.py               norms on coordinates, and sensitivities
+    symmetric.py           symmetric matrices as vectors
+
 >>> basis = by_name("cosine", (0, 1), size=12)
 >>> from_dict(basis.describe()) == basis
 True

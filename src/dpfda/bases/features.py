@@ -87,10 +87,7 @@ class Landmarks(Basis):
         return np.linspace(0.0, 1.0, panels + 1)
 
     def nodes(self) -> tuple[Array, Array]:
-        if self.domain.dimension <= 2:
-            return Basis.nodes(self)
-        # A product rule would have too many points; means over these are good to about a percent.
-        return spread(self.domain, NODES), np.full(NODES, 1 / NODES)
+        return _nodes(self)
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -99,6 +96,16 @@ class Landmarks(Basis):
             "points": [list(point) for point in self.points],
             "kernel": kernels.describe(self.kernel),
         }
+
+
+def _nodes(features: Basis) -> tuple[Array, Array]:
+    """Points and weights for means over the domain: a product rule in one or two dimensions, else quasi-random points.
+
+    In more dimensions a product rule would have too many points; means over these are good to about a percent.
+    """
+    if features.domain.dimension <= 2:
+        return Basis.nodes(features)
+    return spread(features.domain, NODES), np.full(NODES, 1 / NODES)
 
 
 @lru_cache(maxsize=16)
@@ -339,9 +346,7 @@ class FourierFeatures(Basis):
         return (result + result.T) / 2
 
     def nodes(self) -> tuple[Array, Array]:
-        if self.domain.dimension <= 2:
-            return Basis.nodes(self)
-        return spread(self.domain, NODES), np.full(NODES, 1 / NODES)
+        return _nodes(self)
 
     def describe(self) -> dict[str, Any]:
         return {

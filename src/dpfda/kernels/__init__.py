@@ -3,6 +3,17 @@
 To add one: its class with `@register` in a file of its own, and one import here; from outside the package, `@register`
 alone. Whatever is registered can be written to a file and read back, and typed on the command line if it says how.
 
+The files:
+
+    base.py         what a kernel is, the table of families, sums and products
+    matern.py       Matérn kernels and the exponential kernel
+    gaussian.py     the Gaussian kernel and the rational quadratic
+    brownian.py     Brownian motion and bridge
+    periodic.py     a periodic kernel
+    sobolev.py      the kernels of Sobolev spaces
+    anisotropic.py  length scales that differ by direction
+    tensor.py       products over the axes of a box
+
 >>> kernel = Matern(1.5, rho=0.2) + 0.1 * BrownianMotion()
 >>> from_dict(describe(kernel)) == kernel
 True

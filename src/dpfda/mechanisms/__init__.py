@@ -2,6 +2,26 @@
 
 A new mechanism is one class with three methods, of which `noise` tells the law of what it adds: one of these, or a
 class of one's own under `register_law`. The planner's `DESIGNS` gives a mechanism a name for the mean function.
+
+The files:
+
+    base.py            what a mechanism is, and the checks that all share
+    noise.py           what the law of a noise is, and the table of laws
+    randomness.py      the sources of randomness
+    gaussian.py        discrete Gaussian noise
+    laplace.py         discrete Laplace noise
+    knorm.py           K-norm noise in blocks
+    wishart.py         Wishart noise on symmetric matrices
+    threshold.py       a soft threshold before another mechanism
+    choice.py          the exponential mechanism among finitely many candidates
+    exponential.py     the exponential mechanism for a mean
+    objective.py       the exponential mechanism for any utility
+    utility_checks.py  checks of a utility before anything is charged
+    concave.py         exact draws for concave utilities
+    ball.py            exact normal vectors on the integer points of a ball
+    normals.py         exact normal numbers
+    decision.py        decisions with an exact probability
+    frames/            principal components by the exponential mechanism
 """
 
 from __future__ import annotations

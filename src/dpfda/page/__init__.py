@@ -1,4 +1,14 @@
-"""The HTML page of a release; like the release, it sees only what was paid for."""
+"""The HTML page of a release; like the release, it sees only what was paid for.
+
+The files:
+
+    base.py        what a kind of release has to say about its page
+    render.py      the document: header, figure, table, card, downloads
+    content.py     the parts that differ from kind to kind
+    picture.py     curves, surfaces and contours as SVG
+    evaluation.py  points and columns of `dpfda evaluate`
+    markup.py      escaped text, tables, links
+"""
 
 from dpfda.page.render import page
 

@@ -1,4 +1,24 @@
-"""Private data in: reading it, encoding each record by itself, clipping units, exact sums."""
+"""Private data in: reading it, encoding each record by itself, clipping units, exact sums.
+
+The files, in the order in which a record meets them:
+
+    files.py        curves in CSV and Parquet files
+    csv_files.py    the CSV reader
+    memory.py       curves in arrays, data frames and scikit-fda objects
+    data_frames.py  columns of pandas and Arrow tables
+    columns.py      which columns are points of one curve, and where they lie
+    headers.py      names of columns in messages
+    cell_values.py  cells as numbers, one by one
+    curves.py       `Curves`: a source of rows, a grid, a unit
+    identity.py     which rows belong to one privacy unit
+    encoder.py      the values of one record to one vector
+    fold.py         the exact sum over all units
+    points.py       points of densities, as masses in cells
+    joined.py       covariates beside curves
+    labelled.py     points with labels or responses
+    reading.py      batches, threads, progress bar
+    forgetting.py   decorators that keep records out of errors
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,12 @@
-"""Simulated curves, mechanisms compared, cross-validation. Nothing here is private."""
+"""Simulated curves, mechanisms compared, cross-validation. Nothing here is private.
+
+The files:
+
+    simulators.py  simulated curves of the papers
+    comparison.py  mechanisms on the same simulated curves
+    published.py   the mechanisms as they were published, with errors in closed form
+    validation.py  cross-validation and private cross-validation
+    components.py  measures of principal components
+    processes.py   paths of noise processes
+    outcome.py     tables and figures of a study, stamped as not private
+"""

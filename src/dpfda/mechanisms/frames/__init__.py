@@ -1,4 +1,13 @@
-"""Exact draws of principal components, and the exponential mechanism that releases them."""
+"""Exact draws of principal components, and the exponential mechanism that releases them.
+
+The files:
+
+    mechanism.py  `Frames`, the mechanism, and `Gibbs` for comparison
+    exact.py      one frame, every decision the true one
+    interval.py   arithmetic with proven errors
+    stiefel.py    draws in doubles, by rejection
+    projected.py  draws in doubles under the projected Gaussian measure
+"""
 
 from __future__ import annotations
 
