@@ -184,6 +184,10 @@ def test_a_digest_is_that_of_all_bytes_before_it() -> None:
 
 # Forgers make the digest anew ----------------------------------------------------------------------------------------
 
+LAPLACE = {"code": "radial", "blocks": [[5, 1]], "besides": ""}
+LAPLACE_CURVE = {"law": "laplace", "epsilon": 1.0, "steps": None}
+MAXIMISER = {"code": "maximiser", "utility": "closeness"}
+OWN = {"code": "said", "text": "noise of my own"}
 MOVES = "how far one unit moves the summary"
 FORGED: list[tuple[str, str, dict[str, Any], str]] = [
     ("epsilon lowered", "mean", {"epsilon": 0.5}, "epsilon at delta = 1e-06"),
@@ -203,19 +207,12 @@ FORGED: list[tuple[str, str, dict[str, Any], str]] = [
     ("more people", "mean", {"n": 400.0}, "privacy curve is that of the noise in the file, bound and number of units"),
     ("finer lattice", "mean", {"lattice_step": 1e-9}, "sensitivity covers one unit at the bound"),
     ("another family", "mean", {"basis": "cosines"}, "family is that of the basis"),
-    (
-        "another law",
-        "mean",
-        {"noise": {"code": "radial", "blocks": [[3, 1]], "besides": ""}},
-        "law of the noise in the file",
-    ),
+    ("another law", "mean", {"noise": LAPLACE}, "law of the noise in the file"),
     ("smaller deviation", "mean", {"scale": 1e-3}, "largest deviation of a coordinate"),
-    (
-        "other blocks",
-        "mean, k-norm",
-        {"noise": {"code": "radial", "blocks": [[3, 1]], "besides": ""}},
-        "law of the noise in the file",
-    ),
+    ("other blocks", "mean, k-norm", {"noise": LAPLACE}, "law of the noise in the file"),
+    ("another kind", "mean", {"statistic": "density"}, "statistic is that of the file"),
+    ("a maximiser", "mean", {"what": MAXIMISER}, "a unit moves the objective of a maximiser"),
+    ("Laplace curve", "mean, k-norm", {"losses": [LAPLACE_CURVE]}, "law of the privacy curve is that of the noise"),
     ("another schema", "mean", {"schema": "dpfda-card-0"}, "parts of the file"),
     ("another number", "mean, private number", {"n": 300.0}, "noisy number of units"),
     ("no curves", "mean", {"losses": []}, "privacy curves"),
@@ -230,7 +227,7 @@ FORGED: list[tuple[str, str, dict[str, Any], str]] = [
     (
         "other noise",
         "mean",
-        {"noise": {"code": "said", "text": "noise of my own"}},
+        {"noise": OWN},
         "law of the privacy curve is that of the noise",
     ),
     ("approximate", "components", {"mechanism": "gibbs"}, "an approximate draw is called nominal"),
@@ -610,6 +607,8 @@ def test_fields_that_nothing_was_held_against_are_named(kind: str, release_of: O
 def test_of_a_card_alone_less_is_known_than_of_its_release(card_of: Of, tmp_path: Path) -> None:
     path = tmp_path / "card.json"
     path.write_text(json_text(card_of("mean")))
-    assert ", n, bound, moves, noise_rms, scale, lattice_step, basis, size, domain" in recompute(path).limits[-1]
+    assert (
+        ", detected, n, bound, moves, noise_rms, scale, lattice_step, basis, size, domain" in recompute(path).limits[-1]
+    )
     path.write_text(json_text(card_of("choice")))
-    assert recompute(path).limits[-1].endswith(", n, candidates")
+    assert recompute(path).limits[-1].endswith(", n, candidates, result")

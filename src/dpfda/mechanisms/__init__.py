@@ -6,7 +6,7 @@ class of one's own under `register_law`. The planner's `DESIGNS` gives a mechani
 
 from __future__ import annotations
 
-from dpfda.mechanisms.base import Mechanism
+from dpfda.mechanisms.base import Mechanism, register_mechanism
 from dpfda.mechanisms.choice import ChoiceLaw, Dictionary
 from dpfda.mechanisms.exponential import Exponential
 from dpfda.mechanisms.frames import FrameLaw, Frames, Gibbs, draw_frames, draw_projected, gibbs_frames
@@ -45,4 +45,5 @@ __all__ = [
     "draw_projected",
     "gibbs_frames",
     "register_law",
+    "register_mechanism",
 ]
