@@ -82,6 +82,11 @@ def register(name: str, folder: str) -> None:
     _FOLDERS[name] = folder
 
 
+def kind_in(data: dict[str, Any]) -> Any:
+    """The kind that a file states; files from before there were kinds hold means."""
+    return data.get("kind", next(iter(_FOLDERS)))
+
+
 def kinds() -> tuple[str, ...]:
     """The names of all kinds."""
     return tuple(_FOLDERS)

@@ -13,7 +13,7 @@ from dpfda.releases.cards.document import DOCUMENTS, bare, card_from
 from dpfda.releases.certificate import SCHEMA
 from dpfda.releases.documents import read_document
 from dpfda.releases.files import FORMAT, file_digest, from_dict, text_of
-from dpfda.releases.kinds import kinds
+from dpfda.releases.kinds import kind_in, kinds
 from dpfda.releases.seal import broken, stated_digest
 from dpfda.releases.verification.claims import CLAIM, check_claim, read_claim
 from dpfda.releases.verification.consistency import (
@@ -139,7 +139,7 @@ def _check_release(data: dict[str, Any], digest: bytes, checks: Checks, ledger: 
     try:
         release = from_dict(data)
     except UNREAD as error:
-        said = data.get("kind", "mean")
+        said = kind_in(data)
         known = _unread(error) if isinstance(said, str) and said in kinds() else list(kinds())
         checks.rule(False, EDITED, "parts of the file", said, known)
         return

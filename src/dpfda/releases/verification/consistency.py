@@ -50,6 +50,9 @@ def check_consistency(card: Card, checks: Checks) -> None:
     # Without them rules below would be passed over.
     off = [name for name in ("epsilon", "n", "bound", "lattice_step", "rho") if not 0 < getattr(card, name) < math.inf]
     checks.rule(not off, GUARANTEE, "numbers are positive", ", ".join(off), "positive and finite")
+    checks.rule(
+        not (card.n_is_noisy and card.n_is_planned), GUARANTEE, "number of units is noisy or planned", "both", "one"
+    )
     if card.law != "online":
         hidden = card.n_is_noisy or card.n_is_planned
         checks.rule(

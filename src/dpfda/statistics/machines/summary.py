@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -55,6 +55,8 @@ class Machine(Summary):
     reach: float  # of the features; longer ones are scaled down to it
     classes: tuple[Label, Label] | None = None
     bound: float | None = None  # of responses
+
+    missing: ClassVar[str] = MISSING
 
     @property
     def name(self) -> str:
