@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import dpfda
 from dpfda.releases import Certificate
@@ -180,26 +178,31 @@ def others(value: Any, field: str) -> Iterator[Any]:
                 yield value | {name: part * 0.5}
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_a_field_that_is_altered_is_found_or_listed_as_not_compared(
-    data: st.DataObject, release_of: Of, tmp_path: Path
-) -> None:
-    kind = data.draw(st.sampled_from(KINDS))
-    name = data.draw(st.sampled_from([field.name for field in fields(Certificate) if field.name not in HIDDEN]))
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_field_that_is_altered_is_found_or_listed_as_not_compared(kind: str, release_of: Of, tmp_path: Path) -> None:
+    """Every field, with every other code, and other numbers, by somebody who makes the digest anew."""
     whole = json.loads(json.dumps(to_dict(release_of(kind))))
-    stated = whole["certificate"][name]
-    known = [other for other in others(stated, name) if other != stated]
-    if not known:
-        return  # lists and names of people, and what is null
-    whole["certificate"][name] = data.draw(st.sampled_from(known))
-    (tmp_path / "forged.json").write_text(sealed(whole), encoding="utf-8")
-    report = recompute(tmp_path / "forged.json")
-    limits = report.limits[-1].split(": ")[-1].split(", ") if report.limits else []
-    raised = name in ("epsilon", "delta", "rho", "attacker_power") and whole["certificate"][name] > stated
-    open_fields = {name, NAMED.get(name, name)} & set(limits)
-    # A card may promise less than it could; and a sensitivity above its least rests on its reason.
-    assert report.findings or open_fields or raised or name == "sensitivity_norm", (kind, name, report.text())
+    card, passed = whole["certificate"], []
+    assert list(card) == [field.name for field in fields(Certificate) if field.name not in HIDDEN]
+    for name, stated in card.items():
+        for other in others(stated, name):
+            if other == stated:
+                continue
+            (tmp_path / "forged.json").write_text(sealed(whole | {"certificate": card | {name: other}}))
+            report = recompute(tmp_path / "forged.json")
+            limits = report.limits[-1].split(": ")[-1].split(", ") if report.limits else []
+            if (
+                not report.findings
+                and not {name, NAMED.get(name, name)} & set(limits)
+                and not holds(name, stated, other)
+            ):
+                passed.append((name, stated, other))
+    assert passed == []
+
+
+def holds(name: str, stated: Any, other: Any) -> bool:
+    """A card may promise less than it could; at a smaller delta its epsilon may be large enough still, recomputed."""
+    return name == "delta" or (name in ("epsilon", "rho", "attacker_power") and other > stated)
 
 
 def test_a_statistic_that_states_nothing_is_listed_and_raises_nothing(

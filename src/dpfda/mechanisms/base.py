@@ -42,7 +42,8 @@ M = TypeVar("M", bound=type)
 def register_mechanism(mechanism: M) -> M:
     """Put a mechanism into the table that cards are verified by; a decorator for classes, others' too.
 
-    It states `laws`, the names of the laws that its noise can have. One that adds no noise but draws the release as a
+    It states `laws`, the names of the laws that its noise can have, and may state `norms`, the names of the norms in
+    which its sensitivity can be. One that adds no noise but draws the release as a
     whole is `whole`, and its `reach(bound, step)` is how often the move of one unit counts in the range of its log
     likelihood ratios. Several may share a name, and are told apart by their laws.
     """

@@ -105,6 +105,7 @@ class Dictionary:
 
     name: ClassVar[str] = "dictionary"
     laws: ClassVar[tuple[str, ...]] = ("choice",)
+    norms: ClassVar[tuple[str, ...]] = ("L2",)
     whole: ClassVar[bool] = True
     norm: ClassVar[Norm] = L2()
     pure: ClassVar[bool] = True

@@ -40,6 +40,7 @@ class Exponential:
 
     name: ClassVar[str] = "exponential"
     laws: ClassVar[tuple[str, ...]] = ("gaussian",)
+    norms: ClassVar[tuple[str, ...]] = ("L2",)
     whole: ClassVar[bool] = True
     norm: ClassVar[Norm] = L2()
     pure: ClassVar[bool] = True

@@ -36,6 +36,7 @@ class Gaussian:
 
     name: ClassVar[str] = "gaussian"
     laws: ClassVar[tuple[str, ...]] = ("gaussian",)
+    norms: ClassVar[tuple[str, ...]] = ("L2", "WeightedL2")
     pure: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

@@ -36,6 +36,7 @@ class KNorm:
 
     name: ClassVar[str] = "k-norm"
     laws: ClassVar[tuple[str, ...]] = ("radial",)
+    norms: ClassVar[tuple[str, ...]] = ("BlockNorm",)
     pure: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -36,6 +36,7 @@ class Laplace:
 
     name: ClassVar[str] = "laplace"
     laws: ClassVar[tuple[str, ...]] = ("radial",)
+    norms: ClassVar[tuple[str, ...]] = ("L1", "WeightedL1")
     pure: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -41,6 +41,7 @@ class Wishart:
 
     name: ClassVar[str] = "wishart"
     laws: ClassVar[tuple[str, ...]] = ("wishart",)
+    norms: ClassVar[tuple[str, ...]] = ("Nuclear",)
     norm: ClassVar[Norm] = Nuclear()
     pure: ClassVar[bool] = True
 

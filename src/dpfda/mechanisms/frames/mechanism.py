@@ -50,6 +50,7 @@ class Frames:
 
     name: ClassVar[str] = "exponential"
     laws: ClassVar[tuple[str, ...]] = ("frame",)
+    norms: ClassVar[tuple[str, ...]] = ("Nuclear",)
     whole: ClassVar[bool] = True
     norm: ClassVar[Norm] = Nuclear()
     pure: ClassVar[bool] = True
@@ -112,6 +113,7 @@ class Gibbs:
 
     name: ClassVar[str] = "gibbs"
     laws: ClassVar[tuple[str, ...]] = ("frame",)
+    norms: ClassVar[tuple[str, ...]] = ("Nuclear",)
     whole: ClassVar[bool] = True
     base: ClassVar[str] = "bingham"
     norm: ClassVar[Norm] = Nuclear()

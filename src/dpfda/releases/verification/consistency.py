@@ -158,15 +158,6 @@ def check_release(release: Any, checks: Checks) -> None:
     noise = getattr(release, "noise", None)
     if isinstance(noise, NoiseLaw) and noise.added:
         _check_law(noise, card, checks)
-        largest = statistic.comparisons.largest_deviation(noise)
-        if largest is not None:
-            checks.rule(
-                math.isclose(card.scale, largest, rel_tol=CLOSE),
-                GUARANTEE,
-                "largest deviation of a coordinate",
-                plain(card.scale),
-                f"{largest:.10g}",
-            )
 
 
 def _check_law(noise: NoiseLaw, card: Certificate, checks: Checks) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from dpfda.errors import DpfdaError
 from dpfda.mechanisms.base import MECHANISMS, mechanism_with
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.privacy import REPLACE, Budget
 from dpfda.releases.cards import first_schema
 from dpfda.releases.cards.facts import Card
@@ -53,10 +54,18 @@ def check_stated(card: Card, release: Any, checks: Checks) -> tuple[str, ...]:
         return (*SAID, "n", "candidates", "result")
     open_fields = [*SAID, *OPEN]
     if card.mechanism in MECHANISMS:
-        fits = mechanism_with(card.mechanism, card.law) is not None
-        checks.rule(fits, GUARANTEE, "mechanism has this noise", card.mechanism, card.law)
+        mechanism = mechanism_with(card.mechanism, card.law)
+        checks.rule(mechanism is not None, GUARANTEE, "mechanism has this noise", card.mechanism, card.law)
     else:
+        mechanism = None
         open_fields.append("mechanism")
+    norms = getattr(mechanism, "norms", ())
+    if norms:
+        fits = card.sensitivity_norm in norms
+        due = " or ".join(norms)
+        checks.rule(fits, GUARANTEE, "sensitivity is in the norm of the mechanism", card.sensitivity_norm, due)
+    else:
+        open_fields.append("sensitivity_norm")
     for rule, stated, due in comparisons_of(card.statistic).misfits(card):
         checks.rule(False, GUARANTEE, rule, stated, due)
     if release is None:
@@ -64,6 +73,7 @@ def check_stated(card: Card, release: Any, checks: Checks) -> tuple[str, ...]:
     known = statistic_of(release).comparisons
     for name, found in (
         ("noise_rms", _check_noise(card, release, known, checks)),
+        ("scale", _check_deviation(card, release, known, checks)),
         ("lattice_step and bound", _check_lattice(card, known, checks)),
         ("moves", _check_moves(card, release, known, checks)),
         ("n", _check_number(card, release, known, checks)),
@@ -105,6 +115,22 @@ def _check_noise(card: Certificate, release: Any, known: Comparisons, checks: Ch
         "noise over the domain is that of the law in the file",
         plain(card.noise_rms),
         f"{(found or (0.0,))[0]:.10g}",
+    )
+    return True
+
+
+def _check_deviation(card: Certificate, release: Any, known: Comparisons, checks: Checks) -> bool:
+    noise = getattr(release, "noise", None)
+    found = known.largest_deviation(noise) if isinstance(noise, NoiseLaw) else None
+    due = 0.0 if nothing_added(card) else found
+    if due is None:
+        return False
+    checks.rule(
+        math.isclose(card.scale, due, rel_tol=CLOSE),
+        GUARANTEE,
+        "largest deviation of a coordinate",
+        plain(card.scale),
+        f"{due:.10g}",
     )
     return True
 
