@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.mechanisms.noise import LAWS, NoiseLaw
+from dpfda.mechanisms.noise import LAWS, NoiseLaw, NothingAdded
 from dpfda.privacy import REPLACE
 from dpfda.releases.cards.words import Statement
 from dpfda.releases.certificate import Certificate
@@ -23,8 +23,7 @@ EVEN = ("L1", "L2", "Nuclear")
 
 def nothing_added(card: Certificate) -> bool:
     """Whether the card says that the release was drawn as a whole, and no noise added."""
-    law = LAWS.get(card.law)
-    return card.law == "none" or (law is not None and not isinstance(law.added, property) and not law.added)
+    return card.law == "none" or (card.law in LAWS and issubclass(LAWS[card.law], NothingAdded))
 
 
 class Comparisons:

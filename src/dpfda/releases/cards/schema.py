@@ -24,7 +24,8 @@ def schema(name: str = "card") -> dict[str, Any]:
     found = _stored(name)
     if name != "release":
         return found
-    text, parts = json.dumps(found), {}
+    text = json.dumps(found)
+    parts: dict[str, Any] = {}
     for address, (cards, start) in CARDS.items():
         known = json.loads(json.dumps(_stored(cards)["$defs"]).replace("#/$defs/", f"#/$defs/{start}"))
         parts |= {f"{start}{part}": known[part] for part in _used(text, address, _stored(cards)["$defs"])}
