@@ -29,6 +29,10 @@ settings.register_profile("dpfda", deadline=None)
 settings.load_profile("dpfda")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rewrite-golden", action="store_true", help="Write texts of cards anew; do not compare them.")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """A full run collects at least this many tests; a run of named files or of the audit is not held to it."""

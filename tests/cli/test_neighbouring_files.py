@@ -70,8 +70,9 @@ def written(form: str, odd: str | None) -> str:
 def public(out: str) -> Any:
     """What was printed, but for numbers that noise decides."""
     told = {name: fact for name, fact in json.loads(out).items() if name not in NOISY}
-    if told.get("what") == "bound":
+    if told.get("what") == {"code": "bound"}:
         told["bound"] = told["chosen"].pop("bound")[:0]
+        del told["result"]
     return told
 
 

@@ -14,6 +14,7 @@ from scipy.stats import binom, gamma, ks_2samp, kstest, laplace, norm
 
 from dpfda.bases.symmetric import multiplicities, pack, unpack
 from dpfda.errors import UsageError
+from dpfda.ledger import losses
 from dpfda.mechanisms import wishart
 from dpfda.mechanisms.noise import LAWS, Noise, NoiseLaw
 
@@ -116,8 +117,9 @@ def test_a_normal_tail_would_be_too_short_for_all_but_normal_noise(noise: NoiseL
 
 
 @every
-def test_a_law_knows_its_own_words_again_and_no_other_does(noise: NoiseLaw) -> None:
-    assert [name for name in OWN if LAWS[name].curves_of(noise.text)] == [noise.name]
+def test_a_law_says_which_privacy_curves_it_can_have(noise: NoiseLaw) -> None:
+    assert set(noise.possible_curves) <= set(noise.curves) <= set(losses.LAWS)
+    assert ("laplace" in noise.possible_curves) is (noise.name == "radial" and noise.independent)
 
 
 @every
@@ -230,7 +232,7 @@ def test_a_choice_or_a_frame_adds_nothing(law: str, text: str) -> None:
     assert choice.tail(0.01).tolist() == [0.0] * 5
     assert choice.standard_draws(np.random.default_rng(1), 2).tolist() == [[0.0] * 5] * 2
     assert choice.worst_loss(1.0) is None
-    assert choice.curves_of(text) == ("range",)
+    assert choice.possible_curves == ("range",)
 
 
 def test_the_number_of_uniforms_is_known_beforehand() -> None:

@@ -15,16 +15,15 @@ from dpfda.bases.symmetric import pack, packed_size, side_of
 from dpfda.mechanisms import SeededRandomness
 from dpfda.mechanisms.noise import Noise, NoiseLaw
 from dpfda.releases import Certificate, Count, Release, smooth
+from dpfda.releases.cards.words import say
 from dpfda.statistics.components.release import ComponentsRelease
 from dpfda.statistics.covariance.release import CovarianceRelease
-
-SYSTEM = "system, exact integer samplers"
 
 
 def make_card(**changes: Any) -> Certificate:
     """A card of a plausible release, with some fields changed."""
     fields: dict[str, Any] = {
-        "what": "mean function",
+        "what": say("what", "mean"),
         "dataset": "scans",
         "domain": ((0.0, 1.0),),
         "unit": "household",
@@ -33,7 +32,7 @@ def make_card(**changes: Any) -> Certificate:
         "n": 2500.0,
         "n_is_noisy": False,
         "bound": 6.0,
-        "centre": "zero",
+        "centre": say("centre", "zero"),
         "epsilon": 1.0,
         "delta": 1e-6,
         "rho": 0.0280123,
@@ -51,8 +50,7 @@ def make_card(**changes: Any) -> Certificate:
         "size": 48,
         "chosen": (("bound", "stated by the user"), ("basis", "48 functions by a rule of n")),
         "missing": "gaps by straight lines within the curve, ends by its nearest value, empty curves by the centre",
-        "randomness": SYSTEM,
-        "recorded": "nothing was recorded: no ledger was given",
+        "randomness": say("randomness", "integers"),
         "software": (("dpfda", "0.1.0"), ("opendp", "0.16.0")),
         "warnings": (),
     }

@@ -33,6 +33,7 @@ from dpfda.releases.cards.facts import (
 )
 from dpfda.releases.cards.nist import answers, nist_text
 from dpfda.releases.cards.registry import registry_entry, registry_text
+from dpfda.releases.cards.words import say
 from dpfda.releases.entry import LedgerEntry
 from dpfda.releases.verification.claims import epsilon_at
 
@@ -109,15 +110,16 @@ def test_two_together_have_an_epsilon_where_the_curve_is_known(card: Card) -> No
 
 
 def test_a_centre_that_was_bought_is_not_called_public(card: Card) -> None:
-    how = "the mean function of 'scans', (epsilon = 1, delta = 1e-06), whose cost adds to this one"
-    bought = card(centre="a public curve", chosen=(("bound", "stated by the user"), ("centre", how)))
+    guarantee = "(epsilon = 1, delta = 1e-06)"
+    how = say("chosen", "bought-centre", what="mean function", dataset="scans", guarantee=guarantee)
+    bought = card(centre=say("centre", "curve"), chosen=(("bound", "stated by the user"), ("centre", how)))
     assert "public curve" not in bought.text()
     assert f"around the centre: {how}" in " ".join(bought.text().split())
     assert "the bound and the centre" in unprotected(card())
     assert "the bound and the centre" not in unprotected(bought)
     assert unprotected(bought).endswith(f". The centre is a release: {how}")
     assert "public curve" not in registry_text(bought)
-    assert card(centre="zero", chosen=(("centre", "stated by the user"),)).around == "zero"
+    assert card(chosen=(("centre", "stated by the user"),)).around == "zero"
 
 
 def test_figures_are_those_that_people_read(card: Card) -> None:
@@ -293,7 +295,7 @@ REGISTRY = section(
 
 @pytest.mark.parametrize("kind", CARDS)
 def test_every_card_becomes_a_draft_for_the_registry(kind: str, card_of: Of) -> None:
-    entry = json.loads(registry_text(replace(card_of(kind), randomness="system, exact integer samplers")))
+    entry = json.loads(registry_text(replace(card_of(kind), randomness=say("randomness", "integers"))))
     Draft202012Validator(REGISTRY).validate(entry)
     parameters = entry["deployment"]["privacy_loss"]["privacy_parameters"]
     assert parameters["epsilon"] == card_of(kind).epsilon

@@ -102,12 +102,12 @@ def test_a_card_that_was_altered_with_care_disagrees_with_the_ledger(
 # What nobody can compute from the file alone, changed with care by whoever makes the digest anew.
 WORDS: list[dict[str, Any]] = [
     {"noise_rms": 1e-9},
-    {"moves": "moves the mean by at most nothing"},
+    {"moves": {"code": "mean", "by": 1e-9}},
     {"chosen": {"bound": "read from the data"}},
     {"unit_was_assumed": False},
-    {"randomness": "system, exact integer samplers"},
-    {"missing": "none"},
-    {"centre": "a public curve"},
+    {"randomness": {"code": "integers"}},
+    {"missing": {"code": "said", "text": "none"}},
+    {"centre": {"code": "curve"}},
     {"sensitivity_because": "it is so"},
     {"n": 100000},
     {"bound": 0.5},
@@ -227,7 +227,7 @@ def test_a_whole_new_card_that_is_true_to_itself_disagrees_with_the_ledger(relea
     """A forger who has drawn larger noise himself, and would have it taken for the one that was paid for."""
     quiet = estimator(None, epsilon=0.25).fit(CURVES, grid=GRID).release_
     entry = release.certificate.entry
-    forged = replace(quiet, certificate=replace(quiet.certificate, entry=entry, recorded=entry.text))
+    forged = replace(quiet, certificate=replace(quiet.certificate, entry=entry))
     assert recompute(forged).ok
     report = verify(forged, ledger)
     rules = [finding.rule for finding in report.findings]
@@ -251,7 +251,7 @@ def test_an_entry_that_is_not_there_or_not_so_is_named(
     changes: dict[str, Any], rule: str, release: Any, ledger: Ledger
 ) -> None:
     entry = replace(release.certificate.entry, **changes)
-    card = replace(release.certificate, entry=entry, recorded=entry.text)
+    card = replace(release.certificate, entry=entry)
     report = verify(replace(release, certificate=card), ledger)
     more = [HANDED_OUT] if rule not in ("identifier of the ledger", "entry of the ledger") else []
     assert [finding.rule for finding in report.findings] == [rule, *more]
@@ -294,7 +294,7 @@ def test_a_charge_whose_draw_failed_has_no_release(release: Any, ledger: Ledger)
     said = ["nothing was drawn on it", "the draw failed, and nothing was handed out"]
     receipt = ledger.charge(Charge("scans", "mean function, gaussian", Budget(1.0, 1e-6), losses, unit, request="r"))
     entry = LedgerEntry.of(receipt)
-    stolen = replace(release, certificate=replace(release.certificate, entry=entry, recorded=entry.text))
+    stolen = replace(release, certificate=replace(release.certificate, entry=entry))
     assert [finding.recomputed for finding in verify(stolen, ledger).findings] == said[:1]
     ledger.burn(receipt)
     assert [finding.recomputed for finding in verify(stolen, ledger).findings] == said[1:]

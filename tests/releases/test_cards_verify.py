@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 import dpfda
 from dpfda.releases.cards.document import json_text
+from dpfda.releases.certificate import OURS
 from dpfda.releases.entry import LedgerEntry
 from dpfda.releases.files import text_of, to_dict
 from dpfda.releases.seal import broken, digest_of, sealed, stated_digest
 from dpfda.releases.verification import Finding, Report, recompute, verify
-from dpfda.releases.verification.recomputed import SOURCES
 from dpfda.releases.verification.report import EXIT_CODES, worst
 
 KINDS = [
@@ -184,6 +184,10 @@ def test_a_digest_is_that_of_all_bytes_before_it() -> None:
 
 # Forgers make the digest anew ----------------------------------------------------------------------------------------
 
+LAPLACE = {"code": "radial", "blocks": [[5, 1]], "besides": ""}
+LAPLACE_CURVE = {"law": "laplace", "epsilon": 1.0, "steps": None}
+MAXIMISER = {"code": "maximiser", "utility": "closeness"}
+OWN = {"code": "said", "text": "noise of my own"}
 MOVES = "how far one unit moves the summary"
 FORGED: list[tuple[str, str, dict[str, Any], str]] = [
     ("epsilon lowered", "mean", {"epsilon": 0.5}, "epsilon at delta = 1e-06"),
@@ -203,9 +207,12 @@ FORGED: list[tuple[str, str, dict[str, Any], str]] = [
     ("more people", "mean", {"n": 400.0}, "privacy curve is that of the noise in the file, bound and number of units"),
     ("finer lattice", "mean", {"lattice_step": 1e-9}, "sensitivity covers one unit at the bound"),
     ("another family", "mean", {"basis": "cosines"}, "family is that of the basis"),
-    ("other words", "mean", {"noise": "independent Laplace noise in every coordinate"}, "law of the noise in words"),
+    ("another law", "mean", {"noise": LAPLACE}, "law of the noise in the file"),
     ("smaller deviation", "mean", {"scale": 1e-3}, "largest deviation of a coordinate"),
-    ("never charged", "mean", {"recorded": "charged before reading"}, "words about the ledger"),
+    ("other blocks", "mean, k-norm", {"noise": LAPLACE}, "law of the noise in the file"),
+    ("another kind", "mean", {"statistic": "density"}, "statistic is that of the file"),
+    ("a maximiser", "mean", {"what": MAXIMISER}, "a unit moves the objective of a maximiser"),
+    ("Laplace curve", "mean, k-norm", {"losses": [LAPLACE_CURVE]}, "law of the privacy curve is that of the noise"),
     ("another schema", "mean", {"schema": "dpfda-card-0"}, "parts of the file"),
     ("another number", "mean, private number", {"n": 300.0}, "noisy number of units"),
     ("no curves", "mean", {"losses": []}, "privacy curves"),
@@ -217,7 +224,12 @@ FORGED: list[tuple[str, str, dict[str, Any], str]] = [
         {"neighbours": "add-or-remove-one"},
         "number of units is public or private by the relation of neighbours",
     ),
-    ("other noise", "mean", {"noise": "noise of my own"}, "law of the privacy curve is that of the noise"),
+    (
+        "other noise",
+        "mean",
+        {"noise": OWN},
+        "law of the privacy curve is that of the noise",
+    ),
     ("approximate", "components", {"mechanism": "gibbs"}, "an approximate draw is called nominal"),
     ("less noise", "mean", {"noise_rms": 1e-9}, "noise over the domain is that of the law in the file"),
     ("less noise", "density", {"noise_rms": 1e-9}, "noise over the domain is that of the law in the file"),
@@ -225,9 +237,9 @@ FORGED: list[tuple[str, str, dict[str, Any], str]] = [
     ("less noise", "machine", {"noise_rms": 1e-9}, "noise over the domain is that of the law in the file"),
     ("less noise", "regression", {"noise_rms": 1e-9}, "noise over the domain is that of the law in the file"),
     ("some noise", "components", {"noise_rms": 0.1}, "noise over the domain is that of the law in the file"),
-    ("moves less", "mean", {"moves": "moves the mean by at most 0.001 root mean square"}, MOVES),
-    ("moves less", "covariance", {"moves": "moves nothing"}, MOVES),
-    ("moves less", "density", {"moves": "moves at most 1/300 of all points from anywhere to anywhere"}, MOVES),
+    ("moves less", "mean", {"moves": {"code": "mean", "by": 0.001}}, MOVES),
+    ("moves less", "covariance", {"moves": {"code": "said", "text": "moves nothing"}}, MOVES),
+    ("moves less", "density", {"moves": {"code": "points", "units": 300.0}}, MOVES),
     ("more people", "density", {"n": 300.0}, "number of units in the file"),
     ("more people", "components", {"n": 300.0}, MOVES),
     ("smaller bound", "components", {"bound": 0.5}, "lattice step is that of the bound"),
@@ -235,11 +247,11 @@ FORGED: list[tuple[str, str, dict[str, Any], str]] = [
     ("smaller bound", "regression", {"bound": 0.5}, "lattice step is that of the bound"),
     ("another mechanism", "mean", {"mechanism": "laplace"}, "mechanism has this noise"),
     ("a process", "mean", {"mechanism": "gp"}, "a mean under the noise of a process is penalised"),
-    ("dice", "mean", {"randomness": "system dice"}, "source of randomness is one of ours"),
-    ("dice that nobody knows", "mean", {"randomness": "dice"}, "source of randomness is one of ours"),
-    ("a coloured source", "mean", {"randomness": "\x1b[31msystem"}, "source of randomness is one of ours"),
-    ("no source", "mean", {"randomness": ""}, "source of randomness is one of ours"),
-    ("private all at once", "mean", {"randomness": "system, exact sampler"}, "warnings follow from the card"),
+    ("dice", "mean", {"randomness": {"code": "said", "text": "system dice"}}, "source of randomness is one of ours"),
+    ("dice that nobody knows", "mean", {"randomness": {"code": "dice"}}, "source of randomness is one of ours"),
+    ("a coloured source", "mean", {"randomness": {"code": "\x1b[31msystem"}}, "source of randomness is one of ours"),
+    ("no source", "mean", {"randomness": {"code": ""}}, "source of randomness is one of ours"),
+    ("private all at once", "mean", {"randomness": {"code": "candidates"}}, "warnings follow from the card"),
     ("no warning", "mean", {"epsilon": 25.0}, "warnings follow from the card"),
 ]
 
@@ -266,7 +278,7 @@ def test_every_source_that_a_card_can_name_is_known(tmp_path: Path) -> None:
     choice = dpfda.private_bound(np.zeros((50, 5)), **wishes).card
     with dpfda.DensityFunction(**spent, domain=(0, 1), mechanism="gp").fit(np.full((50, 1), 0.5)).open() as oracle:
         cards = (mean, choice, oracle.certificate)
-    assert {card.randomness for card in cards} == set(SOURCES)
+    assert {card.randomness.code for card in cards} == set(OURS)
     for card in cards:
         (tmp_path / "card.json").write_text(json_text(card))
         report = recompute(tmp_path / "card.json")
@@ -471,7 +483,7 @@ def test_other_files_are_unreadable(content: bytes, tmp_path: Path) -> None:
     path.write_bytes(content)
     report = recompute(path)
     assert report.exit_code == 5
-    assert report.findings[0].recomputed == "dpfda-release-1, dpfda-card-1 or dpfda-claim-1"
+    assert report.findings[0].recomputed == "dpfda-release-1, dpfda-card-2, dpfda-card-1 or dpfda-claim-1"
 
 
 def test_a_file_that_is_not_there_is_unreadable(tmp_path: Path) -> None:
@@ -538,7 +550,7 @@ def test_without_a_ledger_a_release_is_not_verified_but_recomputed(release_of: O
 def test_an_entry_that_nobody_was_asked_about_is_noted(release_of: Of) -> None:
     release = release_of("mean")
     entry = LedgerEntry("f3a9", 7, "ab" * 32, "k1", None, None)
-    card = replace(release.certificate, entry=entry, recorded=entry.text)
+    card = replace(release.certificate, entry=entry)
     report = verify(replace(release, certificate=card))
     assert report.findings == ()
     assert "entry 7 of ledger f3a9, and what was handed out under it: say --ledger" in report.missing
@@ -548,7 +560,7 @@ def test_an_entry_that_nobody_was_asked_about_is_noted(release_of: Of) -> None:
 def test_the_number_of_a_bought_bound_is_that_of_its_card(card_of: Of, tmp_path: Path) -> None:
     data = json.loads(json_text(card_of("choice")))
     del data["digest"]
-    assert data["bound"] == float(data["card"]["chosen"]["bound"])
+    assert data["bound"] == data["card"]["result"]
     path = tmp_path / "bound.json"
     for changes, rule in (
         ({}, None),
@@ -595,6 +607,8 @@ def test_fields_that_nothing_was_held_against_are_named(kind: str, release_of: O
 def test_of_a_card_alone_less_is_known_than_of_its_release(card_of: Of, tmp_path: Path) -> None:
     path = tmp_path / "card.json"
     path.write_text(json_text(card_of("mean")))
-    assert ", n, bound, moves, noise_rms, scale, lattice_step, basis, size, domain" in recompute(path).limits[-1]
+    assert (
+        ", detected, n, bound, moves, noise_rms, scale, lattice_step, basis, size, domain" in recompute(path).limits[-1]
+    )
     path.write_text(json_text(card_of("choice")))
-    assert recompute(path).limits[-1].endswith(", n, candidates")
+    assert recompute(path).limits[-1].endswith(", n, candidates, result")

@@ -17,6 +17,7 @@ from dpfda.bases.symmetric import pack, packed_size, unpack
 from dpfda.mechanisms import SeededRandomness
 from dpfda.mechanisms.noise import Noise
 from dpfda.releases import detection
+from dpfda.releases.cards.words import say
 from dpfda.releases.detection import coefficients_differ, differs, of_matrices, prefixes, standard_draws, unevenly
 
 TIMES, MOST = 400, 12
@@ -217,7 +218,7 @@ def test_cards_of_densities_know_uniform_points_from_others(mechanism):
     for seed in range(3):
         said = verdict(generator.random(1500), seed)
         assert said.startswith("nothing: not distinguishable from a uniform density (at most 1 % false alarms")
-    assert verdict(generator.beta(2, 6, 1500), 5).startswith("shape detected")
+    assert verdict(generator.beta(2, 6, 1500), 5).code == "density"
 
 
 @pytest.mark.parametrize("mechanism", ["gaussian", "k-norm", "laplace", "frl", "bernstein"])
@@ -230,7 +231,7 @@ def test_cards_of_means_tell_shape_from_level_from_nothing(mechanism):
         )
         return est.fit(np.tile(curve, (800, 1)), grid=t).release_.certificate.detected
 
-    assert verdict(0.7 * np.sin(np.pi * t)).startswith("shape detected (at most 1 % false alarms")
+    assert verdict(0.7 * np.sin(np.pi * t)).code == "shape"
     assert verdict(np.full(30, 0.6)).startswith("no shape: not distinguishable from a constant")
     assert verdict(np.zeros(30)).startswith("nothing: not distinguishable from the centre")
 
@@ -238,7 +239,7 @@ def test_cards_of_means_tell_shape_from_level_from_nothing(mechanism):
 def test_a_penalty_that_bends_constants_leaves_the_shape_untested():
     est = dpfda.MeanFunction(epsilon=1.0, delta=1e-6, bound=1.0, mechanism="gp", randomness=SeededRandomness(4))
     said = est.fit(np.full((2000, 20), 0.9)).release_.certificate.detected
-    assert said.startswith("detected: not the centre alone; whether it is more than a constant was not tested")
+    assert said.code == "not-the-centre"
 
 
 def test_what_was_drawn_as_a_whole_says_that_it_was_not_tested():
@@ -255,11 +256,11 @@ def test_verdicts_are_computed_anew_from_a_file_and_a_forged_one_is_found(tmp_pa
     release = dpfda.MeanFunction(epsilon=1.0, delta=1e-6, bound=1.0).fit(np.zeros((800, 20))).release_
     assert release.tested == release.certificate.detected
     assert recompute(save(release, tmp_path / "true.json")).ok
-    forged = replace(release, certificate=replace(release.certificate, detected=f"shape detected {detection.SURE}"))
+    forged = replace(release, certificate=replace(release.certificate, detected=say("detected", "shape")))
     report = verify(save(forged, tmp_path / "forged.json"))
     assert not report.ok
     assert any("what was seen above the noise" in finding.rule for finding in report.findings)
-    old = replace(release, certificate=replace(release.certificate, detected="", counting=""))
+    old = replace(release, certificate=replace(release.certificate, detected=say("detected", "not-said"), counting=""))
     assert recompute(save(old, tmp_path / "old.json")).ok
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dpfda
+from dpfda.releases.cards import first_schema
 from dpfda.releases.entry import FILTERED, LedgerEntry
 
 SPENT = {"epsilon": 1.0, "delta": 1e-6}
@@ -62,6 +63,8 @@ def test_a_card_that_took_a_filter_for_a_total_still_verifies_with_a_note(tmp_pa
     est = dpfda.MeanFunction(**SPENT, bound=1.0, dataset="scans", ledger=ledger)
     with monkeypatch.context() as before:
         before.setattr(LedgerEntry, "text", LedgerEntry.older_text)
+        before.setattr("dpfda.curator.card.SCHEMA", first_schema.SCHEMA)
+        before.setattr("dpfda.ledger.outputs.VERSION", 2)
         est.fit(np.zeros((500, 12))).release_.save(tmp_path / "mean.json")
     assert "the total is what the filter proves" in (tmp_path / "mean.json").read_text()
     report = dpfda.releases.verification.verify(tmp_path / "mean.json", ledger)

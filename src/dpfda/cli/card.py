@@ -25,8 +25,8 @@ FORMATS = ("text", "json", "html", "registry", "nist")
     "wanted",
     is_flag=False,
     flag_value="card",
-    type=click.Choice(("card", "release", "claim")),
-    help="Print the published JSON schema instead: of cards, of release files or of claims.",
+    type=click.Choice(("card", "release", "claim", "card-1")),
+    help="Print the published JSON schema instead: of cards, of release files, of claims, or of cards in old files.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 def card(

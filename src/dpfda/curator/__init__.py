@@ -1,6 +1,6 @@
 """The one way from records to releases: check, charge, read, add noise once, store, decode."""
 
-from dpfda.curator.card import described, entry_of, is_private, recorded, with_choice
+from dpfda.curator.card import described, entry_of, is_private, with_choice
 from dpfda.curator.curator import Curator
 from dpfda.curator.fingerprint import request_hash
 from dpfda.curator.order import ChoiceOrder, Order, ReleaseOrder
@@ -18,7 +18,6 @@ __all__ = [
     "described",
     "entry_of",
     "is_private",
-    "recorded",
     "request_hash",
     "with_choice",
 ]

@@ -12,13 +12,16 @@ from dpfda.arrays import Array
 from dpfda.curator.payment import software
 from dpfda.curator.summary import Public, Selection
 from dpfda.ledger import Receipt
+from dpfda.ledger.outputs import unpack
 from dpfda.mechanisms import Randomness, SystemRandomness
 from dpfda.privacy import Budget, Profile, RangeProfile
 from dpfda.releases import NOT_PRIVATE, Certificate
-from dpfda.releases.certificate import CANDIDATES, INTEGERS
+from dpfda.releases.cards import first_schema, words
+from dpfda.releases.cards.plain import SCHEMA
+from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.choices import ChoiceCard
 from dpfda.releases.decoded import Decoded
-from dpfda.releases.entry import NOTHING, LedgerEntry
+from dpfda.releases.entry import Fits, LedgerEntry
 
 if TYPE_CHECKING:
     from dpfda.curator.order import ReleaseSpecification
@@ -32,7 +35,7 @@ class CardFacts:
     dataset: str
     unit_was_assumed: bool
     chosen: tuple[tuple[str, str], ...]
-    unknown: str  # what becomes of rows of nobody
+    nobody: str  # what becomes of rows of nobody, a code of `words.NOBODY`
     before: float  # epsilon of a private choice that the release rests on
     randomness: Randomness
 
@@ -44,7 +47,7 @@ class CardFacts:
         known = public.n if public.n is not None else public.planned
         units = float(known) if decoded.count is None else decoded.count.value
         return Certificate(
-            what=specification.summary.name,
+            what=words.statement(specification.summary.name),
             dataset=self.dataset,
             domain=basis.domain.sides,
             unit=public.unit.name,
@@ -54,27 +57,27 @@ class CardFacts:
             n_is_noisy=decoded.count is not None,
             n_is_planned=public.n is None and decoded.count is None,
             bound=public.lattice.bound,
-            centre=_name_of(public.centre),
+            centre=_centre(public.centre),
             epsilon=specification.budget.epsilon + self.before,
             delta=specification.budget.delta,
             rho=specification.profile.rho + self.before**2 / 8,
             mechanism=specification.name,
-            noise=law.text,
+            noise=words.of_law(law),
             noise_rms=specification.summary.noise_rms(decoded, basis),
             scale=float(np.sqrt(law.variances.max())),
             lattice_step=specification.summary.lattice_step(public),
             sensitivity=sensitivity.value,
             sensitivity_norm=type(sensitivity.norm).__name__,
             sensitivity_because=sensitivity.because,
-            moves=specification.summary.moves(public, units),
+            moves=words.statement(specification.summary.moves(public, units)),
             power=specification.summary.power,
             attacker_power=with_choice(specification.profile.power(0.05), self.before),
             basis=str(basis.describe()["family"]),
             size=basis.size,
             chosen=self.chosen,
-            missing=specification.summary.missing + self.unknown,
-            randomness=INTEGERS if is_private(self.randomness) else NOT_PRIVATE,
-            recorded=recorded(receipt),
+            missing=with_nobody(specification.summary.missing, self.nobody),
+            randomness=say("randomness", "integers" if is_private(self.randomness) else "seeded"),
+            fits=Fits.of(receipt),
             entry=entry_of(receipt),
             software=software(receipt),
             warnings=(
@@ -88,6 +91,7 @@ class CardFacts:
             losses=described(specification.losses),
             noise_scale=specification.scale,
             counting=public.counting.value,
+            schema=schema_of(receipt),
         )
 
     def of_choice(
@@ -96,7 +100,7 @@ class CardFacts:
         """The card of a choice among candidates."""
         assert self.public.n is not None
         return ChoiceCard(
-            what=selection.name,
+            what=words.statement(selection.name),
             dataset=self.dataset,
             unit=self.public.unit.name,
             unit_was_assumed=self.unit_was_assumed,
@@ -106,8 +110,8 @@ class CardFacts:
             rho=profile.rho,
             attacker_power=profile.power(0.05),
             chosen=self.chosen,
-            randomness=CANDIDATES if is_private(self.randomness) else NOT_PRIVATE,
-            recorded=recorded(receipt),
+            randomness=say("randomness", "candidates" if is_private(self.randomness) else "seeded"),
+            fits=Fits.of(receipt),
             entry=entry_of(receipt),
             software=software(receipt),
             warnings=self._warnings(budget),
@@ -115,22 +119,35 @@ class CardFacts:
             sensitivity=selection.spread,
             noise_scale=selection.spread / profile.epsilon,
             counting=self.public.counting.value,
+            schema=schema_of(receipt),
         )
 
     def _warnings(self, budget: Budget) -> tuple[str, ...]:
         stamps = () if is_private(self.randomness) else (NOT_PRIVATE,)
-        return (*stamps, *budget.warnings(self.public.planned))
+        return (*stamps, *cautions(budget, self.public.planned))
 
 
-def recorded(receipt: Receipt | None) -> str:
-    """For the card, in words: where the charge stands, or that nobody has it."""
-    if receipt is None or not receipt.recorded:
-        more = ""
-        if receipt is not None and receipt.spent is not None and receipt.number > 1:
-            nominally = "nominally " if receipt.nominal else ""
-            more = f"; {receipt.number} fits of this estimator and its clones add up to {nominally}{receipt.spent}"
-        return NOTHING + more
-    return LedgerEntry.of(receipt).text
+def cautions(budget: Budget, units: int) -> tuple[Statement, ...]:
+    """Warnings that follow from the budget and the number of units."""
+    values = {"large-epsilon": {"epsilon": budget.epsilon}, "large-delta": {"delta": budget.delta}}
+    return tuple(say("warnings", name, **values[name]) for name in budget.cautions(units))
+
+
+def with_nobody(missing: str, nobody: str) -> Statement:
+    """What becomes of missing data, rows of nobody included."""
+    if isinstance(missing, Statement) and "nobody" in missing.values:
+        return say("missing", missing.code, **missing.values | {"nobody": nobody})
+    return words.statement(f"{missing}{words.NOBODY[nobody]}")
+
+
+def schema_of(receipt: Receipt | None) -> str:
+    """The schema of a card: what was handed out under a key by an earlier version is handed out again as it was."""
+    if receipt is None or receipt.output is None:
+        return SCHEMA
+    try:
+        return SCHEMA if unpack(receipt.output).cards_of_fields else first_schema.SCHEMA
+    except ValueError:  # answers point by point
+        return SCHEMA
 
 
 def entry_of(receipt: Receipt | None) -> LedgerEntry | None:
@@ -164,7 +181,9 @@ def _shrunk_by(specification: ReleaseSpecification) -> str:
     )
 
 
-def _name_of(centre: Array) -> str:
+def _centre(centre: Array) -> Statement:
     if not centre.any():
-        return "zero"
-    return f"the constant {centre[0]:g}" if (centre == centre[0]).all() else "a public curve"
+        return say("centre", "zero")
+    if (centre == centre[0]).all():
+        return say("centre", "constant", value=float(centre[0]))
+    return say("centre", "curve")

@@ -25,6 +25,7 @@ from dpfda.messages import arg
 from dpfda.privacy import Budget, Counting, Profile, RangeProfile, StatedProfile
 from dpfda.records import Curves
 from dpfda.records.reading import Reading
+from dpfda.releases.cards.words import Statement
 from dpfda.releases.choices import ChoiceCard
 
 
@@ -164,9 +165,10 @@ class Curator:
         def draw(log: DrawLog, receipt: Receipt | None) -> tuple[int, ChoiceCard]:
             index = int(log.take(drawn)[0])
             card = facts.of_choice(selection, budget, profile, len(nothing.squares), receipt)
+            card = replace(card, result=selection.result(index))
             return index, card if told is None else replace(card, chosen=(told(index), *card.chosen))
 
-        price = self.price(selection.name, budget, (profile,), selection)
+        price = self.price(str(selection.name), budget, (profile,), selection)
         return ChoiceOrder(price, self.ledger, draw, then)
 
     def _check_size(self, what: str) -> None:
@@ -181,28 +183,27 @@ class Curator:
             dataset=self.dataset,
             unit_was_assumed=self.curves.unit is None,
             chosen=(*self.chosen, *self.notes),
-            unknown=self.unknown,
+            nobody=self.nobody,
             before=self.before,
             randomness=SystemRandomness() if self.randomness is None else self.randomness,
         )
 
     @property
-    def unknown(self) -> str:
-        """For the card: what becomes of rows of nobody."""
+    def nobody(self) -> str:
+        """For the card: what becomes of rows of nobody, a code of `releases.cards.words.NOBODY`."""
         if self.curves.unit is None:
             return ""
-        return "; rows that do not say whose they are are left out" + (
-            " and count as one empty unit, present or not" if self.public.counting is Counting.IDENTIFIERS else ""
-        )
+        return "counted" if self.public.counting is Counting.IDENTIFIERS else "left-out"
 
 
-def told(release: Any, seen: str) -> Any:
-    """The release, with what stands out from the noise on its card: a function of the noisy numbers, free.
+def told(release: Any, seen: Statement | None) -> Any:
+    """The release, its kind on its card, and what stands out from the noise: a function of the noisy numbers, free.
 
     Made before the charge too, on noise alone, so that what fails fails there.
     """
-    found = seen or getattr(release, "tested", None)
-    return replace(release, certificate=replace(release.certificate, detected=found)) if found else release
+    found, card = seen or getattr(release, "tested", None), release.certificate
+    kind = getattr(type(release), "kind", "")
+    return replace(release, certificate=replace(card, statistic=kind, detected=found or card.detected))
 
 
 def _names(source: Any) -> tuple[str, ...]:

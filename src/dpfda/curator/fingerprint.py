@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from dpfda.releases.cards.words import Statement
+
 
 def request_hash(*parts: object) -> str:
     """A hash of public values of any kind: numbers, arrays, functions, dataclasses, and collections of them.
@@ -34,6 +36,8 @@ def _words(value: Any, around: tuple[int, ...]) -> Iterator[bytes]:
         yield f"number {around.index(id(value))} again".encode()
         return
     around = (*around, id(value))
+    if isinstance(value, Statement):
+        value = str(value)  # keys were given when cards kept sentences
     if is_dataclass(value) and not isinstance(value, type):
         yield type(value).__name__.encode()
         for name, part in _parts(value).items():

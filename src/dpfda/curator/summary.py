@@ -19,8 +19,8 @@ from dpfda.records import Curves, exact_sum
 from dpfda.records.fold import Clipping, Encode
 from dpfda.records.reading import Reading
 from dpfda.releases import Certificate, Release, smoothed
+from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.decoded import Decoded
-from dpfda.releases.wording import plain, up
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,14 +78,12 @@ class Summary(ABC):
 
     power: ClassVar[int] = 1  # of the bound, in whose units the noise is measured
     bounded: ClassVar[str] = ""  # for the card: what bounds a record, where it is no bound on curves
-    missing: ClassVar[str] = (  # for the card
-        "a cell that holds no finite number is a gap; gaps by straight lines within the curve, ends by its nearest "
-        "value, empty curves by the centre"
-    )
+    missing: ClassVar[str] = say("missing", "curves", nobody="")  # for the card
 
     @property
     @abstractmethod
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What is released, for the card: a sentence of one's own, or a statement of `releases/cards/words.py`."""
 
     @property
     def units_are_stated(self) -> bool:
@@ -150,19 +148,19 @@ class Summary(ABC):
         return public.lattice.step
 
     def moves(self, public: Public, card_n: float) -> str:
-        """How far one unit moves the summary, for the card; after "one person ..."."""
+        """How far one unit moves the summary, for the card; a sentence of one's own goes on after "one person ..."."""
         bound = public.lattice.bound
         if public.unit.size_is_public:
-            return f"moves the mean by at most {up(2 * bound / card_n, 4)} root mean square"
-        return f"adds at most {plain(bound)} root mean square to the sum, and itself to the count"
+            return say("moves", "mean", by=2 * bound / card_n)
+        return say("moves", "sum-and-count", by=bound)
 
     def noise_rms(self, decoded: Decoded, basis: Basis) -> float:
         """The root mean square of the noise over the domain, before any smoothing."""
         return float(np.sqrt(np.trace(basis.gram() * decoded.noise.variances)))
 
-    def tested(self, decoded: Decoded, public: Public, basis: Basis) -> str:
-        """Whether anything was seen above the noise, where that takes more than the release; else empty."""
-        return ""
+    def tested(self, decoded: Decoded, public: Public, basis: Basis) -> Statement | None:
+        """Whether anything was seen above the noise, where that takes more than the release; else None."""
+        return None
 
     def publish(
         self, decoded: Decoded, public: Public, basis: Basis, certificate: Certificate, *, smoothing: str
@@ -208,6 +206,10 @@ class Selection(ABC):
 
     @abstractmethod
     def scores(self, total: Integers, public: Public) -> Scores: ...
+
+    def result(self, index: int) -> float | None:
+        """What was chosen, where a candidate is a number."""
+        return None
 
     def gather(self, curves: Curves, public: Public, reading: Reading) -> Integers:
         """The sum of all contributions: here records are read, after the charge."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpfda.arrays import Integers
 
-VERSION = 2  # 1 kept digests of cards alone
+VERSION = 3  # 1 kept digests of cards alone, 2 digests of files whose cards kept sentences
 DIGEST = 32  # bytes
 NONE = bytes(DIGEST)
 
@@ -33,6 +33,7 @@ class Kept:
     cards: tuple[bytes, ...] = ()
     documents: tuple[Document, ...] = ()  # empty in outputs of version 1
     software: Mapping[str, str] = field(default_factory=dict)
+    cards_of_fields: bool = False  # whether cards were of the schema of now: the same key gives the same bytes again
 
 
 def pack(
@@ -52,7 +53,7 @@ def pack(
 
 def unpack(output: bytes) -> Kept:
     """What `pack` wrote, in this version or before; ValueError for anything else."""
-    if len(output) < 2 or output[0] not in (1, VERSION):
+    if len(output) < 2 or output[0] not in (1, 2, VERSION):
         raise ValueError("no draw of this version")
     each = 1 if output[0] == 1 else 3
     start = 2 + DIGEST * each * output[1]
@@ -68,6 +69,7 @@ def unpack(output: bytes) -> Kept:
         tuple(known.card for known in documents),
         documents,
         _software(output[start + 2 : start + 2 + size]),
+        output[0] == VERSION,
     )
 
 

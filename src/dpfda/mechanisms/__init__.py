@@ -26,7 +26,7 @@ The files:
 
 from __future__ import annotations
 
-from dpfda.mechanisms.base import Mechanism
+from dpfda.mechanisms.base import Mechanism, register_mechanism
 from dpfda.mechanisms.choice import ChoiceLaw, Dictionary
 from dpfda.mechanisms.exponential import Exponential
 from dpfda.mechanisms.frames import FrameLaw, Frames, Gibbs, draw_frames, draw_projected, gibbs_frames
@@ -65,4 +65,5 @@ __all__ = [
     "draw_projected",
     "gibbs_frames",
     "register_law",
+    "register_mechanism",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -32,6 +32,28 @@ class Mechanism(Noisy, Protocol):
 
     def noise(self, scale: float, size: int) -> NoiseLaw:
         """The public law of what `draw` adds, for smoothing, bands and the card."""
+
+
+# By the name on cards: what a verification asks about `laws` (of the noise, by name), `whole` and `reach`.
+MECHANISMS: dict[str, tuple[Any, ...]] = {}
+M = TypeVar("M", bound=type)
+
+
+def register_mechanism(mechanism: M) -> M:
+    """Put a mechanism into the table that cards are verified by; a decorator for classes, others' too.
+
+    It states `laws`, the names of the laws that its noise can have, and may state `norms`, the names of the norms in
+    which its sensitivity can be. One that adds no noise but draws the release as a
+    whole is `whole`, and its `reach(bound, step)` is how often the move of one unit counts in the range of its log
+    likelihood ratios. Several may share a name, and are told apart by their laws.
+    """
+    MECHANISMS[mechanism.name] = (*MECHANISMS.get(mechanism.name, ()), mechanism)  # type: ignore[attr-defined]
+    return mechanism
+
+
+def mechanism_with(name: str, law: str) -> Any | None:
+    """The mechanism of this name whose noise can have this law; None where there is none."""
+    return next((known for known in MECHANISMS.get(name, ()) if law in known.laws), None)
 
 
 def check_mechanism(mechanism: object) -> None:

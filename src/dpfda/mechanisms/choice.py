@@ -12,7 +12,7 @@ import numpy as np
 from dpfda.arrays import Integers, brief
 from dpfda.bases.norms import L2, Norm, Sensitivity, up
 from dpfda.errors import UsageError
-from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
+from dpfda.mechanisms.base import check_coordinates, check_profile, check_source, register_mechanism
 from dpfda.mechanisms.decision import decide, exponential, exponential_exactly, wide
 from dpfda.mechanisms.noise import NothingAdded, register_law
 from dpfda.mechanisms.randomness import Randomness
@@ -96,6 +96,7 @@ def rate_of(epsilon: float, spread: float) -> float:
     return rate
 
 
+@register_mechanism
 @dataclass(frozen=True, eq=False, repr=False)
 class Dictionary:
     """A choice among public vectors, the nearer to the sum the more likely: `exp(-distance / scale)`.
@@ -109,6 +110,9 @@ class Dictionary:
     remainders: Integers | None = None  # (m,)
 
     name: ClassVar[str] = "dictionary"
+    laws: ClassVar[tuple[str, ...]] = ("choice",)
+    norms: ClassVar[tuple[str, ...]] = ("L2",)
+    whole: ClassVar[bool] = True
     norm: ClassVar[Norm] = L2()
     pure: ClassVar[bool] = True
 
@@ -135,6 +139,11 @@ class Dictionary:
 
     def __repr__(self) -> str:
         return f"Dictionary({self.candidates.shape[0]} candidates of size {self.candidates.shape[1]})"
+
+    @staticmethod
+    def reach(bound: float, step: float) -> float:
+        """How often the move of one unit counts in the range of distances: up and down."""
+        return 2.0
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> RangeProfile:
         check_profile(sensitivity, scale, size)

@@ -12,7 +12,7 @@ from dpfda.arrays import Array, Integers, brief
 from dpfda.bases.norms import L2, Norm, Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms.ball import draw_in_ball
-from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
+from dpfda.mechanisms.base import check_coordinates, check_profile, check_source, register_mechanism
 from dpfda.mechanisms.gaussian import GaussianLaw
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.privacy import RangeProfile
@@ -20,6 +20,7 @@ from dpfda.privacy import RangeProfile
 SMALLEST_PRIOR = 2.0**-10  # in lattice steps: such a coordinate is zero but for a chance of exp(-2^19)
 
 
+@register_mechanism
 @dataclass(frozen=True, slots=True)
 class Exponential:
     """An integer vector b of the ball `|b|_2 <= radius`, drawn in proportion to `exp(utility/scale) prior(b)`.
@@ -38,6 +39,9 @@ class Exponential:
     prior: tuple[float, ...]
 
     name: ClassVar[str] = "exponential"
+    laws: ClassVar[tuple[str, ...]] = ("gaussian",)
+    norms: ClassVar[tuple[str, ...]] = ("L2",)
+    whole: ClassVar[bool] = True
     norm: ClassVar[Norm] = L2()
     pure: ClassVar[bool] = True
     shrinks: ClassVar[str] = "the base measure and the cut to the ball"  # for the card: no band knows about it
@@ -58,6 +62,11 @@ class Exponential:
                 parameter="prior",
                 value=self.prior,
             )
+
+    @staticmethod
+    def reach(bound: float, step: float) -> float:
+        """How often the move of one unit counts, over the scale, which is that of squares: `4 radius` times."""
+        return 4 * bound / step
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> RangeProfile:
         check_profile(sensitivity, scale, size)

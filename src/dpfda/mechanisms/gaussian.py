@@ -9,12 +9,21 @@ import numpy as np
 
 from dpfda.arrays import Array, Integers
 from dpfda.bases.norms import L2, Norm, Sensitivity, WeightedL2, up
-from dpfda.mechanisms.base import check_coordinates, check_profile, check_shape, check_source, draw_shaped, inverse
+from dpfda.mechanisms.base import (
+    check_coordinates,
+    check_profile,
+    check_shape,
+    check_source,
+    draw_shaped,
+    inverse,
+    register_mechanism,
+)
 from dpfda.mechanisms.noise import Care, NoiseLaw, Simulator, check_blocks, check_scale, register_law
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.privacy import GaussianProfile
 
 
+@register_mechanism
 @dataclass(frozen=True, slots=True)
 class Gaussian:
     """Independent Gaussian noise on the integers; coordinate j has deviation `scale * shape[j]`.
@@ -26,6 +35,8 @@ class Gaussian:
     shape: tuple[float, ...] | None = None
 
     name: ClassVar[str] = "gaussian"
+    laws: ClassVar[tuple[str, ...]] = ("gaussian",)
+    norms: ClassVar[tuple[str, ...]] = ("L2", "WeightedL2")
     pure: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -67,6 +78,7 @@ class GaussianLaw(NoiseLaw):
     """Each coordinate of block b is normal with deviation `scales[b]`, independent of all others."""
 
     name: ClassVar[str] = "gaussian"
+    curves: ClassVar[tuple[str, ...]] = ("gaussian",)
     care: ClassVar[Care] = Care(1.25, 2.0)
     added: ClassVar[bool] = True
     independent: ClassVar[bool] = True
@@ -99,10 +111,6 @@ class GaussianLaw(NoiseLaw):
     def worst_loss(self, moved: float) -> float:
         # Normal noise is worst where it is smallest.
         return moved / min(self.scales)
-
-    @classmethod
-    def curves_of(cls, text: str) -> tuple[str, ...]:
-        return ("gaussian",) if text.startswith("independent normal noise") else ()
 
     @property
     def text(self) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from dpfda.arrays import Array, Integers, as_plain_ints
 from dpfda.bases.norms import BlockNorm, Sensitivity, up
 from dpfda.errors import UsageError
-from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
+from dpfda.mechanisms.base import check_coordinates, check_profile, check_source, register_mechanism
 from dpfda.mechanisms.decision import Booleans, decide, exponential, exponential_exactly, wide
 from dpfda.mechanisms.noise import Care, NoiseLaw, Simulator, check_blocks, check_scale, register_law
 from dpfda.mechanisms.randomness import Randomness
@@ -22,6 +22,7 @@ from dpfda.privacy import PureProfile
 LARGEST_BLOCK = 20  # beyond it fewer than one proposal in two hundred is accepted
 
 
+@register_mechanism
 @dataclass(frozen=True, slots=True)
 class KNorm:
     """Noise with density proportional to `exp(-sum_b shares[b] |z_b|_2 / scale)` over consecutive blocks.
@@ -34,6 +35,8 @@ class KNorm:
     shares: tuple[float, ...]
 
     name: ClassVar[str] = "k-norm"
+    laws: ClassVar[tuple[str, ...]] = ("radial",)
+    norms: ClassVar[tuple[str, ...]] = ("BlockNorm",)
     pure: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -85,6 +88,7 @@ class RadialLaw(NoiseLaw):
     """Block b has density proportional to `exp(-|z|_2 / scales[b])`; blocks of one coordinate are Laplace noise."""
 
     name: ClassVar[str] = "radial"
+    curves: ClassVar[tuple[str, ...]] = ("laplace", "pure")
     care: ClassVar[Care] = Care(1.75, 4.0)
     added: ClassVar[bool] = True
     at_one_point: ClassVar[float] = 2.2  # 2.12 for one Laplace coordinate alone, the heaviest tail
@@ -134,11 +138,9 @@ class RadialLaw(NoiseLaw):
         # A move v costs |v_b| / scale in block b: by Cauchy at most this in all.
         return moved * math.sqrt(float((1 / np.array(self.scales) ** 2).sum()))
 
-    @classmethod
-    def curves_of(cls, text: str) -> tuple[str, ...]:
-        if text.startswith("independent Laplace noise"):
-            return ("laplace", "pure")
-        return ("pure",) if text.startswith("radial") else ()
+    @property
+    def possible_curves(self) -> tuple[str, ...]:
+        return self.curves if self.independent else ("pure",)
 
     @property
     def text(self) -> str:

@@ -8,13 +8,22 @@ from typing import ClassVar
 
 from dpfda.arrays import Integers
 from dpfda.bases.norms import L1, Norm, Sensitivity, WeightedL1, up
-from dpfda.mechanisms.base import check_coordinates, check_profile, check_shape, check_source, draw_shaped, inverse
+from dpfda.mechanisms.base import (
+    check_coordinates,
+    check_profile,
+    check_shape,
+    check_source,
+    draw_shaped,
+    inverse,
+    register_mechanism,
+)
 from dpfda.mechanisms.knorm import RadialLaw
 from dpfda.mechanisms.noise import check_blocks, check_scale
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.privacy.profiles import LaplaceProfile
 
 
+@register_mechanism
 @dataclass(frozen=True, slots=True)
 class Laplace:
     """Independent Laplace noise on the integers; coordinate j has scale `scale * shape[j]`.
@@ -26,6 +35,8 @@ class Laplace:
     shape: tuple[float, ...] | None = None
 
     name: ClassVar[str] = "laplace"
+    laws: ClassVar[tuple[str, ...]] = ("radial",)
+    norms: ClassVar[tuple[str, ...]] = ("L1", "WeightedL1")
     pure: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

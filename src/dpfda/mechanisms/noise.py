@@ -64,13 +64,14 @@ class NoiseLaw(ABC):
     """Noise in consecutive blocks of coordinates; blocks are independent, and each is proportional to its scale.
 
     A law of one's own states `name`, `care`, `added`, `independent`, `variances`, `dimension`, `from_uniforms`, `tail`,
-    `worst_loss`, `curves_of` and `text`, and is put into the table of laws by `register_law`. All else follows.
+    `worst_loss`, `curves` and `text`, and is put into the table of laws by `register_law`. All else follows.
     """
 
     sizes: tuple[int, ...]
     scales: tuple[float, ...]
 
-    name: ClassVar[str]  # in files
+    name: ClassVar[str]  # in files and on cards
+    curves: ClassVar[tuple[str, ...]]  # the privacy curves that a mechanism with this noise can have, by name
     stable: ClassVar[bool] = False  # whether weighted sums of its coordinates have the same law but for the scale
     # Deviations that hold a weighted sum of coordinates with probability 0.95; this many do under any law (Chebyshev).
     at_one_point: ClassVar[float] = 4.48
@@ -137,17 +138,17 @@ class NoiseLaw(ABC):
         None where the length of a move does not tell: then a verification does not compare it.
         """
 
-    @classmethod
-    @abstractmethod
-    def curves_of(cls, text: str) -> tuple[str, ...]:
-        """The privacy curves of a card that says this of its noise; none where the words are not those of this law."""
-
     @property
     @abstractmethod
     def text(self) -> str:
-        """The law in words for the card; `curves_of` knows them again."""
+        """The law in words for the card; of its name and its blocks, not of its scales."""
 
     # What follows from them ----------------------------------------------------------------------------------------
+
+    @property
+    def possible_curves(self) -> tuple[str, ...]:
+        """The privacy curves that it can have with these blocks."""
+        return self.curves
 
     def standard_draws(self, generator: Simulator, count: int) -> Array:
         """A sample of the law with all variances one, (count, size), for simulation alone."""
@@ -233,6 +234,7 @@ class NoiseLaw(ABC):
 class NothingAdded(NoiseLaw):
     """What laws without noise share: the release was drawn as a whole. It is no law itself: it has no name or words."""
 
+    curves: ClassVar[tuple[str, ...]] = ("range",)
     care: ClassVar[Care] = Care(1.0, 2.0)
     added: ClassVar[bool] = False
     independent: ClassVar[bool] = True
@@ -254,10 +256,6 @@ class NothingAdded(NoiseLaw):
     def worst_loss(self, moved: float) -> None:
         return None
 
-    @classmethod
-    def curves_of(cls, text: str) -> tuple[str, ...]:
-        return ("range",) if text.startswith("none added") else ()
-
 
 LAWS: dict[str, type[NoiseLaw]] = {}  # by name: the one table that files are read by
 L = TypeVar("L", bound=type[NoiseLaw])
@@ -277,6 +275,8 @@ def register_law(law: L) -> L:
     lacking = sorted(law.__abstractmethods__) if inspect.isabstract(law) else []
     if not isinstance(getattr(law, "name", None), str):
         lacking.append("name")
+    if not isinstance(getattr(law, "curves", None), tuple):
+        lacking.append("curves")
     if lacking:
         raise UsageError(f"The noise law {law.__name__} lacks {', '.join(lacking)}.", parameter="law")
     if law.name in LAWS:

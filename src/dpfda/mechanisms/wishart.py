@@ -12,7 +12,7 @@ from dpfda.arrays import Array, Integers, brief
 from dpfda.bases.norms import Norm, Nuclear, Sensitivity, up
 from dpfda.bases.symmetric import multiplicities, pack, places, side_of
 from dpfda.errors import UsageError
-from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
+from dpfda.mechanisms.base import check_coordinates, check_profile, check_source, register_mechanism
 from dpfda.mechanisms.decision import Booleans
 from dpfda.mechanisms.noise import Care, NoiseLaw, Simulator, register_law
 from dpfda.mechanisms.normals import WORD, Reals, draw_normals
@@ -22,6 +22,7 @@ from dpfda.privacy import PureProfile
 LARGEST_BATCH = 2**20  # entries of matrices at a time
 
 
+@register_mechanism
 @dataclass(frozen=True, slots=True)
 class Wishart:
     """Noise `W_1 - W_2`, rounded, on a symmetric integer matrix S that is given by its entries (`symmetric.pack`).
@@ -39,6 +40,8 @@ class Wishart:
     """
 
     name: ClassVar[str] = "wishart"
+    laws: ClassVar[tuple[str, ...]] = ("wishart",)
+    norms: ClassVar[tuple[str, ...]] = ("Nuclear",)
     norm: ClassVar[Norm] = Nuclear()
     pure: ClassVar[bool] = True
 
@@ -68,6 +71,7 @@ class WishartLaw(NoiseLaw):
     """
 
     name: ClassVar[str] = "wishart"
+    curves: ClassVar[tuple[str, ...]] = ("pure",)
     care: ClassVar[Care] = Care(1.75, 4.0)
     added: ClassVar[bool] = True
     independent: ClassVar[bool] = False
@@ -163,10 +167,6 @@ class WishartLaw(NoiseLaw):
         raise UsageError(
             "The first entry of a symmetric matrix with Wishart noise cannot be split off.", parameter="first"
         )
-
-    @classmethod
-    def curves_of(cls, text: str) -> tuple[str, ...]:
-        return ("pure",) if text.startswith("two-sided Wishart") else ()
 
     @property
     def text(self) -> str:

@@ -9,20 +9,21 @@ from importlib.metadata import version
 from typing import Any
 
 from dpfda.curator import described, with_choice
+from dpfda.curator.card import cautions
 from dpfda.mechanisms import Randomness, SystemRandomness
 from dpfda.online.noise_ahead import STEPS
 from dpfda.online.specification import NUGGET, OnlineLaw
 from dpfda.privacy import Counting, RangeProfile
 from dpfda.releases import NOT_PRIVATE, Certificate
-from dpfda.releases.certificate import POINTS
-from dpfda.releases.entry import NOTHING, LedgerEntry
+from dpfda.releases.cards.words import Statement, say, statement
+from dpfda.releases.entry import Fits, LedgerEntry
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
     """The public facts of an online release that its law does not have; nothing in it depends on records."""
 
-    what: str  # "density", "kernel classifier", ...
+    what: Statement
     dataset: str
     unit: str
     unit_was_assumed: bool
@@ -30,12 +31,13 @@ class Facts:
     n: float
     because: str  # why one unit moves the function by so much at most
     chosen: tuple[tuple[str, str], ...] = ()
-    missing: str = "points outside the domain are moved to its edge, unreadable ones to its middle"
-    recorded: str = NOTHING
+    missing: str = say("missing", "clipped-points")
+    fits: Fits | None = None  # those before it, where no ledger has it
     entry: LedgerEntry | None = None  # of the ledger
     warnings: tuple[str, ...] = ()
     before: float = 0.0  # epsilon of a private choice that the function rests on
     counting: Counting = Counting.ROWS  # how n is known
+    statistic: str = ""  # the kind of release that the function is of
     columns: str = ""  # which columns the records were read from, where they have names
 
 
@@ -72,7 +74,7 @@ def card(law: OnlineLaw, facts: Facts, randomness: Randomness) -> OnlineCard:
     # By what it is, not by what it says of itself.
     private = type(randomness) is SystemRandomness
     deviation = law.scale * math.sqrt(law.peak * (1 if law.line is not None else 1 + NUGGET))
-    stamps = (() if private else (NOT_PRIVATE,)) + law.budget.warnings(max(1, math.ceil(facts.n)))
+    stamps = (() if private else (NOT_PRIVATE,)) + cautions(law.budget, max(1, math.ceil(facts.n)))
     return OnlineCard(
         what=facts.what,
         dataset=facts.dataset,
@@ -83,12 +85,12 @@ def card(law: OnlineLaw, facts: Facts, randomness: Randomness) -> OnlineCard:
         n=float(facts.n),
         n_is_noisy=False,
         bound=law.sensitivity,
-        centre="zero",
+        centre=say("centre", "zero"),
         epsilon=law.budget.epsilon + facts.before,
         delta=law.budget.delta,
         rho=law.profile.rho + facts.before**2 / 8,
         mechanism="gp",
-        noise=f"a Gaussian process drawn at the points asked for, at most {law.answers} of them ever",
+        noise=say("noise", "online", answers=law.answers),
         noise_rms=deviation,
         scale=law.scale,
         lattice_step=law.scale / STEPS,
@@ -99,17 +101,18 @@ def card(law: OnlineLaw, facts: Facts, randomness: Randomness) -> OnlineCard:
         basis=f"the whitened values of {law.kernel!r}",
         size=law.answers,
         chosen=facts.chosen,
-        missing=facts.missing,
-        randomness=POINTS if private else NOT_PRIVATE,
-        recorded=facts.recorded,
+        missing=statement(facts.missing),
+        randomness=say("randomness", "points" if private else "seeded"),
+        fits=facts.fits,
         entry=facts.entry,
         losses=described((law.profile, *((RangeProfile(facts.before),) if facts.before else ()))),
         noise_scale=float(STEPS),
         software=_software(),
         warnings=(*facts.warnings, *stamps),
         counting=facts.counting.value,
-        detected="not tested: the noise is drawn at the points that are asked for",
-        moves=f"moves the function by at most {law.sensitivity:.4g} in the norm of the kernel's space",
+        detected=say("detected", "online"),
+        statistic=facts.statistic,
+        moves=say("moves", "function", by=law.sensitivity),
     )
 
 

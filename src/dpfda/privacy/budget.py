@@ -89,6 +89,14 @@ def amount_of(total: Fraction) -> float:
 LEAST_EPSILON, MOST_EPSILON = 1e-15, 1e9  # of a release: noise for less or more is no double
 
 
+CAUTIONS = {
+    "large-epsilon": "epsilon = {epsilon:g} promises next to nothing: an attacker may become e^{epsilon:g} times more "
+    "certain. Use at most 10.",
+    "large-delta": "delta = {delta:g} is not below one over the number of units: it would allow one of them to be "
+    "exposed outright. Use at most 1e-5.",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """An (epsilon, delta) guarantee; delta = 0 is pure differential privacy.
@@ -128,20 +136,14 @@ class Budget:
     def __str__(self) -> str:
         return f"(epsilon = {self.epsilon:g}, delta = {self.delta:g})"
 
+    def cautions(self, units: int) -> tuple[str, ...]:
+        """What should be known before anything is spent on this many units, by its names in `CAUTIONS`."""
+        large = {"large-epsilon": self.epsilon > 10, "large-delta": self.delta * units >= 1}
+        return tuple(name for name, holds in large.items() if holds)
+
     def warnings(self, units: int) -> tuple[str, ...]:
         """What should be said before anything is spent on this many units."""
-        found = []
-        if self.epsilon > 10:
-            found.append(
-                f"epsilon = {self.epsilon:g} promises next to nothing: an attacker may become e^{self.epsilon:g} times "
-                "more certain. Use at most 10."
-            )
-        if self.delta * units >= 1:
-            found.append(
-                f"delta = {self.delta:g} is not below one over the number of units: it would allow one of them to be "
-                "exposed outright. Use at most 1e-5."
-            )
-        return tuple(found)
+        return tuple(CAUTIONS[name].format(epsilon=self.epsilon, delta=self.delta) for name in self.cautions(units))
 
 
 def stated_budget(epsilon: float, delta: float) -> Budget:

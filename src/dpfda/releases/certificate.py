@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dpfda.privacy import REPLACE
-from dpfda.releases.entry import LedgerEntry
-from dpfda.releases.fields import check_fields, read_change, read_domain, read_losses, read_named, read_texts
+from dpfda.releases.cards import plain as plain_cards
+from dpfda.releases.cards.plain import SCHEMA
+from dpfda.releases.cards.words import NOMINAL, Statement, say, statement
+from dpfda.releases.entry import Fits, LedgerEntry, recorded
 from dpfda.releases.wording import entry, neighbour_entries, plain, steps, units_text, up, wrapped
 
-SCHEMA = "dpfda-card-1"
-ADDS = "whose cost adds to this one"  # what is said of a centre that is itself a release
-# What noise and choices are drawn from, as cards say it: sums, choices among candidates, answers point by point.
-INTEGERS, CANDIDATES, POINTS = (
-    "system, exact integer samplers",
-    "system, exact sampler",
-    "system, exact normal numbers",
-)
-NOMINAL = "NOMINAL: the draw is approximate. Its epsilon is that of the law it aims at, and no guarantee."
-NOT_PRIVATE = "NOT PRIVATE: the noise came from a seeded source and can be predicted. For tests and studies only."
+__all__ = ["NOMINAL", "NOT_PRIVATE", "SCHEMA", "Certificate", "as_changed", "as_handed_out", "changed"]
+STATEMENTS = ("what", "centre", "noise", "missing", "randomness", "moves", "detected")
+MOVES_SUM, NOT_SAID = say("moves", "sum"), say("detected", "not-said")
+OURS = ("integers", "candidates", "points")  # sources of randomness that nobody can predict
+NOT_PRIVATE = say("warnings", "seeded")
+# What noise in a function that predicts is compared with.
+SIGNALS = {"classifier": "the margin", "regressor": "the bound on responses"}
+
+
+def is_seeded(said: str) -> bool:
+    """Whether a warning is the one of a seeded source."""
+    return isinstance(said, Statement) and said.code == NOT_PRIVATE.code
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """The card of a release. Every field is public: chosen in advance, or paid for."""
+    """The card of a release. Every field is public: chosen in advance, or paid for.
 
-    what: str
+    Names, codes and numbers are data. A `Statement` is a code with its numbers, and reads as the sentence that
+    `cards/words.py` makes of them; a plain sentence in its place is somebody's own, and no rule looks at it.
+    """
+
+    what: Statement
     dataset: str
     domain: tuple[tuple[float, float], ...]
     unit: str
@@ -36,87 +44,83 @@ class Certificate:
     n: float  # exact under replace-one, where it is public; noisy under add-or-remove-one
     n_is_noisy: bool
     bound: float
-    centre: str
+    centre: Statement
     epsilon: float
     delta: float
     rho: float
     mechanism: str
-    noise: str
+    noise: Statement  # its code is the name of a registered law, or "none", or "online"
     noise_rms: float  # root mean square over the domain, before smoothing, in the units of the curve
     scale: float  # in the units of the curve, of one coordinate of the mean (of the largest block)
     lattice_step: float
     sensitivity: float  # of the integer sum, in lattice steps
     sensitivity_norm: str
-    sensitivity_because: str
+    sensitivity_because: str  # for people
     attacker_power: float  # at 5 % false positives
     basis: str
     size: int
-    chosen: tuple[tuple[str, str], ...]  # how each public parameter came about
-    missing: str
-    randomness: str
-    recorded: str
+    chosen: tuple[tuple[str, str], ...]  # how each public parameter came about, for people
+    missing: Statement
+    randomness: Statement
     software: tuple[tuple[str, str], ...]
-    warnings: tuple[str, ...]
-    moves: str = "moves the sum"  # how far one unit moves the summary, in words
+    warnings: tuple[str, ...]  # those that follow from numbers are statements
+    moves: Statement = MOVES_SUM  # how far one unit moves the summary
     nominal: bool = False  # drawn approximately: the guarantee is that of the law that was aimed at
     n_is_planned: bool = False  # a public guess, where the number is private and no part of the release
     power: int = 1  # of the bound, in whose units the noise is measured: 2 for second moments
     shrunk_by: str = ""  # what shrank the mean before the noise, and so is in no band; empty: nothing did
-    bounded: str = ""  # what bounds a record, in words; empty: the bound, on the root mean square of a curve
+    bounded: str = ""  # what bounds a record, for people; empty: the bound, on the root mean square of a curve
     # The privacy curves of all that was drawn, as `describe()` wrote them: of the release itself first, then of private
     # choices that it rests on. Dictionaries have no hash; cards that differ in nothing else may share theirs.
     losses: tuple[dict[str, Any], ...] = field(default=(), hash=False)
     # In the units of the sensitivity: their ratio is the parameter of the first loss, so many deviations of normal
     # noise, or so much epsilon; exponential mechanisms that count a move several times have a multiple of it, see
-    # `cards/guarantee.py`. 0 in files from before it was kept.
+    # `verification/guarantee.py`. 0 in files from before it was kept.
     noise_scale: float = 0.0
-    curves_per_unit: str = ""  # how many curves one unit may have, and what becomes of them, in words; empty: one
+    curves_per_unit: str = ""  # how many curves one unit may have, for people; empty: one
     entry: LedgerEntry | None = None  # of the ledger; None where nothing was recorded
+    fits: Fits | None = None  # those before it, where nothing was recorded
     counting: str = ""  # how n is known, a `Counting`, hence what neighbours are
-    detected: str = ""  # whether anything was seen above the noise, after it
+    detected: Statement = NOT_SAID  # whether anything was seen above the noise, after it
+    statistic: str = ""  # the kind of release, as in the table of kinds; empty for what is none of them
     schema: str = SCHEMA
     # What was changed since, for nothing, as {"what": "smoothing", "was": "auto", "now": "none"}.
     afterwards: tuple[dict[str, Any], ...] = field(default=(), hash=False)
+    older_record: str = ""  # what a card of the first schema says of the ledger
+
+    def __post_init__(self) -> None:
+        for name in STATEMENTS:
+            object.__setattr__(self, name, statement(getattr(self, name)))
 
     def to_dict(self) -> dict[str, Any]:
-        """The card as plain data; fields that joined later are left out where they say nothing."""
-        data = {name: value for name, value in asdict(self).items() if name not in LATER or value != LATER[name]}
-        return data | {
-            "domain": [list(side) for side in self.domain],
-            "chosen": dict(self.chosen),
-            "software": dict(self.software),
-            "warnings": list(self.warnings),
-            "losses": [dict(loss) for loss in self.losses],
-            "entry": None if self.entry is None else self.entry.to_dict(),
-        }
+        """The card as plain data, in the schema that it is of."""
+        return plain_cards.to_plain(self)
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Certificate:
         """The card that `to_dict` wrote; DataError where a field is none, else any exception where one is missing."""
-        check_fields(Certificate, data, schema=SCHEMA)
-        return Certificate(
-            **data
-            | {
-                "domain": read_domain(data["domain"]),
-                "chosen": read_named("chosen", data["chosen"]),
-                "software": read_named("software", data["software"]),
-                "warnings": read_texts("warnings", data["warnings"]),
-                "losses": read_losses(data.get("losses", ())),
-                "entry": None if data.get("entry") is None else LedgerEntry.from_dict(data["entry"]),
-                "afterwards": tuple(read_change(**change) for change in data.get("afterwards", ())),
-            }
-        )
+        return Certificate(**plain_cards.read_plain(Certificate, data))
+
+    @property
+    def recorded(self) -> str:
+        """What is said of the ledger."""
+        return self.older_record or recorded(self.entry, self.fits)
+
+    @property
+    def law(self) -> str:
+        """The registered name of the law of the noise, or "none", or "online"."""
+        return self.noise.code
 
     @property
     def private(self) -> bool:
         """Whether the noise came from a source that nobody can predict."""
-        return self.randomness.startswith("system")
+        return self.randomness.code in OURS
 
     @property
     def bought_centre(self) -> str:
         """Which release the curves were taken around, if it was one; empty for a centre that was public anyway."""
-        how = dict(self.chosen).get("centre", "")
-        return how if how.endswith(ADDS) else ""
+        how = statement(dict(self.chosen).get("centre", ""))
+        return how if how.code == "bought-centre" else ""
 
     @property
     def around(self) -> str:
@@ -178,10 +182,9 @@ class Certificate:
                 f"{self.noise_rms / (self.bound / 4) ** 2:.2g} times the covariance of curves that vary around their "
                 "mean by a quarter of the bound"
             )
-        if self.what.startswith("kernel "):
-            unit = "the margin" if self.what == "kernel classifier" else "the bound on responses"
-            return f"{self.noise_rms / self.bound:.2g} times {unit}"
-        if self.bounded:
+        if self.what.code in SIGNALS:
+            return f"{self.noise_rms / self.bound:.2g} times {SIGNALS[self.what.code]}"
+        if self.what.code == "density":
             volume = math.prod(high - low for low, high in self.domain)
             return f"{self.noise_rms * volume:.2g} times a uniform density"
         return f"{self.noise_rms / self.bound:.2g} times a curve as large as the bound"
@@ -206,7 +209,8 @@ class Certificate:
     @property
     def stamps(self) -> tuple[str, ...]:
         """What has to be seen first: warnings, and that a release is not private."""
-        return self.warnings if self.private or NOT_PRIVATE in self.warnings else (NOT_PRIVATE, *self.warnings)
+        told = self.private or any(is_seeded(said) for said in self.warnings)
+        return self.warnings if told else (NOT_PRIVATE, *self.warnings)
 
     @property
     def entries(self) -> tuple[tuple[str, str], ...]:
@@ -258,11 +262,6 @@ class Certificate:
 
 def _named(value: Any) -> str:
     return "'auto'" if value is None else repr(value)
-
-
-# Fields that joined after files with cards had been written, and what they are where they say nothing. They are left
-# out then, so that older files are written again byte for byte and keep their digests.
-LATER: dict[str, Any] = {"afterwards": (), "counting": "", "detected": ""}
 
 
 def changed(card: Certificate, what: str, was: Any, now: Any) -> Certificate:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from dpfda.privacy import REPLACE
-from dpfda.releases.certificate import NOT_PRIVATE, SCHEMA
-from dpfda.releases.entry import LedgerEntry
-from dpfda.releases.fields import check, check_fields, read_losses, read_named, read_texts
+from dpfda.releases.cards import plain as plain_cards
+from dpfda.releases.cards.plain import SCHEMA
+from dpfda.releases.cards.words import Statement, statement
+from dpfda.releases.certificate import NOT_PRIVATE, OURS, is_seeded
+from dpfda.releases.entry import Fits, LedgerEntry, recorded
+from dpfda.releases.fields import check
 from dpfda.releases.wording import neighbour_entries, plain, units_text, up, wrapped
 
 
@@ -17,7 +20,7 @@ from dpfda.releases.wording import neighbour_entries, plain, units_text, up, wra
 class ChoiceCard:
     """What was chosen among, under which guarantee. Every field is public: stated in advance, or paid for."""
 
-    what: str
+    what: Statement
     dataset: str
     unit: str
     unit_was_assumed: bool
@@ -27,8 +30,7 @@ class ChoiceCard:
     rho: float
     attacker_power: float  # at 5 % false positives
     chosen: tuple[tuple[str, str], ...]  # how each public parameter came about, and what came out
-    randomness: str
-    recorded: str
+    randomness: Statement
     software: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
     # As on every card: the privacy curve of the choice, how far one unit moves a score and the scale it is measured by,
@@ -37,47 +39,36 @@ class ChoiceCard:
     sensitivity: float = 0.0
     noise_scale: float = 0.0
     entry: LedgerEntry | None = None
+    fits: Fits | None = None  # those before it, where nothing was recorded
     counting: str = ""  # how n is known, a `Counting`; empty on cards from before it was kept
+    neighbours: str = REPLACE  # a choice knows replaced units alone
+    result: float | None = None  # what was chosen, where that is a number
     schema: str = SCHEMA
+    older_record: str = ""  # what a card of the first schema says of the ledger
+
+    def __post_init__(self) -> None:
+        for name in ("what", "randomness"):
+            object.__setattr__(self, name, statement(getattr(self, name)))
 
     @property
     def private(self) -> bool:
         """Whether the choice was drawn from a source that nobody can predict."""
-        return self.randomness.startswith("system")
+        return self.randomness.code in OURS
 
     @property
-    def neighbours(self) -> str:
-        return REPLACE
+    def recorded(self) -> str:
+        """What is said of the ledger."""
+        return self.older_record or recorded(self.entry, self.fits)
 
     def to_dict(self) -> dict[str, Any]:
-        """The card as plain data; what joined later is left out where it says nothing."""
-        data = {name: value for name, value in asdict(self).items() if name != "counting" or value}
-        return data | {
-            "neighbours": self.neighbours,
-            "chosen": dict(self.chosen),
-            "software": dict(self.software),
-            "warnings": list(self.warnings),
-            "losses": [dict(loss) for loss in self.losses],
-            "entry": None if self.entry is None else self.entry.to_dict(),
-        }
+        """The card as plain data, in the schema that it is of."""
+        return plain_cards.to_plain(self)
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> ChoiceCard:
         """The card that `to_dict` wrote; DataError where a field is none, else any exception where one is missing."""
-        check_fields(ChoiceCard, data, schema=SCHEMA)
-        # A choice knows replaced units alone, so that its relation of neighbours is no field.
         check("neighbours", data.get("neighbours", REPLACE), (lambda value: value == REPLACE, repr(REPLACE)))
-        told = {name: value for name, value in data.items() if name != "neighbours"}
-        return ChoiceCard(
-            **told
-            | {
-                "chosen": read_named("chosen", data["chosen"]),
-                "software": read_named("software", data["software"]),
-                "warnings": read_texts("warnings", data["warnings"]),
-                "losses": read_losses(data.get("losses", ())),
-                "entry": None if data.get("entry") is None else LedgerEntry.from_dict(data["entry"]),
-            }
-        )
+        return ChoiceCard(**plain_cards.read_plain(ChoiceCard, data))
 
     @property
     def sentence(self) -> str:
@@ -93,7 +84,8 @@ class ChoiceCard:
     @property
     def stamps(self) -> tuple[str, ...]:
         """What has to be seen first: warnings, and that a choice is not private."""
-        return self.warnings if self.private or NOT_PRIVATE in self.warnings else (NOT_PRIVATE, *self.warnings)
+        told = self.private or any(is_seeded(said) for said in self.warnings)
+        return self.warnings if told else (NOT_PRIVATE, *self.warnings)
 
     @property
     def entries(self) -> tuple[tuple[str, str], ...]:

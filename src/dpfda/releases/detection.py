@@ -11,6 +11,7 @@ from dpfda.arrays import Array, Integers
 from dpfda.bases import Basis
 from dpfda.bases.symmetric import unpack
 from dpfda.mechanisms.noise import NoiseLaw
+from dpfda.releases.cards.words import Statement, say
 
 LEVEL = 0.01  # the chance of a false alarm is at most this
 DRAWS = 4096  # of the noise alone, by which a statistic is judged
@@ -19,9 +20,7 @@ MOST_COEFFICIENTS = 8  # that are tested one by one
 LARGEST = 2**21  # numbers of draws that are held at a time
 BLOCK = 16  # smooth functions among which a covariance is sought
 NEARLY_NORMAL = 0.05  # excess kurtosis of a step up to which the draw of people is taken for normal
-SURE = "(at most 1 % false alarms; the sampling of people is not counted)"
-SAMPLED = "(at most 1 % false alarms, the sampling of people counted)"
-NO_NOISE = "not tested: no noise was added, the release was drawn as a whole"
+NO_NOISE = say("detected", "drawn")
 
 
 def draws_of(noise: NoiseLaw, count: int = DRAWS) -> Array:
@@ -140,9 +139,9 @@ def constant_in(basis: Basis) -> Array:
     return kept
 
 
-def density_verdict(found: bool) -> str:
+def density_verdict(found: bool) -> Statement:
     """What the card of a density says."""
-    return f"shape detected {SAMPLED}" if found else f"nothing: not distinguishable from a uniform density {SAMPLED}"
+    return say("detected", "density" if found else "uniform")
 
 
 def strays(values: Array, noise: NoiseLaw, frequencies: Array, uniform: Array, spread: Array) -> bool:

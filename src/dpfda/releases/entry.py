@@ -25,6 +25,47 @@ MARKS = ("nominal", "adaptive")  # left out of files where they say nothing, as 
 
 
 @dataclass(frozen=True, slots=True)
+class Fits:
+    """How many fits of one estimator there were without a ledger, and what they add up to."""
+
+    number: int
+    epsilon: float
+    delta: float
+    nominal: bool
+
+    @staticmethod
+    def of(receipt: Receipt | None) -> Fits | None:
+        """What a card keeps of a receipt that stands in no ledger; None for a first fit."""
+        if receipt is None or receipt.recorded or receipt.spent is None or receipt.number <= 1:
+            return None
+        return Fits(receipt.number, receipt.spent.epsilon, receipt.spent.delta, receipt.nominal)
+
+    @property
+    def text(self) -> str:
+        spent = f"{'nominally ' * self.nominal}{Budget(self.epsilon, self.delta)}"
+        return f"{self.number} fits of this estimator and its clones add up to {spent}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> Fits:
+        fits = Fits(**data)
+        if not is_whole_number(fits.number) or fits.number < 2 or not isinstance(fits.nominal, bool):
+            raise TypeError
+        if not (is_number(fits.epsilon) and is_number(fits.delta)) or min(fits.epsilon, fits.delta) < 0:
+            raise TypeError
+        return fits
+
+
+def recorded(entry: LedgerEntry | None, fits: Fits | None) -> str:
+    """What a card says of the ledger: where the charge stands, or that nobody has it."""
+    if entry is not None:
+        return entry.text
+    return NOTHING if fits is None else f"{NOTHING}; {fits.text}"
+
+
+@dataclass(frozen=True, slots=True)
 class LedgerEntry:
     """The entry of a ledger under which a release was charged, and what the data set had spent after it.
 

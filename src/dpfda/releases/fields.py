@@ -66,15 +66,20 @@ TYPES: dict[str, Rule] = {
 }
 
 
-def check_fields(card: type, data: dict[str, Any], *, schema: str) -> None:
-    """Refuse plain data of a card of another schema, or with a field that is not of its type or out of its range."""
+def check_fields(card: type, data: dict[str, Any], *, schema: str, sentences: bool = False) -> None:
+    """Refuse plain data of a card of another schema, or with a field that is not of its type or out of its range.
+
+    With `sentences` statements are texts, as they were in the first schema.
+    """
     if data.get("schema", schema) != schema:
         raise DataError(
             f"its card has the schema {brief(data['schema'])}, and this version reads {schema}: use a newer version of "
             "dpfda, or take a fresh copy of it."
         )
+    texts = {"Statement": "str"} if sentences else {}
     for field in fields(card):
-        for rule in (TYPES.get(str(field.type)), RANGES.get(field.name)):
+        annotation = str(field.type)
+        for rule in (TYPES.get(texts.get(annotation, annotation)), RANGES.get(field.name)):
             if rule is not None and field.name in data:
                 check(field.name, data[field.name], rule)
 

@@ -11,7 +11,7 @@ from dpfda.bases import from_dict as basis_from_dict
 from dpfda.errors import DataError, UsageError
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.documents import read_document
-from dpfda.releases.kinds import kinds, statistic, statistic_of
+from dpfda.releases.kinds import kind_in, kinds, statistic, statistic_of
 from dpfda.releases.seal import check_seal, content_digest, sealed, stated_digest
 
 FORMAT = "dpfda-release-1"
@@ -39,8 +39,7 @@ def from_dict(data: dict[str, Any]) -> Any:
     if certificate.domain != basis.domain.sides or certificate.size != basis.size:
         raise ValueError
     certificate.text()  # fails where words are none
-    # Files from before there were kinds hold means.
-    return statistic(data.get("kind", "mean")).release.from_plain(data, basis, certificate)
+    return statistic(kind_in(data)).release.from_plain(data, basis, certificate)
 
 
 def _check_basis(data: dict[str, Any], card: Certificate) -> None:
@@ -107,7 +106,7 @@ def release_in(content: bytes, data: Any, path: str | Path) -> Any:
         check_seal(content, path)
     else:
         raise DataError(f"{str(path)!r} is not a release of format {FORMAT}. Write one with release.save().")
-    kind = None if data is None else data.get("kind", "mean")
+    kind = None if data is None else kind_in(data)
     if isinstance(kind, str) and kind not in kinds():
         raise DataError(
             f"{str(path)!r} holds a release of kind {brief(kind)}, which this version does not know: it knows "

@@ -17,6 +17,7 @@ from dpfda.arrays import brief
 from dpfda.bases import Basis
 from dpfda.errors import UsageError
 from dpfda.releases.certificate import Certificate
+from dpfda.releases.comparisons import Comparisons
 
 # Loaded when first asked for: `dpfda show` of a mean needs nothing of the other statistics.
 _FOLDERS: dict[str, str] = {
@@ -28,6 +29,7 @@ _FOLDERS: dict[str, str] = {
     "regression": "dpfda.statistics.regression",
 }
 _LOADED: dict[str, Statistic] = {}
+NOTHING_KNOWN = Comparisons()
 
 
 class ReleaseKind(Protocol):
@@ -59,6 +61,12 @@ class Statistic:
         return release
 
     @cached_property
+    def comparisons(self) -> Comparisons:
+        """What a verification can compare: `COMPARISONS` in `release.py`, or nothing for a statistic that has none."""
+        found: Comparisons = getattr(import_module(f"{self.folder}.release"), "COMPARISONS", NOTHING_KNOWN)
+        return found
+
+    @cached_property
     def page(self) -> Any:
         """What people see of it: `PAGE` in `page.py`, a `dpfda.page.base.Page`."""
         return import_module(f"{self.folder}.page").PAGE
@@ -74,6 +82,11 @@ def register(name: str, folder: str) -> None:
     _FOLDERS[name] = folder
 
 
+def kind_in(data: dict[str, Any]) -> Any:
+    """The kind that a file states; files from before there were kinds hold means."""
+    return data.get("kind", next(iter(_FOLDERS)))
+
+
 def kinds() -> tuple[str, ...]:
     """The names of all kinds."""
     return tuple(_FOLDERS)
@@ -84,6 +97,11 @@ def statistic(name: str) -> Statistic:
     if name not in _LOADED:
         _LOADED[name] = Statistic(name, _FOLDERS[name])
     return _LOADED[name]
+
+
+def comparisons_of(name: str) -> Comparisons:
+    """What a verification can ask about releases of this kind; nothing where the kind is not known."""
+    return statistic(name).comparisons if name in _FOLDERS else NOTHING_KNOWN
 
 
 def statistic_of(release: object) -> Statistic:

@@ -17,9 +17,10 @@ from dpfda.mechanisms.choice import ChoiceLaw
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.releases.bands import Band, at_points, check_level, multiplier
 from dpfda.releases.calculus import Function
+from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate, changed
 from dpfda.releases.decoded import Count, read_count, write_count
-from dpfda.releases.detection import NO_NOISE, SURE, compared, constant_in, differs
+from dpfda.releases.detection import NO_NOISE, compared, constant_in, differs
 from dpfda.releases.serialise import finite, finite_number, noise_law
 from dpfda.releases.smoothing import Smoothing, smooth
 
@@ -95,8 +96,8 @@ class Release:
         return float(np.sqrt(risk))
 
     @cached_property
-    def tested(self) -> str:
-        """Whether a shape, or at least a level, was seen above the noise, in words for the card.
+    def tested(self) -> Statement:
+        """Whether a shape, or at least a level, was seen above the noise, for the card.
 
         Two tests at level 1 %: against all curves that differ from the centre by a constant, and against the centre.
         """
@@ -106,12 +107,10 @@ class Release:
         # A penalty before the noise bends a constant, unless the constant is a function of the basis by itself.
         told = not self.certificate.shrunk_by or np.count_nonzero(constant) == 1
         if told and differs(self.noisy, self.noise, self.basis.frequencies, constant):
-            return f"shape detected {SURE}"
+            return say("detected", "shape")
         if differs(self.noisy, self.noise, self.basis.frequencies):
-            if not told:
-                return f"detected: not the centre alone; whether it is more than a constant was not tested {SURE}"
-            return f"no shape: not distinguishable from a constant {SURE}"
-        return f"nothing: not distinguishable from the centre {SURE}"
+            return say("detected", "constant" if told else "not-the-centre")
+        return say("detected", "centre")
 
     @property
     def against_noise(self) -> str:

@@ -29,6 +29,7 @@ from dpfda.records import Curves, smallest_cap
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.reading import Reading
 from dpfda.releases import Release
+from dpfda.releases.cards.words import say
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -372,7 +373,8 @@ class CurveEstimator(Spender):
         if not isinstance(self.centre, Release):
             return ()
         card = self.centre.certificate
-        return (("centre", f"the {card.what} of '{card.dataset}', {card.guarantee}, whose cost adds to this one"),)
+        bought = say("chosen", "bought-centre", what=str(card.what), dataset=card.dataset, guarantee=card.guarantee)
+        return (("centre", bought),)
 
     def _public_arguments(self) -> Reading:
         self._check_parameters()

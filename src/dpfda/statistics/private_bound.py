@@ -26,6 +26,7 @@ from dpfda.records.encoder import FRACTIONS
 from dpfda.records.fold import Encode
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.reading import Reading
+from dpfda.releases.cards.words import say
 from dpfda.releases.choices import ChoiceCard
 from dpfda.statistics.estimator import Centre
 from dpfda.statistics.mean.estimator import MeanFunction
@@ -62,7 +63,7 @@ class NormQuantile(Selection):
     width: int  # values of a curve
     preference: int = 0
 
-    name: ClassVar[str] = "bound"
+    name: ClassVar[str] = say("what", "bound")
     spread: ClassVar[float] = 2.0 * PARTS
 
     @property
@@ -72,6 +73,9 @@ class NormQuantile(Selection):
     @property
     def sums(self) -> int:
         return len(self.candidates)
+
+    def result(self, index: int) -> float:
+        return self.candidates[index]
 
     def encode(self, public: Public) -> Encode:
         positions = public.grid[:, 0] if public.grid.shape[1] == 1 else np.arange(self.width, dtype=np.float64)

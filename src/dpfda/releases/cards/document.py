@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dpfda.errors import DataError
+from dpfda.releases.cards import first_schema
 from dpfda.releases.cards.facts import Card, facts_of
 from dpfda.releases.cards.nist import answers
 from dpfda.releases.certificate import SCHEMA, Certificate
@@ -17,15 +18,15 @@ from dpfda.releases.files import FORMAT, release_in
 from dpfda.releases.seal import check_seal, sealed, stated_digest
 from dpfda.releases.wording import entry
 
-DOCUMENT = SCHEMA  # a card by itself says its schema where a release says its format
+DOCUMENTS = (SCHEMA, first_schema.SCHEMA)  # a card by itself says its schema where a release says its format
 # Of sentence, facts and answers. Raise it when any of them is worded otherwise: older documents are then not compared.
-WORDING = 3
+WORDING = 4
 
 
 def document(card: Card, release: Any = None, *, digest: str = "") -> dict[str, Any]:
     """All that a card says and implies, as plain data; `digest` is that of the release file it belongs to."""
     return {
-        "format": DOCUMENT,
+        "format": card.schema,
         "release": digest,
         "wording": WORDING,
         **bound_in(card),
@@ -42,8 +43,8 @@ def document(card: Card, release: Any = None, *, digest: str = "") -> dict[str, 
 
 def bound_in(card: Card) -> dict[str, float]:
     """A bound that was bought, as the number that its card says; nothing for other cards."""
-    if isinstance(card, ChoiceCard) and card.what == "bound" and card.chosen and card.chosen[0][0] == "bound":
-        return {"bound": float(card.chosen[0][1])}
+    if isinstance(card, ChoiceCard) and card.what.code == "bound" and card.result is not None:
+        return {"bound": card.result}
     return {}
 
 
@@ -71,7 +72,7 @@ def card_from(data: dict[str, Any]) -> Card:
 def bare(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """A card among what a command printed as JSON, and the names of what else stands there."""
     kind = ChoiceCard if "candidates" in data else Certificate
-    known = {"neighbours", *(field.name for field in fields(kind))}
+    known = {"neighbours", "recorded", *(field.name for field in fields(kind))}
     return {name: value for name, value in data.items() if name in known}, [name for name in data if name not in known]
 
 
@@ -82,10 +83,10 @@ def read_card(path: str | Path) -> tuple[Card, Any, str]:
     """
     content, data = read_document(path)
     if isinstance(data, dict) and data.get("format") != FORMAT:
-        if data.get("format") == DOCUMENT:
+        if data.get("format") in DOCUMENTS:
             check_seal(content, path)
-        found = data.get("card") if data.get("format") == DOCUMENT else data
-        if isinstance(found, dict) and found.get("schema") == SCHEMA:
+        found = data.get("card") if data.get("format") in DOCUMENTS else data
+        if isinstance(found, dict) and found.get("schema") in DOCUMENTS:
             try:
                 return card_from(bare(found)[0]), None, str(data.get("release", ""))
             except DataError as error:

@@ -25,7 +25,7 @@ from dpfda.releases.wording import plain, steps, up
 # The structure of opendp/deployments-registry-data, schemas/deployments-schema.yaml, as of 2026. Texts that a card
 # cannot know are empty, to be filled in by whoever registers; lists of fixed words that it cannot know are left out,
 # and so are the variant and its parameters where the release guarantees none.
-PRODUCTS = {"kernel classifier": "Machine learning model", "kernel regressor": "Machine learning model"}
+MODELS = ("classifier", "regressor")
 
 
 def registry_entry(card: Card, release: Any = None) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def registry_entry(card: Card, release: Any = None) -> dict[str, Any]:
                 "data_curators": [],
                 "description": _sentences(estimated(card), card.sentence),
                 "intended_use": "",
-                "data_product_type": PRODUCTS.get(card.what, "Summary statistics"),
+                "data_product_type": "Machine learning model" if card.what.code in MODELS else "Summary statistics",
                 "data_product_region": "",
                 "publication_date": "",
             },
@@ -56,7 +56,7 @@ def registry_entry(card: Card, release: Any = None) -> dict[str, Any]:
                 "release_type": "One release",
                 "release_type_details": spent(card),
                 "data_source_type_details": "",
-                "access_type": "Interactive" if "points asked for" in getattr(card, "noise", "") else "Non-interactive",
+                "access_type": "Interactive" if getattr(card, "law", "") == "online" else "Non-interactive",
                 "access_type_details": "",
             },
             "implementation": _implementation(card, release),

@@ -7,8 +7,11 @@ import re
 from importlib.resources import files
 from typing import Any
 
-CARD = "urn:dpfda:card-1"
-SCHEMAS = ("card", "release", "claim")
+# By the name that people ask for; cards of the first schema are in old files.
+FILES = {"card": "card-2", "release": "release-1", "claim": "claim-1", "card-1": "card-1"}
+SCHEMAS = tuple(FILES)
+# By the address of a schema of cards: what the names of its parts begin with where they stand in that of release files.
+CARDS = {"urn:dpfda:card-2": ("card", ""), "urn:dpfda:card-1": ("card-1", "first_")}
 
 
 def schema_text(name: str = "card") -> str:
@@ -17,25 +20,29 @@ def schema_text(name: str = "card") -> str:
 
 
 def schema(name: str = "card") -> dict[str, Any]:
-    """The schema as data, whole: what that of release files takes from that of cards stands in it too."""
+    """The schema as data, whole: what that of release files takes from those of cards stands in it too."""
     found = _stored(name)
     if name != "release":
         return found
-    parts = _stored("card")["$defs"]
-    used = _used(found, parts)
-    local: dict[str, Any] = json.loads(json.dumps(found).replace(f"{CARD}#", "#"))
-    return local | {"$defs": local["$defs"] | {part: parts[part] for part in used}}
+    text = json.dumps(found)
+    parts: dict[str, Any] = {}
+    for address, (cards, start) in CARDS.items():
+        known = json.loads(json.dumps(_stored(cards)["$defs"]).replace("#/$defs/", f"#/$defs/{start}"))
+        parts |= {f"{start}{part}": known[part] for part in _used(text, address, _stored(cards)["$defs"])}
+        text = text.replace(f"{address}#/$defs/", f"#/$defs/{start}")
+    local: dict[str, Any] = json.loads(text)
+    return local | {"$defs": local["$defs"] | parts}
 
 
 def _stored(name: str) -> dict[str, Any]:
-    text = files("dpfda.releases.cards").joinpath(f"{name}-1.schema.json").read_text(encoding="utf-8")
+    text = files("dpfda.releases.cards").joinpath(f"{FILES[name]}.schema.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
 
 
-def _used(found: dict[str, Any], parts: dict[str, Any]) -> list[str]:
+def _used(text: str, address: str, parts: dict[str, Any]) -> list[str]:
     """Definitions of cards that release files refer to, and those that these refer to in turn."""
-    todo, used = re.findall(f"{CARD}#/\\$defs/(\\w+)", json.dumps(found)), []
+    todo, used = re.findall(f"{address}#/\\$defs/(\\w+)", text), []
     while todo:
         part = todo.pop()
         if part not in used:

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from dpfda.errors import DataError, DpfdaError
-from dpfda.releases.cards.document import DOCUMENT, bare, card_from
+from dpfda.releases.cards import first_schema
+from dpfda.releases.cards.document import DOCUMENTS, bare, card_from
 from dpfda.releases.certificate import SCHEMA
 from dpfda.releases.documents import read_document
 from dpfda.releases.files import FORMAT, file_digest, from_dict, text_of
-from dpfda.releases.kinds import kinds, statistic_of
+from dpfda.releases.kinds import kind_in, kinds
 from dpfda.releases.seal import broken, stated_digest
 from dpfda.releases.verification.claims import CLAIM, check_claim, read_claim
 from dpfda.releases.verification.consistency import (
@@ -29,7 +30,7 @@ from dpfda.releases.verification.recomputed import check_stated
 from dpfda.releases.verification.report import EDITED, UNREADABLE, Checks, Report
 
 # Any one of them shows that a file was once written by us: a single edit cannot remove all.
-MARKS = (FORMAT.encode(), DOCUMENT.encode(), b'"certificate": {')
+MARKS = (FORMAT.encode(), *(known.encode() for known in DOCUMENTS), b'"certificate": {')
 
 # What comes of data that are not what they should be: a file may hold anything at all.
 UNREAD = (ArithmeticError, AttributeError, DpfdaError, LookupError, RecursionError, TypeError, ValueError)
@@ -80,13 +81,17 @@ def _check_content(content: bytes, data: Any, checks: Checks, ledger: Any) -> No
         if ledger is not None:  # else a claim in the place of a release would pass for one
             checks.missing.append("the ledger: a claim names no entry of one")
         return
-    if isinstance(data, dict) and kind is None and data.get("schema") == SCHEMA:
+    if isinstance(data, dict) and kind is None and data.get("schema") in (SCHEMA, first_schema.SCHEMA):
         _check_bare(data, checks, ledger)
         return
     stated = stated_digest(content)
-    if kind not in (FORMAT, DOCUMENT) and stated is None and not any(mark in content for mark in MARKS):
+    if kind not in (FORMAT, *DOCUMENTS) and stated is None and not any(mark in content for mark in MARKS):
         checks.rule(
-            False, UNREADABLE, "format", kind if isinstance(kind, str) else "none", f"{FORMAT}, {DOCUMENT} or {CLAIM}"
+            False,
+            UNREADABLE,
+            "format",
+            kind if isinstance(kind, str) else "none",
+            f"{FORMAT}, {', '.join(DOCUMENTS)} or {CLAIM}",
         )
         return
     damage = broken(content)
@@ -98,7 +103,7 @@ def _check_content(content: bytes, data: Any, checks: Checks, ledger: Any) -> No
     if damage is None:
         check_written(data, content, checks)
     parts = {name: part for name, part in data.items() if name != "digest"}
-    if kind == DOCUMENT:
+    if kind in DOCUMENTS:
         _check_document(parts, checks, ledger)
     else:
         _check_release(parts, bytes.fromhex(stated or ""), checks, ledger)
@@ -134,7 +139,7 @@ def _check_release(data: dict[str, Any], digest: bytes, checks: Checks, ledger: 
     try:
         release = from_dict(data)
     except UNREAD as error:
-        said = data.get("kind", "mean")
+        said = kind_in(data)
         known = _unread(error) if isinstance(said, str) and said in kinds() else list(kinds())
         checks.rule(False, EDITED, "parts of the file", said, known)
         return
@@ -154,8 +159,8 @@ def _check_parts(subject: Subject, checks: Checks, ledger: Any, data: dict[str, 
         check_guarantee(card, checks)
         if release is not None and data is not None:
             check_whole(data, release, checks)
-            check_release(release, statistic_of(release).name, release.certificate, checks)
-        stated = check_stated(card, release, "" if release is None else statistic_of(release).name, checks)
+            check_release(release, checks)
+        stated = check_stated(card, release, checks)
         check_entry(subject, ledger, checks)
     except UNREAD:
         checks.rule(False, EDITED, "numbers on the card", "numbers", "one of them is none")

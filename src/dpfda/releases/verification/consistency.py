@@ -7,33 +7,35 @@ import math
 import re
 from typing import Any
 
-import numpy as np
-
-from dpfda.mechanisms.noise import LAWS, NoiseLaw
+from dpfda.mechanisms.base import mechanism_with
+from dpfda.mechanisms.noise import LAWS, Noise, NoiseLaw
 from dpfda.privacy import REPLACE
+from dpfda.releases.cards import first_schema
 from dpfda.releases.cards.document import WORDING, document
 from dpfda.releases.cards.facts import Card
+from dpfda.releases.cards.words import of_law
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.choices import ChoiceCard
 from dpfda.releases.files import to_dict
+from dpfda.releases.kinds import statistic_of
 from dpfda.releases.seal import sealed
 from dpfda.releases.verification.guarantee import CLOSE, parameter_of
 from dpfda.releases.verification.report import EDITED, GUARANTEE, Checks
 from dpfda.releases.wording import plain
 
-# Mechanisms that draw the result as a whole, whatever its law looks like afterwards.
-WHOLE = ("exponential", "dictionary", "gibbs")
-ONLINE = "Gaussian process drawn at the points asked for"
-
 
 def laws_of(card: Card) -> tuple[str, ...]:
-    """The privacy curves that this noise can have; none for noise that is not ours."""
-    if isinstance(card, ChoiceCard) or card.mechanism in WHOLE:
+    """The privacy curves that this noise can have; none for a law that is not registered."""
+    if isinstance(card, ChoiceCard):
         return ("range",)
-    if ONLINE in card.noise:
+    if getattr(mechanism_with(card.mechanism, card.law), "whole", False) or card.law == "none":
+        return ("range",)
+    if card.law == "online":
         return ("gaussian",)
-    known = next(filter(None, (law.curves_of(card.noise) for law in LAWS.values())), ())
-    return known or (("range",) if card.noise_rms == 0 else ())
+    if card.law not in LAWS:
+        return ()
+    sizes = tuple(size for count, size in card.noise.values.get("blocks", ()) for _ in range(count))
+    return Noise(card.law, sizes, (1.0,) * len(sizes)).possible_curves if sizes else LAWS[card.law].curves
 
 
 def check_consistency(card: Card, checks: Checks) -> None:
@@ -48,7 +50,10 @@ def check_consistency(card: Card, checks: Checks) -> None:
     # Without them rules below would be passed over.
     off = [name for name in ("epsilon", "n", "bound", "lattice_step", "rho") if not 0 < getattr(card, name) < math.inf]
     checks.rule(not off, GUARANTEE, "numbers are positive", ", ".join(off), "positive and finite")
-    if ONLINE not in card.noise:
+    checks.rule(
+        not (card.n_is_noisy and card.n_is_planned), GUARANTEE, "number of units is noisy or planned", "both", "one"
+    )
+    if card.law != "online":
         hidden = card.n_is_noisy or card.n_is_planned
         checks.rule(
             hidden == (card.neighbours != REPLACE),
@@ -57,7 +62,7 @@ def check_consistency(card: Card, checks: Checks) -> None:
             "private" if hidden else "public",
             card.neighbours,
         )
-    if card.mechanism == "gibbs":
+    if getattr(mechanism_with(card.mechanism, card.law), "warning", ""):
         checks.rule(card.nominal, GUARANTEE, "an approximate draw is called nominal", "exact", "approximate")
 
 
@@ -130,20 +135,18 @@ def _need_release(card: Card) -> set[str]:
     if not isinstance(card, Certificate):
         return set()
     found = {"band", "noise and signal", "afterwards", "What was done after the noise?"}
-    return found | {"not covered", "How useful is the result?"} if ONLINE in card.noise else found
+    return found | {"not covered", "How useful is the result?"} if card.law == "online" else found
 
 
-# Norms in which noise of the largest scale meets the sensitivity: one deviation for all, or one that is smaller only
-# where an entry of a symmetric matrix stands twice.
-EVEN = ("L1", "L2", "Nuclear")
-PACKED = (*EVEN, "WeightedL1", "WeightedL2")
-
-
-def check_release(release: Any, kind: str, card: Certificate, checks: Checks) -> None:
+def check_release(release: Any, checks: Checks) -> None:
     """Basis, domain, size and law of the noise: what a file holds twice must be the same both times."""
-    basis = release.basis
+    basis, card, statistic = release.basis, release.certificate, statistic_of(release)
     domain = " x ".join(f"[{low!r}, {high!r}]" for low, high in basis.domain.sides)
     stated = " x ".join(f"[{low!r}, {high!r}]" for low, high in card.domain)
+    if card.statistic or card.schema != first_schema.SCHEMA:  # sentences of others' statistics had no kind
+        checks.rule(
+            card.statistic == statistic.name, GUARANTEE, "statistic is that of the file", card.statistic, statistic.name
+        )
     checks.rule(card.domain == basis.domain.sides, GUARANTEE, "domain is that of the basis", stated, domain)
     checks.rule(card.size == basis.size, GUARANTEE, "size is that of the basis", card.size, basis.size)
     checks.rule(
@@ -153,40 +156,47 @@ def check_release(release: Any, kind: str, card: Certificate, checks: Checks) ->
     if count is not None:
         checks.rule(card.n_is_noisy and card.n == count.value, GUARANTEE, "noisy number of units", card.n, count.value)
     noise = getattr(release, "noise", None)
-    if isinstance(noise, NoiseLaw):
-        _check_text(noise, kind, card, checks)
-        _check_scale(noise, kind, card, checks)
+    if isinstance(noise, NoiseLaw) and noise.added:
+        _check_law(noise, card, checks)
 
 
-def _check_text(noise: NoiseLaw, kind: str, card: Certificate, checks: Checks) -> None:
-    if not noise.added:
-        return
-    checks.rule(card.noise == noise.text, GUARANTEE, "law of the noise in words", card.noise, noise.text)
-    if kind != "regression":  # there the card speaks of the products alone
-        largest = float(np.sqrt(noise.variances.max()))
-        checks.rule(
-            math.isclose(card.scale, largest, rel_tol=CLOSE),
-            GUARANTEE,
-            "largest deviation of a coordinate",
-            plain(card.scale),
-            f"{largest:.10g}",
-        )
+def _check_law(noise: NoiseLaw, card: Certificate, checks: Checks) -> None:
+    """The law on the card is that of the noise in the file; cards of the first schema knew single coordinates alone."""
+    stated, due = card.noise.values.get("blocks"), of_law(noise).values["blocks"]
+    if card.schema == first_schema.SCHEMA:
+        same = stated is None or _is_single(stated) == _is_single(due)
+    else:
+        same = stated == due
+    checks.rule(
+        card.law == noise.name and same,
+        GUARANTEE,
+        "law of the noise in the file",
+        f"{card.law} {stated or ''}",
+        f"{noise.name} {due}",
+    )
 
 
-def _check_scale(noise: NoiseLaw, kind: str, card: Certificate, checks: Checks) -> None:
-    """The scale that the guarantee is computed from, against the noise that is in the file."""
-    if not card.losses or card.noise_scale <= 0 or not noise.added or _drawn_as_a_whole(card):
-        return
-    whole = card.what == "mean function" and card.neighbours == REPLACE
-    # For a mean everything is at hand: one unit moves it by 2 bound / n, and the noise of the file hides that.
-    loss = noise.worst_loss(2 * card.bound / card.n) if whole else None
+def _is_single(blocks: list[list[int]]) -> bool:
+    return all(size == 1 for _, size in blocks)
+
+
+def check_scale(release: Any, checks: Checks) -> bool:
+    """The scale that the guarantee is computed from, against the noise in the file; whether it was compared."""
+    card, noise = release.certificate, getattr(release, "noise", None)
+    if not isinstance(noise, NoiseLaw) or not noise.added or not card.losses or card.noise_scale <= 0:
+        return False
+    if card.losses[0].get("law") == "range":  # drawn as a whole, even where that is normal around the mean
+        return False
+    known = statistic_of(release).comparisons
+    # Where everything is at hand: one unit moves the release by so much, and the noise of the file hides that.
+    loss = known.worst_loss(noise, card)
     if loss is not None:
         _check_loss(loss, card, checks)
-        return
-    found = scale_in_file(noise, kind, card)
+        return True
+    found = known.noise_scale(noise, card)
     if found is None:
         checks.notes.append("the noise in the file has a shape of its own: its scale was not compared with the card's")
-        return
+        return False
     checks.rule(
         math.isclose(card.noise_scale, found, rel_tol=CLOSE),
         GUARANTEE,
@@ -194,11 +204,7 @@ def _check_scale(noise: NoiseLaw, kind: str, card: Certificate, checks: Checks) 
         plain(card.noise_scale),
         f"{found:.10g}",
     )
-
-
-def _drawn_as_a_whole(card: Certificate) -> bool:
-    """An exponential mechanism adds no noise, even where what it draws is normal around the mean."""
-    return str(card.losses[0].get("law")) == "range"
+    return True
 
 
 def _check_loss(found: float, card: Certificate, checks: Checks) -> None:
@@ -210,19 +216,3 @@ def _check_loss(found: float, card: Certificate, checks: Checks) -> None:
         plain(stated),
         f"{found:.10g}",
     )
-
-
-def scale_in_file(noise: NoiseLaw, kind: str, card: Certificate) -> float | None:
-    """The noise scale that a file was drawn with, in lattice steps; None where its shape is not known."""
-    if card.lattice_step <= 0 or card.what.startswith("penalised"):
-        return None
-    sums = {"mean": EVEN, "covariance": PACKED}
-    plain_law = card.mechanism in ("gaussian", "laplace", "wishart") or card.sensitivity_norm in EVEN
-    if kind in sums and card.sensitivity_norm in sums[kind] and plain_law and not card.n_is_planned:
-        return max(noise.scales) * card.n / card.lattice_step
-    if kind in ("density", "machine") and card.sensitivity_norm in EVEN and card.neighbours == REPLACE:
-        return max(noise.scales) / card.lattice_step
-    if kind == "machine" and card.sensitivity_norm == "BlockNorm":
-        # Shares are such that their squares add up to one.
-        return 1 / (card.lattice_step * math.sqrt(math.fsum(scale**-2 for scale in noise.scales)))
-    return None

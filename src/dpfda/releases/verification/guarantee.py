@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dpfda.privacy import REPLACE, Profile, PureProfile
+from dpfda.mechanisms.base import mechanism_with
+from dpfda.privacy import Profile, PureProfile
+from dpfda.releases.cards import first_schema
 from dpfda.releases.certificate import NOMINAL, NOT_PRIVATE, Certificate
 from dpfda.releases.choices import ChoiceCard
-from dpfda.releases.entry import NOTHING
+from dpfda.releases.comparisons import nothing_added
+from dpfda.releases.entry import recorded
+from dpfda.releases.kinds import comparisons_of
 from dpfda.releases.verification.report import GUARANTEE, Checks
 from dpfda.releases.wording import plain
 
@@ -87,16 +91,12 @@ def _check_parameter(card: Card, checks: Checks) -> None:
 def reach(card: Card) -> float:
     """How often the move of one unit counts, over the scale, in the range of log likelihood ratios; noise: once.
 
-    A choice by distances counts it twice, up and down. A mean drawn from the ball counts it `4 radius` times, since the
-    scale is that of squares: `mechanisms/exponential.py` has the proof.
+    The mechanism says it: a choice by distances counts it twice, up and down; `mechanisms/exponential.py` has a proof.
     """
     if isinstance(card, ChoiceCard) or card.losses[0].get("law") != "range":
         return 1.0
-    if card.mechanism == "dictionary":
-        return 2.0
-    if card.mechanism == "exponential" and card.what in ("mean function", "penalised mean function"):
-        return 4 * card.bound / card.lattice_step
-    return 1.0
+    stated = getattr(mechanism_with(card.mechanism, card.law), "reach", None)
+    return 1.0 if stated is None else float(stated(card.bound, card.lattice_step))
 
 
 def _check_sampler(card: Certificate, checks: Checks) -> None:
@@ -131,27 +131,8 @@ def _check_sampler(card: Certificate, checks: Checks) -> None:
         )
 
 
-# How far a unit within the bound moves the sum at least, in lattice steps and by the power of the bound: for means and
-# for second moments, under replace-one; the others keep their proof in words.
-POWERS = {
-    "mean function": 1,
-    "penalised mean function": 1,
-    "covariance function": 2,
-    "second moment around the centre": 2,
-}
-MOVES = {1: 2.0, 2: math.sqrt(2.0)}
-
-
-def least_sensitivity(card: Certificate) -> float | None:
-    """What the Euclidean sensitivity of a mean or of second moments cannot be below, in lattice steps."""
-    power = POWERS.get(card.what)
-    if power is None or card.lattice_step <= 0 or card.noise.startswith("none added"):
-        return None
-    return (MOVES[power] if card.neighbours == REPLACE else 1.0) * card.bound**power / card.lattice_step
-
-
 def _check_sensitivity(card: Certificate, checks: Checks) -> None:
-    least = least_sensitivity(card)
+    least = None if nothing_added(card) else comparisons_of(card.statistic).least_sensitivity(card)
     if least is None or card.sensitivity_norm not in ("L1", "L2"):
         checks.notes.append(f"the sensitivity rests on its reason: {card.sensitivity_because}")
         return
@@ -206,13 +187,13 @@ def least_power(losses: tuple[Profile, ...]) -> float:
 
 
 def _check_words(card: Card, checks: Checks) -> None:
-    """What the card says of the ledger in words is what it says in numbers."""
-    if card.entry is None:
-        said = card.recorded.startswith(NOTHING)
-        checks.rule(said, GUARANTEE, "words about the ledger", card.recorded, NOTHING)
-    else:
-        older = card.recorded != card.entry.text and card.recorded == card.entry.older_text
-        said = older or card.recorded == card.entry.text
-        checks.rule(said, GUARANTEE, "words about the ledger", card.recorded, card.entry.text)
-        if older:
-            checks.notes.append(f"the card takes what a filter counts for a total; {card.entry.capped}")
+    """A card of the first schema said in words what its entry says in numbers; now they are made of it."""
+    both = card.entry is not None and card.fits is not None
+    checks.rule(not both, GUARANTEE, "a release was charged to a ledger or to none", "both", "one of them")
+    if card.schema != first_schema.SCHEMA:
+        return
+    said, older = first_schema.ledger_words(card)
+    due = recorded(card.entry, None)
+    checks.rule(said, GUARANTEE, "words about the ledger", card.recorded, due)
+    if older and card.entry is not None:
+        checks.notes.append(f"the card takes what a filter counts for a total; {card.entry.capped}")

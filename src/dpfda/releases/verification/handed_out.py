@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from dpfda.releases.cards.facts import Card
 from dpfda.releases.certificate import Certificate, as_changed, as_handed_out
 from dpfda.releases.choices import ChoiceCard
 from dpfda.releases.files import exact_digest, file_digest, to_dict
-from dpfda.releases.kinds import statistic_of
+from dpfda.releases.kinds import comparisons_of, statistic_of
 from dpfda.releases.seal import card_digest, content_digest
 from dpfda.releases.verification.report import LEDGER, UNREADABLE, Checks
 
@@ -22,7 +22,6 @@ CARD = "card that was handed out under the entry"
 FILE = "file that was handed out under the entry"
 MADE_FROM = "release that was handed out under the entry, changed afterwards as the file says"
 DRAWN = "numbers drawn under the entry"
-MOMENTS = ("covariance function", "second moment around the centre")
 COMPUTED = "smoothing: it is that of the noisy coordinates but for roundings, which differ from those handed out"
 
 
@@ -73,10 +72,8 @@ def _check_card(subject: Subject, kept: Kept, checks: Checks) -> None:
 
 
 def _made_from(card: Card) -> tuple[Card, ...]:
-    """The card, and those that it may have come from after the noise: components of a covariance cost nothing."""
-    if not isinstance(card, Certificate) or "principal component" not in card.what:
-        return (card,)
-    return (card, *(replace(card, what=what) for what in MOMENTS))
+    """The card, and those that it may have come from after the noise, for nothing."""
+    return (card, *comparisons_of(card.statistic).made_from(card)) if isinstance(card, Certificate) else (card,)
 
 
 def _note_old(subject: Subject, checks: Checks) -> None:
@@ -110,9 +107,9 @@ def _check_file(subject: Subject, kept: Kept, checks: Checks) -> None:
     elif original is release and nearly:
         # That the weights are those of the noisy coordinates was computed before.
         checks.missing.append(COMPUTED)
-    elif _is_made_from_moments(subject.card, kept):
+    elif _is_made_from_another(subject.card, kept):
         parts = ", ".join(name for name in to_dict(release) if name not in ("format", "kind", "certificate", "basis"))
-        checks.missing.append(f"{parts} in the file: components were made from a covariance after it was handed out")
+        checks.missing.append(f"{parts} in the file: it was made from another release after that was handed out")
         checks.missing.append("software and warnings on the card, for the same reason")
     elif CARD in checks.held:  # else the card was found to be another one already
         checks.rule(False, LEDGER, FILE, "this file", "another one")
@@ -127,8 +124,8 @@ def _nearly_same(one: Any, other: Any) -> bool:
     return exact_digest(one) == exact_digest(other)
 
 
-def _is_made_from_moments(card: Card, kept: Kept) -> bool:
-    """Whether components belong to a covariance that was handed out alone: the ledger has the integers of that one."""
+def _is_made_from_another(card: Card, kept: Kept) -> bool:
+    """Whether it belongs to a release that was handed out alone: the ledger has the integers of that one."""
     own, *others = (card_digest(one) for one in _made_from(card))
     cards = {known.card for known in kept.documents}
     return own not in cards and any(one in cards for one in others)
@@ -152,7 +149,7 @@ def _check_document(subject: Subject, kept: Kept, checks: Checks) -> None:
 
 def _check_drawn(kept: Kept, release: Any, checks: Checks) -> None:
     """The integers that the ledger keeps are those of the release, where its coordinates are multiples of them."""
-    factor = None if release is None else _factor(release)
+    factor = None if release is None else statistic_of(release).comparisons.step_in_coordinates(release)
     if factor is None:
         return
     # What stands before the last vector are choices that the release rests on; the count stands in front of the sums.
@@ -160,18 +157,3 @@ def _check_drawn(kept: Kept, release: Any, checks: Checks) -> None:
     multiples = drawn[max(len(drawn) - len(noisy), 0) :] * factor
     same = len(multiples) == len(noisy) and np.allclose(noisy, multiples, rtol=1e-11, atol=0.0)
     checks.rule(same, LEDGER, DRAWN, "the coordinates in the file", "other numbers")
-
-
-def _factor(release: Any) -> float | None:
-    """What one lattice step is in the coordinates of a release; None where they are made of it in another way."""
-    card, kind = release.certificate, statistic_of(release).name
-    if card.what.startswith("penalised") or card.n_is_planned or card.lattice_step <= 0:
-        return None
-    if kind in ("mean", "covariance"):
-        return None if _drawn_elsewhere(release) else float(card.lattice_step / card.n)
-    return float(card.lattice_step) if kind == "machine" else None
-
-
-def _drawn_elsewhere(release: Any) -> bool:
-    """Points of a user's own objective are no sums, and have a step of their own."""
-    return not release.noise.added

@@ -6,74 +6,77 @@ Whoever forges one of them must forge others with it; whoever forges all of them
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import numpy as np
 
-from dpfda.bases.symmetric import multiplicities, places
 from dpfda.errors import DpfdaError
+from dpfda.mechanisms.base import MECHANISMS, mechanism_with
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.privacy import REPLACE, Budget
+from dpfda.releases.cards import first_schema
 from dpfda.releases.cards.facts import Card
-from dpfda.releases.certificate import CANDIDATES, INTEGERS, NOT_PRIVATE, POINTS, Certificate, as_handed_out
+from dpfda.releases.cards.words import WORDS, Statement, statement
+from dpfda.releases.certificate import NOT_PRIVATE, Certificate
+from dpfda.releases.comparisons import Comparisons, nothing_added
+from dpfda.releases.kinds import comparisons_of, statistic_of
+from dpfda.releases.verification.consistency import check_scale
 from dpfda.releases.verification.guarantee import CLOSE
 from dpfda.releases.verification.report import EDITED, GUARANTEE, Checks
-from dpfda.releases.wording import plain, up
+from dpfda.releases.wording import plain
 
-NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
-# The bound to its power, in lattice steps: 2^24 for sums of curves, 2^32 for sums of products.
-STEPS = {"mean": 2.0**24, "covariance": 2.0**32, "components": 2.0**32, "regression": 2.0**32}
-# What our own mechanisms say of their noise; those of the papers have several.
-WORDS = {
-    "gaussian": ("independent normal noise",),
-    "laplace": ("independent Laplace noise",),
-    "k-norm": ("radial", "independent Laplace noise"),
-    "wishart": ("two-sided Wishart",),
-    "exponential": ("none added", "independent normal noise"),
-    "dictionary": ("none added",),
-}
-SOURCES = (INTEGERS, CANDIDATES, POINTS)
+ROUNDED = 2e-3  # relative: figures in sentences of the first schema
 # Said by whoever ran the program: nothing else in the file knows of them.
-SAID = ("what", "dataset", "unit", "unit_was_assumed", "chosen", "missing", "randomness", "warnings", "software")
+SAID = (
+    *("what", "dataset", "unit", "unit_was_assumed", "chosen", "missing", "randomness", "warnings", "software"),
+    *("counting", "fits"),
+)
+# Those of a release beside them.
+OPEN = ("centre", "sensitivity_because", "bounded", "curves_per_unit", "shrunk_by", "power", "nominal")
+# Those that its file would tell.
+IN_FILE = (
+    *("statistic", "detected", "n", "bound", "moves", "noise_rms", "scale", "lattice_step", "basis", "size", "domain"),
+)
 
 
-def check_stated(card: Card, release: Any, kind: str, checks: Checks) -> tuple[str, ...]:
+def check_stated(card: Card, release: Any, checks: Checks) -> tuple[str, ...]:
     """Compare what can be compared; the names of the fields for which there was nothing to compare them with."""
     # Also where nothing is promised: a source that was given another name is unknown, not seeded.
-    source = card.randomness in (*SOURCES, NOT_PRIVATE)
-    checks.rule(source, GUARANTEE, "source of randomness is one of ours", card.randomness, " or ".join(SOURCES))
+    checks.rule(
+        card.randomness.code in WORDS["randomness"],
+        GUARANTEE,
+        "source of randomness is one of ours",
+        card.randomness,
+        " or ".join(WORDS["randomness"]),
+    )
     _check_warnings(card, checks)
     if not isinstance(card, Certificate):
-        return (*SAID, "n", "candidates")
-    open_fields = [*SAID, "centre", "sensitivity_because", "bounded", "curves_per_unit", "shrunk_by"]
-    if card.mechanism in WORDS:
-        said = WORDS[card.mechanism]
-        checks.rule(card.noise.startswith(said), GUARANTEE, "mechanism has this noise", card.mechanism, card.noise)
+        return (*SAID, "n", "candidates", "result")
+    open_fields = [*SAID, *OPEN]
+    if card.mechanism in MECHANISMS:
+        mechanism = mechanism_with(card.mechanism, card.law)
+        checks.rule(mechanism is not None, GUARANTEE, "mechanism has this noise", card.mechanism, card.law)
     else:
+        mechanism = None
         open_fields.append("mechanism")
+    norms = getattr(mechanism, "norms", ())
+    if norms:
+        fits = card.sensitivity_norm in norms
+        due = " or ".join(norms)
+        checks.rule(fits, GUARANTEE, "sensitivity is in the norm of the mechanism", card.sensitivity_norm, due)
+    else:
+        open_fields.append("sensitivity_norm")
+    for rule, stated, due in comparisons_of(card.statistic).misfits(card):
+        checks.rule(False, GUARANTEE, rule, stated, due)
     if release is None:
-        return (
-            *open_fields,
-            "detected",
-            "n",
-            "bound",
-            "moves",
-            "noise_rms",
-            "scale",
-            "lattice_step",
-            "basis",
-            "size",
-            "domain",
-        )
-    if kind == "mean" and card.mechanism == "gp":
-        drawn = card.what.startswith("penalised")
-        checks.rule(drawn, GUARANTEE, "a mean under the noise of a process is penalised", card.what, card.mechanism)
+        return (*open_fields, *IN_FILE)
+    known = statistic_of(release).comparisons
     for name, found in (
-        ("noise_rms", _check_noise(card, release, kind, checks)),
-        ("lattice_step and bound", _check_lattice(card, kind, checks)),
-        ("moves", _check_moves(card, release, kind, checks)),
-        ("n", _check_number(card, release, kind, checks)),
+        ("noise_rms", _check_noise(card, release, known, checks)),
+        ("scale", _check_deviation(card, release, known, checks)),
+        ("lattice_step and bound", _check_lattice(card, known, checks)),
+        ("moves", _check_moves(card, release, known, checks)),
+        ("n", _check_number(card, release, known, checks)),
         ("detected", _check_detected(card, release, checks)),
     ):
         if not found:
@@ -83,56 +86,59 @@ def check_stated(card: Card, release: Any, kind: str, checks: Checks) -> tuple[s
 
 
 def _check_warnings(card: Card, checks: Checks) -> None:
-    """Warnings that follow from the numbers stand on the card."""
-    due = [] if card.private else [NOT_PRIVATE]
+    """Warnings that follow from the numbers stand on the card, with these numbers."""
+    due: tuple[str, ...] = () if card.private else (NOT_PRIVATE.code,)
     if isinstance(card, Certificate) and len(card.losses) == 1 and card.neighbours == REPLACE:
-        due += Budget(card.epsilon, card.delta).warnings(int(card.n))
-    lost = [text for text in due if text not in card.stamps]
-    lost += [text for text in card.warnings if text == NOT_PRIVATE and card.private]
-    checks.rule(
-        not lost, GUARANTEE, "warnings follow from the card", "; ".join(card.warnings) or "none", "; ".join(lost)
-    )
+        due += Budget(card.epsilon, card.delta).cautions(int(card.n))
+    stated = {said.code: said.values for said in map(statement, card.stamps)}
+    lost = [code for code in due if code not in stated]
+    if card.private and NOT_PRIVATE.code in stated:
+        lost.append(f"no {NOT_PRIVATE.code}")
+    if not lost and len(card.losses) == 1:
+        amounts = {"epsilon": card.epsilon, "delta": getattr(card, "delta", 0.0)}
+        lost = [code for code in due if any(not _close(value, amounts[name]) for name, value in stated[code].items())]
+    checks.rule(not lost, GUARANTEE, "warnings follow from the card", ", ".join(stated) or "none", ", ".join(lost))
 
 
-def noise_rms(release: Any, kind: str) -> float | None:
-    """The noise over the domain before smoothing, from its law in the file; None where the file does not hold it."""
-    noise, basis = getattr(release, "noise", None), release.basis
-    if kind == "regression":
-        return float(as_handed_out(release).noise_rms)
-    if not isinstance(noise, NoiseLaw):
-        return None
-    if kind == "covariance":
-        side = basis.size + (1 if release.lead else 0)
-        first, _ = places(side)
-        # The row of the mean is no part of the covariance function.
-        return float(np.sqrt((multiplicities(side) * (first > 0 if release.lead else 1)) @ noise.variances))
-    found = float(np.sqrt(np.trace(basis.gram() * noise.variances)))
-    return found / math.prod(basis.domain.lengths) if kind == "density" else found
+def _close(one: float, other: float) -> bool:
+    """Equal but for the digits in which a warning was printed."""
+    return math.isclose(one, other, rel_tol=ROUNDED)
 
 
-def _check_noise(card: Certificate, release: Any, kind: str, checks: Checks) -> bool:
-    found = noise_rms(release, kind)
-    if found is None and not card.noise.startswith("none added"):
+def _check_noise(card: Certificate, release: Any, known: Comparisons, checks: Checks) -> bool:
+    found = known.noise_rms(release)
+    if not found and not nothing_added(card):
         return False
-    due = found or 0.0
-    if kind == "regression" and not math.isclose(card.noise_rms, due, rel_tol=1e-7):
-        # Files from before changes were noted: the ridge may have been another one when the card was written.
-        due = float(release.with_ridge("auto").noise_rms)
     checks.rule(
-        math.isclose(card.noise_rms, due, rel_tol=1e-7, abs_tol=1e-300),
+        any(math.isclose(card.noise_rms, due, rel_tol=1e-7, abs_tol=1e-300) for due in found or (0.0,)),
         GUARANTEE,
         "noise over the domain is that of the law in the file",
         plain(card.noise_rms),
+        f"{(found or (0.0,))[0]:.10g}",
+    )
+    return True
+
+
+def _check_deviation(card: Certificate, release: Any, known: Comparisons, checks: Checks) -> bool:
+    noise = getattr(release, "noise", None)
+    found = known.largest_deviation(noise) if isinstance(noise, NoiseLaw) else None
+    due = 0.0 if nothing_added(card) else found
+    if due is None:
+        return False
+    checks.rule(
+        math.isclose(card.scale, due, rel_tol=CLOSE),
+        GUARANTEE,
+        "largest deviation of a coordinate",
+        plain(card.scale),
         f"{due:.10g}",
     )
     return True
 
 
-def _check_lattice(card: Certificate, kind: str, checks: Checks) -> bool:
-    if kind not in STEPS or card.moves.startswith("moves the objective"):
+def _check_lattice(card: Certificate, known: Comparisons, checks: Checks) -> bool:
+    due = known.lattice_step(card)
+    if due is None:
         return False
-    power = 2 if kind in ("covariance", "components") else 1
-    due = card.bound**power / STEPS[kind]
     checks.rule(
         math.isclose(card.lattice_step, due, rel_tol=CLOSE),
         GUARANTEE,
@@ -143,67 +149,59 @@ def _check_lattice(card: Certificate, kind: str, checks: Checks) -> bool:
     return True
 
 
-def moves_of(card: Certificate, release: Any, kind: str) -> str | None:
-    """How far one unit moves the summary, in the words of its card; None where the file does not tell."""
-    public = card.neighbours == REPLACE
-    if kind == "mean" and not card.moves.startswith("moves the objective"):
-        if public:
-            return f"moves the mean by at most {up(2 * card.bound / card.n, 4)} root mean square"
-        return f"adds at most {plain(card.bound)} root mean square to the sum, and itself to the count"
-    if kind in ("covariance", "components"):
-        lead = getattr(release, "lead", None)
-        if lead is None and not card.noise.startswith("none added"):
-            return None
-        square = card.bound**2 + (lead or 0.0) ** 2
-        if public:
-            return f"moves the matrix of moments by at most {up(math.sqrt(2) * square / card.n, 4)} in Frobenius norm"
-        return (
-            f"adds at most {up(square, 6)} in Frobenius norm to the sum of moments{', its count included' * bool(lead)}"
-        )
-    if kind == "density":
-        if public:
-            return f"moves at most 1/{card.n:.0f} of all points from anywhere to anywhere"
-        return "adds its point, or its several points together as one, anywhere"
-    return None
-
-
-def _check_moves(card: Certificate, release: Any, kind: str, checks: Checks) -> bool:
-    due = moves_of(card, release, kind)
+def _check_moves(card: Certificate, release: Any, known: Comparisons, checks: Checks) -> bool:
+    due = known.moves(card, release)
     if due is None:
         return False
-    # Figures on the card are rounded, and roundings of ours may differ in the last digit.
-    stated, found = NUMBER.findall(card.moves), NUMBER.findall(due)
-    same = NUMBER.sub("#", card.moves) == NUMBER.sub("#", due) and all(
-        math.isclose(float(one), float(other), rel_tol=2e-3) for one, other in zip(stated, found, strict=True)
+    within = ROUNDED if card.schema == first_schema.SCHEMA else CLOSE
+    checks.rule(
+        same_statement(card.moves, due, within), GUARANTEE, "how far one unit moves the summary", card.moves, due
     )
-    checks.rule(same, GUARANTEE, "how far one unit moves the summary", card.moves, due)
     return True
 
 
-def _check_number(card: Certificate, release: Any, kind: str, checks: Checks) -> bool:
-    """Densities hold their number of units; sums were divided by theirs, which the curve of the noise shows."""
-    if kind == "density":
-        checks.rule(card.n == release.n, GUARANTEE, "number of units in the file", plain(card.n), plain(release.n))
+def same_statement(stated: Statement, due: Statement, within: float) -> bool:
+    """Whether two statements have the same code and values; numbers within a relative tolerance."""
+    if stated.code != due.code or stated.values.keys() != due.values.keys():
+        return False
+    return all(_same_value(stated.values[name], value, within) for name, value in due.values.items())
+
+
+def _same_value(stated: Any, due: Any, within: float) -> bool:
+    if isinstance(due, float):
+        return isinstance(stated, int | float) and math.isclose(stated, due, rel_tol=within)
+    if isinstance(due, list) and isinstance(stated, list):  # names, which a sentence may have parted otherwise
+        return ", ".join(map(str, stated)) == ", ".join(map(str, due))
+    return bool(stated == due)
+
+
+def _check_number(card: Certificate, release: Any, known: Comparisons, checks: Checks) -> bool:
+    """Some files hold their number of units; sums were divided by theirs, which the curve of the noise shows."""
+    compared = check_scale(release, checks)
+    units = known.units(release)
+    if units is not None:
+        checks.rule(card.n == units, GUARANTEE, "number of units in the file", plain(card.n), plain(units))
         return True
     if getattr(release, "count", None) is not None:
         return True  # compared with the noisy number in the file
-    drawn = bool(card.losses) and card.losses[0].get("law") == "range"  # as a whole: no noise was divided by it
-    return kind in ("mean", "covariance") and not drawn and "its scale was not compared" not in " ".join(checks.notes)
+    return known.divides_by_n and compared
 
 
 def _check_detected(card: Certificate, release: Any, checks: Checks) -> bool:
     """What stands out from the noise is computed anew from the noisy numbers; cards from before say neither word."""
+    said = card.detected.code != "not-said"
     checks.rule(
-        bool(card.detected) == bool(card.counting),
+        said == bool(card.counting),
         EDITED,
         "a card says what was seen if it says how n is known",
         card.detected or "nothing",
         "both, or neither on cards from before they were kept",
     )
     due = getattr(release, "tested", None)
-    if due is None or not card.detected:
-        return not card.detected
-    checks.rule(card.detected == due, GUARANTEE, "what was seen above the noise", card.detected, due)
+    if due is None or not said:
+        return not said
+    same = same_statement(card.detected, statement(due), CLOSE)
+    checks.rule(same, GUARANTEE, "what was seen above the noise", card.detected, due)
     return True
 
 

@@ -23,6 +23,7 @@ from dpfda.records import Curves, as_curves
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.reading import Reading
 from dpfda.releases.calculus import Function
+from dpfda.releases.cards.words import say, with_besides
 from dpfda.statistics.components.plan import ComponentsPlan, FramesPlan, plan_components
 from dpfda.statistics.components.release import ComponentsRelease, with_signs
 from dpfda.statistics.components.summary import Spans
@@ -275,8 +276,8 @@ def _turned(
         deviation=second.variance_deviation,
         certificate=replace(
             card,
-            what=f"{card.what} with their variances",
-            noise=f"{card.noise}; {more.mechanism} noise in their variances",
+            what=say("what", "components", count=drawn.frame.shape[1], variances=True),
+            noise=with_besides(card.noise, more.mechanism),
             epsilon=paid.epsilon,
             rho=up(card.rho + more.rho),
             attacker_power=PureProfile(paid.epsilon).power(0.05),

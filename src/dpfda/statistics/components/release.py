@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,8 +14,11 @@ from dpfda.bases import Basis
 from dpfda.bases.domain import MOST_ASKED, check_asked
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.messages import arg
+from dpfda.privacy import REPLACE
 from dpfda.releases.calculus import Function
+from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate
+from dpfda.releases.comparisons import CurveComparisons, nothing_added
 from dpfda.releases.serialise import finite, finite_number
 
 
@@ -211,3 +215,28 @@ def principal(matrix: Array, frequencies: Array, noise: float, k: int) -> Array:
 
 
 RELEASE = ComponentsRelease
+
+
+class ComponentsComparisons(CurveComparisons):
+    """Components are drawn as a whole, or made from a covariance after the noise."""
+
+    power = 2
+    steps = 2.0**32
+
+    def moves(self, card: Certificate, release: Any) -> Statement | None:
+        # A covariance behind them may have been led by a mean, of which the file knows nothing.
+        if not nothing_added(card):
+            return None
+        if card.neighbours == REPLACE:
+            return say("moves", "moments", by=math.sqrt(2) * card.bound**2 / card.n)
+        return say("moves", "sum-of-moments", by=card.bound**2, counted=False)
+
+    def made_from(self, card: Certificate) -> tuple[Certificate, ...]:
+        if card.what.code != "components":
+            return ()
+        return tuple(
+            replace(card, what=say("what", what), statistic="covariance") for what in ("covariance", "second-moment")
+        )
+
+
+COMPARISONS = ComponentsComparisons()

@@ -13,6 +13,7 @@ from dpfda.curator.summary import Public
 from dpfda.mechanisms.frames import LATTICE
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.releases import Certificate
+from dpfda.releases.cards.words import say
 from dpfda.releases.decoded import Decoded
 from dpfda.releases.detection import NO_NOISE
 from dpfda.statistics.components.release import ComponentsRelease, smoothest_first
@@ -27,7 +28,7 @@ class Spans(Moments):
 
     @property
     def name(self) -> str:
-        return f"{self.k} principal component{'s' * (self.k > 1)}"
+        return say("what", "components", count=int(self.k), variances=False)
 
     def decode(self, sums: Integers, noise: NoiseLaw, public: Public, basis: Basis) -> Decoded:
         return Decoded(sums.astype(np.float64) / LATTICE, noise, None)

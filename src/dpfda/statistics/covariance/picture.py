@@ -47,7 +47,7 @@ def name_of(release: CovarianceRelease) -> str:
     """What a release holds: a covariance is around a mean that was released with it, else it is a second moment."""
     if release.lead:
         return "covariance"
-    return "second moment" if release.certificate.centre == "zero" else "second moment around the centre"
+    return "second moment" if release.certificate.centre.code == "zero" else "second moment around the centre"
 
 
 def _crossed(levels: Array, values: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,16 +14,17 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
 from dpfda.bases import Basis
 from dpfda.bases.domain import check_asked
-from dpfda.bases.symmetric import multiplicities, pack, packed_size, unpack
+from dpfda.bases.symmetric import multiplicities, pack, packed_size, places, unpack
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.mechanisms import Care, NoiseLaw, RadialLaw
+from dpfda.privacy import REPLACE
 from dpfda.releases.calculus import Function
+from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate, changed
+from dpfda.releases.comparisons import EVEN, CurveComparisons, plain_law
 from dpfda.releases.decoded import Count, read_count, write_count
 from dpfda.releases.detection import (
     BLOCK,
-    NO_NOISE,
-    SURE,
     beyond,
     compared,
     count_for,
@@ -35,10 +37,7 @@ from dpfda.releases.serialise import added_noise, finite, finite_number
 from dpfda.releases.smoothing import Smoothing, smooth
 from dpfda.statistics.components.release import ComponentsRelease, principal, with_signs
 
-NOTHING_SEEN = (
-    "No component has a variance that stands out from the noise in it: they are smooth functions of the basis rather "
-    "than of the data."
-)
+NOTHING_SEEN = say("warnings", "nothing-seen")
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +180,8 @@ class CovarianceRelease:
             centre=self.mean.coordinates,
             certificate=replace(
                 self.certificate,
-                what=f"{k} principal component{'s' * (k > 1)}",
+                what=say("what", "components", count=int(k), variances=False),
+                statistic="components",
                 detected=components_detected(self.certificate.detected),
             ),
             deviation=self.variance_deviation,
@@ -258,13 +258,12 @@ class CovarianceRelease:
         return float(np.sqrt(risk))
 
     @cached_property
-    def tested(self) -> str:
-        """Whether any covariance was seen above the noise, in words for the card: a test at level 1 %.
+    def tested(self) -> Statement:
+        """Whether any covariance was seen above the noise, for the card: a test at level 1 %.
 
         Its null has no covariance, and the mean that the release itself shows: noise moves the square of that mean.
         """
-        found = self.exceeds
-        return f"covariance detected {SURE}" if found else f"nothing: not distinguishable from no covariance {SURE}"
+        return say("detected", "covariance" if self.exceeds else "no-covariance")
 
     @cached_property
     def exceeds(self) -> bool:
@@ -375,13 +374,10 @@ class CovarianceRelease:
         return f"CovarianceRelease({card.what} of {card.dataset!r}, {card.guarantee}, {self.basis.size} coordinates)"
 
 
-def components_detected(of_covariance: str) -> str:
+def components_detected(of_covariance: Statement) -> Statement:
     """What the card of components says, from what that of the second moments behind them says."""
-    if not of_covariance or of_covariance == NO_NOISE:
-        return of_covariance
-    if of_covariance.startswith("nothing"):
-        return f"nothing: the covariance behind the components is not distinguishable from none {SURE}"
-    return f"covariance detected behind the components; how well each is determined was not tested {SURE}"
+    behind = {"covariance": "components", "no-covariance": "no-components"}
+    return say("detected", behind[of_covariance.code]) if of_covariance.code in behind else of_covariance
 
 
 def _check_name(smoothing: str) -> None:
@@ -405,3 +401,47 @@ def smooth_entries(name: str, noisy: Array, variances: Array, frequencies: Array
 
 
 RELEASE = CovarianceRelease
+
+
+class CovarianceComparisons(CurveComparisons):
+    """One unit moves the matrix of moments by `sqrt 2` times its square norm; entries off the diagonal stand once."""
+
+    power = 2
+    steps = 2.0**32
+    divides_by_n = True
+
+    def noise_rms(self, release: Any) -> tuple[float, ...]:
+        side = release.basis.size + (1 if release.lead else 0)
+        first, _ = places(side)
+        # The row of the mean is no part of the covariance function.
+        inner = multiplicities(side) * (first > 0 if release.lead else 1)
+        return (float(np.sqrt(inner @ release.noise.variances)),)
+
+    def moves(self, card: Certificate, release: Any) -> Statement | None:
+        return moments_moved(card, float(release.lead))
+
+    def noise_scale(self, noise: NoiseLaw, card: Certificate) -> float | None:
+        known = card.sensitivity_norm in (*EVEN, "WeightedL1", "WeightedL2") and not card.n_is_planned
+        if not known or not plain_law(card) or card.lattice_step <= 0:
+            return None
+        return max(noise.scales) * card.n / card.lattice_step
+
+    def least_sensitivity(self, card: Certificate) -> float | None:
+        known = card.what.code in ("covariance", "second-moment")
+        return self.least_moved(card, math.sqrt(2.0)) if known else None
+
+    def step_in_coordinates(self, release: Any) -> float | None:
+        card = release.certificate
+        known = release.noise.added and not card.n_is_planned and card.lattice_step > 0
+        return float(card.lattice_step / card.n) if known else None
+
+
+def moments_moved(card: Certificate, lead: float) -> Statement:
+    """How far one unit moves second moments that are led by this weight of the mean."""
+    square = card.bound**2 + lead**2
+    if card.neighbours == REPLACE:
+        return say("moves", "moments", by=math.sqrt(2) * square / card.n)
+    return say("moves", "sum-of-moments", by=square, counted=bool(lead))
+
+
+COMPARISONS = CovarianceComparisons()

@@ -18,8 +18,8 @@ from dpfda.errors import UsageError
 from dpfda.mechanisms import GaussianLaw, NoiseLaw
 from dpfda.records import Clipping, Encode
 from dpfda.releases import Certificate, Count
+from dpfda.releases.cards.words import say
 from dpfda.releases.decoded import Decoded
-from dpfda.releases.wording import up as rounded_up
 from dpfda.statistics.covariance.release import CovarianceRelease
 from dpfda.statistics.covariance.sensitivity import ROUGH, check_orthonormal, moved_by
 from dpfda.statistics.mean.summary import Mean
@@ -69,7 +69,7 @@ class Moments(Summary):
 
     @property
     def name(self) -> str:
-        return "covariance function" if self.lead else "second moment around the centre"
+        return say("what", "covariance" if self.lead else "second-moment")
 
     @property
     def shrinks(self) -> str:
@@ -122,10 +122,8 @@ class Moments(Summary):
     def moves(self, public: Public, card_n: float) -> str:
         square = public.lattice.bound**2 * (1 + (self.lead / ROUGH) ** 2)
         if public.unit.size_is_public:
-            most = rounded_up(math.sqrt(2) * square / card_n, 4)
-            return f"moves the matrix of moments by at most {most} in Frobenius norm"
-        counted = ", its count included" if self.lead else ""
-        return f"adds at most {rounded_up(square, 6)} in Frobenius norm to the sum of moments{counted}"
+            return say("moves", "moments", by=math.sqrt(2) * square / card_n)
+        return say("moves", "sum-of-moments", by=square, counted=bool(self.lead))
 
     def noise_rms(self, decoded: Decoded, basis: Basis) -> float:
         side = self.side(basis)

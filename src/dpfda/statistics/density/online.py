@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from dpfda.arrays import Array, Integers
 from dpfda.bases.norms import up
 from dpfda.curator import Curator, Payment, ReleaseOrder
+from dpfda.curator.card import with_nobody
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import Randomness
@@ -16,6 +17,7 @@ from dpfda.online import Facts, OnlineLaw, Sections, calibrated
 from dpfda.online.engine import MOST_MASS
 from dpfda.online.specification import peak_of
 from dpfda.records.points import MASS, cell_masses
+from dpfda.releases.cards.words import say
 from dpfda.statistics.density.papers import classical_factor
 from dpfda.statistics.density.plan import DensityPlan
 from dpfda.statistics.density.summary import Density
@@ -106,7 +108,8 @@ def prepare_density(
     )
 
     facts = Facts(
-        what="density",
+        what=say("what", "density"),
+        statistic="density",
         dataset=curator.dataset,
         unit=public.unit.name,
         unit_was_assumed=curves.unit is None and not summary.units_are_stated,
@@ -115,7 +118,7 @@ def prepare_density(
         because="two sections of a kernel without negative values are at most the root of twice its peak apart"
         + ("; the published bound is taken, which is larger" if published else ""),
         chosen=tuple((name, how) for name, how in curator.chosen if name != "basis"),
-        missing=f"{summary.missing}{curator.unknown}; {summary.bounded}",
+        missing=f"{with_nobody(summary.missing, curator.nobody)}; {summary.bounded}",
         warnings=tuple(filter(None, (plan.cells.coarse,))),
         before=curator.before,
         columns=curves.columns,

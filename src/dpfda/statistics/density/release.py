@@ -14,8 +14,11 @@ from dpfda.arrays import Array, ArrayLike, brief, is_one_of, public_numbers
 from dpfda.bases import Basis
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.mechanisms.noise import NoiseLaw
+from dpfda.privacy import REPLACE
 from dpfda.releases.bands import Band, at_points, check_level, multiplier
+from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate, changed
+from dpfda.releases.comparisons import EVEN, CurveComparisons
 from dpfda.releases.decoded import Count, Decoded, read_count, write_count
 from dpfda.releases.detection import compared, density_verdict, unevenly
 from dpfda.releases.serialise import added_noise, finite, finite_number
@@ -120,8 +123,8 @@ class DensityRelease:
         return self.mesh.blurred(bandwidth)
 
     @cached_property
-    def tested(self) -> str | None:
-        """Whether a histogram was seen to differ from a uniform one, in words for the card: a test at level 1 %.
+    def tested(self) -> Statement | None:
+        """Whether a histogram was seen to differ from a uniform one, for the card: a test at level 1 %.
 
         None for kernel estimates, whose smoothing before the noise is not in the file: `Density.publish` tests them.
         """
@@ -294,3 +297,26 @@ def density_release(
 
 
 RELEASE = DensityRelease
+
+
+class DensityComparisons(CurveComparisons):
+    """One unit moves its share of the points; coordinates are those of the density times the volume."""
+
+    def noise_rms(self, release: Any) -> tuple[float, ...]:
+        return tuple(found / math.prod(release.basis.domain.lengths) for found in super().noise_rms(release))
+
+    def lattice_step(self, card: Certificate) -> float | None:
+        return None  # the largest weight of the features, which are not in the file
+
+    def moves(self, card: Certificate, release: Any) -> Statement | None:
+        return say("moves", "points", units=card.n) if card.neighbours == REPLACE else say("moves", "one-point")
+
+    def units(self, release: Any) -> float | None:
+        return float(release.n)
+
+    def noise_scale(self, noise: NoiseLaw, card: Certificate) -> float | None:
+        known = card.sensitivity_norm in EVEN and card.neighbours == REPLACE and card.lattice_step > 0
+        return max(noise.scales) / card.lattice_step if known else None
+
+
+COMPARISONS = DensityComparisons()

@@ -18,6 +18,7 @@ from dpfda.records.fold import Encode
 from dpfda.records.points import MASS, cell_masses
 from dpfda.records.reading import Reading
 from dpfda.releases import Certificate
+from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.decoded import Decoded
 from dpfda.releases.detection import density_verdict, strays
 from dpfda.statistics.density.features import FeatureTable
@@ -32,13 +33,11 @@ class Density(Summary):
     features: FeatureTable
     counted: bool  # whether rows begin with the number of units that they stand for
 
-    missing: ClassVar[str] = (
-        "points without a coordinate are left out; a unit without any other lies in the middle of the domain"
-    )
+    missing: ClassVar[str] = say("missing", "points", nobody="")
 
     @property
     def name(self) -> str:
-        return "density"
+        return say("what", "density")
 
     @property
     def bounded(self) -> str:  # type: ignore[override]
@@ -106,10 +105,8 @@ class Density(Summary):
     def lattice_step(self, public: Public) -> float:
         return float(np.abs(self.features.decode_weights).max() / public.planned)
 
-    def moves(self, public: Public, card_n: float) -> str:
-        if public.unit.size_is_public:
-            return f"moves at most 1/{card_n:.0f} of all points from anywhere to anywhere"
-        return "adds its point, or its several points together as one, anywhere"
+    def moves(self, public: Public, card_n: float) -> Statement:
+        return say("moves", "points", units=card_n) if public.unit.size_is_public else say("moves", "one-point")
 
     def noise_rms(self, decoded: Decoded, basis: Basis) -> float:
         # Coordinates are those of the density times the volume.
@@ -120,13 +117,13 @@ class Density(Summary):
     ) -> Any:
         return density_release(decoded, public.n, basis, certificate, smoothing=smoothing)
 
-    def tested(self, decoded: Decoded, public: Public, basis: Basis) -> str:
+    def tested(self, decoded: Decoded, public: Public, basis: Basis) -> Statement | None:
         """Whether a kernel estimate is more than noise, and more than evenly spread points would give by chance.
 
         A histogram is tested from its release alone.
         """
         if sides_of(basis) is not None:
-            return ""
+            return None
         units = float(public.n) if decoded.count is None else decoded.count.value  # type: ignore[arg-type]
         widths = np.ones(1)
         for along in self.features.cells.edges:

@@ -17,6 +17,7 @@ from dpfda.online import Facts, OnlineLaw, Oracle, Sections, Store, calibrated, 
 from dpfda.privacy import REPLACE, Counting, Unit
 from dpfda.records import Curves
 from dpfda.records.forgetting import forgets_records
+from dpfda.releases.cards.words import say
 from dpfda.statistics.machines.exact_plan import MOST_RECORDS, ExactPlan
 from dpfda.statistics.machines.release import into
 from dpfda.statistics.machines.solver import minimise_exactly
@@ -101,7 +102,8 @@ def prepared(
 ) -> PreparedMachine:
     """A machine that is neither charged nor solved yet."""
     facts = Facts(
-        what=f"kernel {plan.request.task}",
+        what=say("what", plan.request.task),
+        statistic="machine",
         dataset=dataset,
         unit=unit,
         unit_was_assumed=records.unit is None,

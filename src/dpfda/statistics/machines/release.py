@@ -16,9 +16,12 @@ from dpfda.bases.domain import check_asked
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.messages import arg
+from dpfda.privacy import REPLACE
 from dpfda.releases.bands import at_points
+from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate
-from dpfda.releases.detection import SURE, compared, differs
+from dpfda.releases.comparisons import EVEN, CurveComparisons, from_shares
+from dpfda.releases.detection import compared, differs
 from dpfda.releases.serialise import added_noise, finite, finite_number
 
 TASKS = ("classifier", "regressor")
@@ -88,11 +91,9 @@ class MachineRelease:
         return at_points(self.basis, self.basis.asked(points), self.noise)[0]
 
     @cached_property
-    def tested(self) -> str:
-        """Whether the function was seen above the noise, in words for the card: a test at level 1 %."""
-        if differs(self.noisy, self.noise, self.basis.frequencies):
-            return f"function detected; whether it predicts anything was not tested {SURE}"
-        return f"nothing: not distinguishable from a function that is zero everywhere {SURE}"
+    def tested(self) -> Statement:
+        """Whether the function was seen above the noise, for the card: a test at level 1 %."""
+        return say("detected", "function" if differs(self.noisy, self.noise, self.basis.frequencies) else "zero")
 
     @property
     def against_noise(self) -> str:
@@ -197,3 +198,25 @@ def _plain(label: Any) -> Label:
 
 
 RELEASE = MachineRelease
+
+
+class MachineComparisons(CurveComparisons):
+    """Coordinates are multiples of the lattice step itself; how far a minimiser moves is proven by its reason alone."""
+
+    def lattice_step(self, card: Certificate) -> float | None:
+        return None
+
+    def noise_scale(self, noise: NoiseLaw, card: Certificate) -> float | None:
+        if card.lattice_step <= 0:
+            return None
+        if card.sensitivity_norm == "BlockNorm":
+            return from_shares(noise.scales, card.lattice_step)
+        known = card.sensitivity_norm in EVEN and card.neighbours == REPLACE
+        return max(noise.scales) / card.lattice_step if known else None
+
+    def step_in_coordinates(self, release: Any) -> float | None:
+        card = release.certificate
+        return None if card.n_is_planned or card.lattice_step <= 0 else float(card.lattice_step)
+
+
+COMPARISONS = MachineComparisons()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from dpfda.records import Curves
 from dpfda.records.fold import Encode
 from dpfda.records.reading import Reading
 from dpfda.releases import Certificate
+from dpfda.releases.cards.words import say
 from dpfda.releases.decoded import Decoded
-from dpfda.releases.wording import up as rounded_up
 from dpfda.statistics.machines.losses import Loss
 from dpfda.statistics.machines.release import MachineRelease, into
 from dpfda.statistics.machines.sensitivity import SPARE, moved_by
@@ -29,10 +29,7 @@ from dpfda.statistics.machines.solver import minimise, tolerance_of
 MOST_UNITS = 2**28  # weights in steps stay exact in doubles
 FARTHEST = 2.0**60  # steps; weights beyond it are moved to it, and stay in 64 bits
 AT_ONCE = 2**20
-MISSING = (
-    "a coordinate that is missing or no number by the middle of its side, points beyond the domain by its nearest "
-    "point; records without a readable label or response are left out, and count as a loss of zero"
-)
+MISSING = say("missing", "labelled-points", nobody="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +56,11 @@ class Machine(Summary):
     classes: tuple[Label, Label] | None = None
     bound: float | None = None  # of responses
 
+    missing: ClassVar[str] = MISSING
+
     @property
     def name(self) -> str:
-        return f"kernel {self.task}"
+        return say("what", self.task)
 
     def moved(self, public: Public) -> float:
         """How far one unit moves the exact minimiser."""
@@ -155,7 +154,7 @@ class Machine(Summary):
         return self.step(public)
 
     def moves(self, public: Public, card_n: float) -> str:
-        return f"moves the weights of the features by at most {rounded_up(self.moved(public), 4)} in Euclidean norm"
+        return say("moves", "weights", by=self.moved(public))
 
     def publish(
         self, decoded: Decoded, public: Public, basis: Basis, certificate: Certificate, *, smoothing: str
@@ -173,6 +172,5 @@ class Machine(Summary):
             certificate=replace(
                 certificate,
                 bounded=f"points are moved into the domain, features scaled into length {self.reach:.6g}, {targets}",
-                missing=certificate.missing.replace(Summary.missing, MISSING),
             ),
         )

@@ -16,8 +16,8 @@ from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.mechanisms.objective import MOST_PLANNED, SPARE_STEPS, UTILITY_STEPS, Supremum, spread_of
 from dpfda.records import Clipping, Encode
 from dpfda.releases import Certificate, Release
+from dpfda.releases.cards.words import say
 from dpfda.releases.decoded import Decoded
-from dpfda.releases.wording import plain
 from dpfda.statistics.mean.summary import Mean
 
 
@@ -46,7 +46,7 @@ class Maximum(Summary):
 
     @property
     def name(self) -> str:
-        return f"maximiser of {self.utility}"
+        return say("what", "maximiser", utility=self.utility)
 
     def encode(self, public: Public, basis: Basis) -> Encode:
         if not basis.orthonormal:
@@ -86,12 +86,12 @@ class Maximum(Summary):
         return Decoded(sums.astype(np.float64) * self.step, noise, None)  # a private number of units is not released
 
     def moves(self, public: Public, card_n: float) -> str:
-        return f"moves the objective by at most {plain(self.limits[1] - self.limits[0])} at every point"
+        return say("moves", "objective", by=self.limits[1] - self.limits[0])
 
     def publish(
         self, decoded: Decoded, public: Public, basis: Basis, certificate: Certificate, *, smoothing: str
     ) -> Release:
         step = (self.limits[1] - self.limits[0]) / UTILITY_STEPS
-        certificate = replace(certificate, noise=self.law, lattice_step=step)
+        certificate = replace(certificate, noise=say("noise", "none", how=self.law), lattice_step=step)
         release: Release = Summary.publish(self, decoded, public, basis, certificate, smoothing=smoothing)
         return release

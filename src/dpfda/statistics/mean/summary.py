@@ -16,6 +16,7 @@ from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.records import Encoder
 from dpfda.records.fold import Encode
 from dpfda.releases import Count
+from dpfda.releases.cards.words import say
 from dpfda.releases.decoded import Decoded
 
 
@@ -31,7 +32,7 @@ class Mean(Summary):
 
     @property
     def name(self) -> str:
-        return "mean function" if self.weights is None else "penalised mean function"
+        return say("what", "mean" if self.weights is None else "penalised-mean")
 
     @property
     def shrinks(self) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
 from dpfda.errors import UsageError
+from dpfda.releases.cards.words import covariate_filled
 from dpfda.releases.fields import SMALLEST, is_moderate
 from dpfda.releases.wording import plain
 
@@ -45,10 +46,14 @@ class Covariates:
         return tuple(low / 2 + high / 2 for low, high in self.limits)
 
     @property
+    def filled(self) -> str:
+        """What a covariate that is missing is filled by, as a code of cards."""
+        return "zero" if self.limits is None else "middle"
+
+    @property
     def missing(self) -> str:
         """What becomes of a covariate that is missing, in words."""
-        filled = "the middle of its limits" if self.limits is not None else "zero"
-        return f"a covariate that is no number counts as missing and is filled by {filled}"
+        return covariate_filled(self.filled)
 
     @property
     def reference(self) -> float:

@@ -19,9 +19,11 @@ from dpfda.errors import MissingExtra, UsageError
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.releases.bands import Band, check_level
 from dpfda.releases.calculus import Function
-from dpfda.releases.certificate import Certificate, changed
+from dpfda.releases.cards.words import Statement, say
+from dpfda.releases.certificate import Certificate, as_handed_out, changed
+from dpfda.releases.comparisons import CurveComparisons
 from dpfda.releases.decoded import Count, read_count, write_count
-from dpfda.releases.detection import SURE, coefficients_differ, compared
+from dpfda.releases.detection import coefficients_differ, compared
 from dpfda.releases.plots import INK, NOISE, title
 from dpfda.releases.serialise import added_noise, finite, finite_number
 from dpfda.releases.smoothing import Smoothing, smooth
@@ -240,8 +242,8 @@ class RegressionRelease:
         return math.sqrt(max(of_products + float(np.sum(counted * shared)), 0.0))
 
     @cached_property
-    def tested(self) -> str:
-        """Which coefficients were seen above the noise, in words for the card: tests at level 1 %, all at once."""
+    def tested(self) -> Statement:
+        """Which coefficients were seen above the noise, for the card: tests at level 1 %, all at once."""
         some, each = coefficients_differ(
             unpack(self.moments),
             self.products,
@@ -250,16 +252,14 @@ class RegressionRelease:
             intercept=self.covariates.intercept,
         )
         if not some:
-            return f"nothing: no coefficient is distinguishable from zero {SURE}"
+            return say("detected", "no-coefficient")
         if each is None:
-            return f"coefficients detected; they are too many to be tested one by one {SURE}"
+            return say("detected", "many-coefficients")
         seen, unseen = (
-            ", ".join(name for name, found in zip(self.covariates.names, each, strict=True) if found is wanted)
+            [name for name, found in zip(self.covariates.names, each, strict=True) if found is wanted]
             for wanted in (True, False)
         )
-        if not seen:
-            return f"coefficients detected, but none by itself: {unseen} {SURE}"
-        return f"coefficients detected: {seen}{f'; not distinguishable from zero: {unseen}' if unseen else ''} {SURE}"
+        return say("detected", "coefficients", seen=seen, unseen=unseen)
 
     @property
     def against_noise(self) -> str:
@@ -429,3 +429,19 @@ def plot_coefficients(release: RegressionRelease, axes: Any, level: float) -> An
 
 
 RELEASE = RegressionRelease
+
+
+class RegressionComparisons(CurveComparisons):
+    """The card speaks of the products alone, and of predicted curves; moments have another scale."""
+
+    steps = 2.0**32
+
+    def noise_rms(self, release: Any) -> tuple[float, ...]:
+        # Files from before changes were noted: the ridge may have been another one when the card was written.
+        return float(as_handed_out(release).noise_rms), float(release.with_ridge("auto").noise_rms)
+
+    def largest_deviation(self, noise: NoiseLaw) -> float | None:
+        return None
+
+
+COMPARISONS = RegressionComparisons()

@@ -19,6 +19,7 @@ from dpfda.mechanisms import GaussianLaw, NoiseLaw
 from dpfda.records import Clipping, Encode
 from dpfda.records.encoder import FRACTIONS
 from dpfda.releases import Certificate, Count
+from dpfda.releases.cards.words import say
 from dpfda.releases.decoded import Decoded
 from dpfda.statistics.mean.summary import Mean
 from dpfda.statistics.regression.covariates import Covariates
@@ -100,7 +101,11 @@ class Regression(Summary):
 
     @property
     def name(self) -> str:
-        return "regression coefficient functions"
+        return say("what", "regression")
+
+    @property
+    def missing(self) -> str:  # type: ignore[override]
+        return say("missing", "curves-and-covariates", filled=self.covariates.filled, nobody="")
 
     @property
     def shrinks(self) -> str:
@@ -182,12 +187,8 @@ class Regression(Summary):
     def moves(self, public: Public, card_n: float) -> str:
         public_size = public.unit.size_is_public
         longest = longest_change(self.lead, self.weight, replaced=public_size) / STEPS**2
-        return (
-            f"{'moves' if public_size else 'adds to'} the sums of z z' and z y' {'by ' if public_size else ''}at most "
-            f"{longest:.6g} in Frobenius norm, where z is its covariates in the unit ball"
-            f"{f' led by {self.lead / STEPS:.4g}' if self.lead else ''}, y its curve in units of the bound, and z y' "
-            f"is weighed {self.weight:.4g}"
-        )
+        code = "products" if public_size else "sum-of-products"
+        return say("moves", code, by=longest, lead=self.lead / STEPS, weight=self.weight)
 
     def noise_rms(self, decoded: Decoded, basis: Basis) -> float:
         entries = packed_size(self.covariates.side)
@@ -215,9 +216,6 @@ class Regression(Summary):
             noise_rms=release.noise_rms,
             scale=float(np.sqrt(decoded.noise.variances[entries:].max())),
             lattice_step=public.lattice.bound / STEPS**2,
-            missing=certificate.missing.replace(
-                "empty curves by the centre", f"records with empty curves are left out; {self.covariates.missing}"
-            ),
             chosen=(
                 *certificate.chosen,
                 ("noise", NOISE),
