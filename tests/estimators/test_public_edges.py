@@ -45,9 +45,11 @@ def test_an_epsilon_that_no_noise_can_meet_is_refused(form, epsilon):
 @pytest.mark.parametrize("delta", [1e-320, 1e-300, 1 - 1e-16])
 def test_an_extreme_delta_is_released_or_refused(delta):
     try:
-        made(dpfda.MeanFunction, delta=delta).fit(CURVES)
+        release = made(dpfda.MeanFunction, delta=delta).fit(CURVES).release_
     except DpfdaError:
         return
+    assert release.certificate.delta <= delta
+    assert np.isfinite(release(0.5))
 
 
 @pytest.mark.parametrize(
@@ -186,9 +188,10 @@ def test_every_parameter_of_an_odd_type_gets_one_of_our_errors_or_a_plan(form):
     for name in made(form).get_params():
         for value in ODD:
             try:
-                made(form, **stated).set_params(**{name: value}).plan(100)
+                plan = made(form, **stated).set_params(**{name: value}).plan(100)
             except DpfdaError:
                 continue
+            assert plan.n == 100, (name, value)
 
 
 @pytest.mark.parametrize(

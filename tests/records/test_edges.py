@@ -118,9 +118,10 @@ def test_damaged_parquet_is_refused_or_released_but_never_breaks(tmp_path, seed)
             data[place] = rng.integers(256)
         file.write_bytes(data)
         try:
-            released(dpfda.read_curves(file, values="t*", unit="id"))
+            release = released(dpfda.read_curves(file, values="t*", unit="id"))
         except DpfdaError:
             continue
+        assert np.isfinite(release(0.5))
 
 
 @pytest.mark.parametrize("unit", ["datetime64[s]", "timedelta64[s]"])
