@@ -69,6 +69,7 @@ def covariate_table(data: Any, levels: Levels, size: int | None) -> tuple[np.nda
             f"There are {plain} covariate(s) without levels in Z and {size} pair(s) in ",
             arg("covariate_limits"),
             ": one pair for each of them, none for those with levels.",
+            parameter="covariate_limits",
         )
     made = [column for name in names for column in columns_for(name, levels)]
     if len(set(made)) < len(made):

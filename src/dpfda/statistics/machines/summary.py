@@ -81,7 +81,7 @@ class Machine(Summary):
 
     def encode(self, public: Public, basis: Basis) -> Encode:
         if public.planned > MOST_UNITS:
-            raise UsageError(f"A kernel machine is fitted to at most 2^28 units, got {public.planned}.")
+            raise UsageError(f"A kernel machine is fitted to at most 2^28 units, got {public.planned}.", parameter="n")
 
         def encode(values: Array) -> tuple[Array, Array]:
             features, targets, present = self.read(values, basis)
