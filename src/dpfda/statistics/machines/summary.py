@@ -127,7 +127,7 @@ class Machine(Summary):
             rows.features, rows.targets, rows.shares, loss=self.loss, penalty=self.penalty, tolerance=tolerance
         )
         if found.distance > tolerance:
-            # Not known to happen (tests/machines); without a proof nothing may leave.
+            # Not known to happen (tests/statistics/machines); without a proof nothing may leave.
             raise RuntimeError
         steps = np.clip(np.rint(found.weights / self.step(public)), -FARTHEST, FARTHEST)
         return steps.astype(np.int64)

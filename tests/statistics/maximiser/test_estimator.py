@@ -485,7 +485,7 @@ def test_utilities_are_tried_on_made_up_units_alone(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_examples_of_the_guide_run() -> None:
-    guide = (Path(__file__).parents[2] / "docs" / "exponential-mechanism.md").read_text()
+    guide = (Path(__file__).parents[3] / "docs" / "exponential-mechanism.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", guide, flags=re.DOTALL)
     assert len(blocks) >= 5
     names: dict[str, Any] = {}
