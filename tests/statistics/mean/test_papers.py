@@ -317,42 +317,22 @@ def test_candidates_may_be_surfaces():
 
 
 @pytest.mark.parametrize(
-    ("changes", "text"),
+    "changes",
     [
-        (
-            {"candidates": None},
-            "mechanism='dictionary' chooses among candidates: pass candidates=[function, ...], each a function of the "
-            "points, e.g. lambda t: np.interp(t, grid, values). They must be public.",
-        ),
-        (
-            {"candidates": []},
-            "mechanism='dictionary' chooses among candidates: pass candidates=[function, ...], each a "
-            "function of the points, e.g. lambda t: np.interp(t, grid, values). They must be public.",
-        ),
-        *(
-            (
-                {"candidates": wrong},
-                "candidates must be a list of functions of the points, and with them centre a number or a function, "
-                f"got {kind} and centre NoneType.",
-            )
-            for wrong, kind in (([1.0, 2.0], "list"), (np.ones((2, 9)), "ndarray"), (np.sin, "ufunc"), ("sin", "str"))
-        ),
-        (
-            {"centre": np.zeros(WIDTH)},
-            "candidates must be a list of functions of the points, and with them centre a number or a function, got "
-            "list and centre ndarray.",
-        ),
-        (
-            {"candidates": [lambda t: np.full(len(t), np.inf)]},
-            "A candidate must give a finite number for each point, within 1000 bounds of the centre.",
-        ),
+        {"candidates": None},
+        {"candidates": []},
+        {"candidates": [1.0, 2.0]},
+        {"candidates": np.ones((2, 9))},
+        {"candidates": np.sin},
+        {"candidates": "sin"},
+        {"centre": np.zeros(WIDTH)},
+        {"candidates": [lambda t: np.full(len(t), np.inf)]},
     ],
 )
-def test_wrong_candidates_are_refused_and_nothing_is_charged(changes, text):
+def test_wrong_candidates_are_refused_and_nothing_is_charged(changes):
     ledger = SessionLedger()
-    with pytest.raises(UsageError) as caught:
+    with refused(UsageError, "candidates"):
         estimator("dictionary", ledger=ledger, **changes).fit(example()[0], grid=GRID)
-    assert str(caught.value) == text
     assert not ledger.entries
 
 
