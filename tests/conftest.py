@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent / "ledger"))
 import postgres_server
 from hypothesis import settings
 
-FLOOR = 12000
+FLOOR = 16500
 
 # A deadline of an example would be a timed assertion: it fails where the machine is busy.
 settings.register_profile("dpfda", deadline=None)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
 from dpfda.bases.norms import (
     L1,
@@ -381,7 +382,7 @@ def test_outer_products_move_by_what_the_theory_says(side: int) -> None:
 
 ERRORS = [
     *(
-        (call, f"No symmetric matrix has {size} different entries: sizes are 1, 3, 6, 10, 15, ...")
+        (call, ("size", size))
         for size in (0, 2, 5)
         for call in (
             lambda size=size: Nuclear().over_l2(size),
@@ -392,52 +393,52 @@ ERRORS = [
     ),
     (
         lambda: Sensitivity(1.0, WeightedL2((1.0, 2.0)), "a reason").to(L1(), 3),
-        "This norm has weights for 2 coordinates, not 3.",
+        ("size", 3),
     ),
     (
         lambda: Sensitivity(1.0, Nuclear(), "a reason").to(L2(), 3),
-        "A sensitivity in Nuclear() cannot be converted to L2() without loss. State it in L2() or WeightedL2().",
+        ("norm",),
     ),
-    (lambda: L1().over_l2(0), "L1() needs the number of coordinates to be converted to, at least 1, got 0."),
+    (lambda: L1().over_l2(0), ("size", 0)),
     (
         lambda: Sensitivity(1.0, L2(), "a reason").to(L1(), 0),
-        "L1() needs the number of coordinates to be converted to, at least 1, got 0.",
+        ("size", 0),
     ),
     (
         lambda: BlockNorm((), ()),
-        "A block norm needs one weight for each block, got 0 block(s) and 0 weight(s).",
+        ("weights", 0),
     ),
     (
         lambda: BlockNorm((1, 2), (1.0,)),
-        "A block norm needs one weight for each block, got 2 block(s) and 1 weight(s).",
+        ("weights", 1),
     ),
     (
         lambda: BlockNorm((1, 0), (1.0, 1.0)),
-        "Block sizes must be at least 1 and weights positive, got (1, 0) and (1.0, 1.0).",
+        ("sizes", (1, 0)),
     ),
     *(
         (
             lambda weight=weight: BlockNorm((2,), (weight,)),
-            f"Block sizes must be at least 1 and weights positive, got (2,) and ({weight},).",
+            ("sizes", (2,)),
         )
         for weight in (0.0, -1.0, math.inf, math.nan)
     ),
-    (lambda: BlockNorm((2, 3), (1.0, 1.0)).over_l2(4), "The blocks (2, 3) hold 5 coordinates, not 4."),
-    (lambda: BlockNorm((2, 3), (1.0, 1.0))(np.ones(6)), "The blocks (2, 3) hold 5 coordinates, not 6."),
+    (lambda: BlockNorm((2, 3), (1.0, 1.0)).over_l2(4), ("size", 4)),
+    (lambda: BlockNorm((2, 3), (1.0, 1.0))(np.ones(6)), ("size", 6)),
     (
         lambda: Sensitivity(1.0, L2(), "a reason").to(BlockNorm((2, 3), (1.0, 1.0)), 6),
-        "The blocks (2, 3) hold 5 coordinates, not 6.",
+        ("size", 6),
     ),
     *(
         (
             lambda kind=kind, weights=weights: kind(weights),
-            f"A weighted norm needs positive finite weights, one for each coordinate, got {weights}.",
+            ("weights",),
         )
         for kind in (WeightedL1, WeightedL2)
         for weights in ((), (1.0, 0.0), (-1.0,), (1.0, math.inf), (math.nan,))
     ),
     *(
-        (call, f"This norm has weights for 2 coordinates, not {size}.")
+        (call, ("size", size))
         for kind in (WeightedL1, WeightedL2)
         for size in (0, 1, 3)
         for call in (
@@ -448,28 +449,27 @@ ERRORS = [
     ),
     (
         lambda: Sensitivity(1.0, WeightedL1((1.0, 2.0)), "a reason").to(WeightedL2((1.0, 2.0)), 2),
-        "A sensitivity in WeightedL1(weights=(1.0, 2.0)) cannot be converted to WeightedL2(weights=(1.0, 2.0)) without "
-        "loss. State it in L2() or WeightedL2().",
+        ("norm",),
     ),
     *(
         (
             lambda value=value: Sensitivity(value, L2(), "a reason"),
-            f"A sensitivity must be positive and finite, got {value!r}.",
+            ("value", value),
         )
         for value in (0.0, -1.0, math.inf, math.nan)
     ),
     (
         lambda: Sensitivity(1.0, L1(), "a reason").to(L2(), 3),
-        "A sensitivity in L1() cannot be converted to L2() without loss. State it in L2() or WeightedL2().",
+        ("norm",),
     ),
     (
         lambda: Sensitivity(1e300, L2(), "a reason").to(BlockNorm((1,), (1e300,)), 1),
-        "A sensitivity must be positive and finite, got inf.",
+        ("value", math.inf),
     ),
 ]
 
 
-@pytest.mark.parametrize(("call", "text"), ERRORS)
-def test_every_error_says_the_rule_and_the_value(call: object, text: str) -> None:
-    with pytest.raises(UsageError, match=f"^{re.escape(text)}$"):
+@pytest.mark.parametrize(("call", "about"), ERRORS)
+def test_every_error_names_the_parameter_and_the_value(call: object, about: Any) -> None:
+    with refused(UsageError, *about):
         call()  # type: ignore[operator]

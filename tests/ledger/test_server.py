@@ -31,6 +31,8 @@ def test_every_test_has_an_empty_database(postgres_url: str, round_: int) -> Non
     import psycopg
 
     with psycopg.connect(postgres_url) as connection:
+        found = connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone()
+        assert found == (0,)
         connection.execute("CREATE TABLE mine (a int)")
 
 

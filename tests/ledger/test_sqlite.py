@@ -90,7 +90,9 @@ def test_another_database_is_left_alone(path: Path) -> None:
 
 def test_an_empty_file_may_become_a_ledger(path: Path) -> None:
     path.touch()
-    made(path).charge(cost())
+    ledger = made(path)
+    ledger.charge(cost())
+    assert [entry.kind for entry in ledger.history("scans")] == ["create", "charge"]
 
 
 @pytest.mark.parametrize("url", ["sqlite:///", "sqlite:///:memory:"])

@@ -223,13 +223,9 @@ def test_a_stated_basis_says_what_is_wrong_with_it():
     with refused(UsageError, "basis"):
         plan("gp", basis=mercer(Matern(1.5, 0.1), (0, 2), 5))
     # Doubles know 14 digits of this spectrum: beyond that there is nothing to draw noise from.
-    text = (
-        "Of the 60 functions of this basis only {} can carry noise that is neither zero nor beyond all scales. Take a "
-        "smaller basis."
-    )
-    with pytest.raises(UsageError) as caught:
+    with refused(UsageError, "size") as caught:
         plan("gp", basis=mercer(Gaussian(0.1), (0, 1), 60))
-    assert str(caught.value) == text.format(re.search(r"only (\d+) can", str(caught.value)).group(1))
+    assert 10 < int(caught.value.value) < 60  # functions that can carry noise
 
 
 # Kernels that do not say how smooth they are.
@@ -251,12 +247,8 @@ def test_a_kernel_of_unknown_smoothness_needs_everything_stated(mechanism):
     if mechanism != "iclp-ar":
         assert dict(made.reasons)["basis"].startswith("truncated to 6 functions")
     for missing in stated:
-        with pytest.raises(UsageError) as caught:
+        with refused(UsageError, "kernel", Unknown()):
             plan(mechanism, kernel=Unknown(), **{name: stated[name] for name in stated if name != missing})
-        assert str(caught.value) == (
-            "How fast the eigenvalues of Unknown() fall is not known. Give the kernel a smoothness, or state eta, "
-            "penalty and size."
-        )
 
 
 def test_a_tensor_kernel_must_fit_the_domain():

@@ -175,11 +175,12 @@ def test_a_thread_that_forks_in_the_middle_of_its_own_work_does_not_wait_for_its
         gate.before()
         gate.after_in_parent()
         with gate.inside():
-            pass
+            passed = ["parent"]
     gate.before()
     gate.after_in_child()
     with gate.inside():
-        pass
+        passed.append("child")
+    assert passed == ["parent", "child"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import dpfda
 from dpfda.errors import UsageError
@@ -183,7 +184,7 @@ def test_limits_on_points_are_the_service_s(service, folder):
 
 
 def test_what_has_no_card_cannot_be_served():
-    with pytest.raises(UsageError, match=r"answers for releases, oracles and objects with describe\(\) and .* got int"):
+    with refused(UsageError, "thing"):
         make_app({"one": 1})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from refusals import refused
 
 import dpfda
 from dpfda.errors import DataError, UsageError
@@ -56,7 +57,7 @@ def test_without_a_token_there_is_no_owner(service, folder, owner, method, path)
 
 @pytest.mark.parametrize("token", ["", "short", "with a space in it", "nicht-für-alle-Leute"])
 def test_a_token_that_can_be_guessed_or_not_sent_is_refused(token):
-    with pytest.raises(UsageError, match="A token has at least 16 printable ASCII characters"):
+    with refused(UsageError, "token"):
         make_app(token=token)
 
 

@@ -55,7 +55,8 @@ class Curator:
         if self.public.width != self.curves.source.width:
             raise UsageError(
                 f"The public grid has {len(self.public.grid)} points and a curve "
-                f"{self.curves.source.width - self.public.covariates} values: they must agree."
+                f"{self.curves.source.width - self.public.covariates} values: they must agree.",
+                parameter="grid",
             )
 
     def release(self, summary: Summary, **wishes: Any) -> Any:
@@ -148,7 +149,10 @@ class Curator:
         """
         if not budget.pure or self.public.n is None:
             raise UsageError(
-                "A choice is made for pure epsilon and a public number of units: ", arg("delta", 0), ", 'replace-one'."
+                "A choice is made for pure epsilon and a public number of units: ",
+                arg("delta", 0),
+                ", 'replace-one'.",
+                parameter="delta",
             )
         self._check_size("choice")
         rate = rate_of(budget.epsilon, selection.spread)

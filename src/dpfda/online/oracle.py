@@ -164,12 +164,14 @@ class Oracle:
         if self._sections is None:
             raise UsageError(
                 f"The store {self._store.name!r} has no answer at {more} of these points, and new answers need the "
-                "records: open it with the data, or ask for points that have answers."
+                "records: open it with the data, or ask for points that have answers.",
+                parameter="points",
             )
         if len(self._engine) + more > self._law.answers:
             raise UsageError(
                 f"{len(self._engine)} answers were given and {more} more asked for; the guarantee covers "
-                f"{self._law.answers}. Points that have answers can still be asked for."
+                f"{self._law.answers}. Points that have answers can still be asked for.",
+                parameter="answers",
             )
 
 

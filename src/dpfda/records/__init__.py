@@ -56,7 +56,12 @@ def as_curves(data: Any, *, grid: ArrayLike | str | None, units: object) -> Curv
     if isinstance(data, Curves):
         if grid is not None or units is not None:
             raise UsageError(
-                "These Curves have their own grid and units: leave ", arg("grid="), " and ", arg("units="), " out."
+                "These Curves have their own grid and units: leave ",
+                arg("grid="),
+                " and ",
+                arg("units="),
+                " out.",
+                parameter="grid",
             )
         return data
     if hasattr(data, "data_matrix") and hasattr(data, "grid_points"):
@@ -64,7 +69,8 @@ def as_curves(data: Any, *, grid: ArrayLike | str | None, units: object) -> Curv
     if hasattr(data, "domain_range"):
         raise UsageError(
             f"A {type(data).__name__} of scikit-fda has no common grid of points. Evaluate it on one first, e.g. "
-            "X.to_grid(points)."
+            "X.to_grid(points).",
+            parameter="X",
         )
     if hasattr(data, "iloc") or hasattr(data, "__arrow_c_stream__"):
         return from_frame(with_units(data, units), unit=units, grid=grid)

@@ -285,7 +285,8 @@ def as_grid(grid: ArrayLike | None) -> Array | None:
         array = np.empty(0)
     if array.ndim not in (1, 2) or array.size == 0 or not np.isfinite(array).all():
         raise UsageError(
-            "A grid is a non-empty sequence of finite numbers, one for each value of a curve; on a box one row a point."
+            "A grid is a non-empty sequence of finite numbers, one for each value of a curve; on a box a row a point.",
+            parameter="grid",
         )
     return array
 

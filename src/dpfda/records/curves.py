@@ -48,7 +48,8 @@ class Curves:
         if self.grid is not None and len(self.grid) != self.source.width:
             raise UsageError(
                 f"Grid and values must have the same length, got {len(self.grid)} grid points and "
-                f"{self.source.width} values a curve."
+                f"{self.source.width} values a curve.",
+                parameter="grid",
             )
 
     def __repr__(self) -> str:

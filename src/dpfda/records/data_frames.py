@@ -43,6 +43,7 @@ def with_units(frame: Any, units: object) -> Any:
             "row each is, pass ",
             arg("units", names[0]),
             "; if every row is another person, frame.reset_index(drop=True).",
+            parameter="units",
         )
     named = isinstance(units, str) and units in names and units not in names_of(frame)
     return frame.reset_index(level=units) if named else frame
@@ -104,7 +105,9 @@ def as_arrow(frame: Any) -> Any:
     try:
         stream = pa.RecordBatchReader.from_stream(frame)
     except (TypeError, pa.ArrowException):
-        raise UsageError("Curves are a table, one row a curve and one column a grid point, not one column.") from None
+        raise UsageError(
+            "Curves are a table, one row a curve and one column a grid point, not one column.", parameter="X"
+        ) from None
     # Whatever fails from here on fails at a record, and has no word of its own: see `forgets_records`.
     return stream.read_all()
 

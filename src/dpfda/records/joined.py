@@ -80,6 +80,7 @@ def curves_in_order(data: Any, *, grid: ArrayLike | str | None, units: object) -
                 " and ",
                 arg("units="),
                 ".",
+                parameter="units",
             )
         return curves
     data = with_units(data, units)
@@ -128,6 +129,7 @@ def as_covariates(data: Any, size: int | None) -> tuple[np.ndarray[Any, Any], tu
             f"There are {table.shape[1]} covariate(s) in Z and {size} pair(s) in ",
             arg("covariate_limits"),
             ": one pair for each.",
+            parameter="covariate_limits",
         )
     return table, names
 
@@ -149,7 +151,7 @@ def _from_pandas(data: Any) -> tuple[np.ndarray[Any, Any], tuple[str, ...] | Non
         if data.iloc[:, place].dtype.kind not in "fiub":
             raise no_numbers(f"{called(name, names)} of the covariates holds")
     if not names:
-        raise UsageError("There are no covariates: Z has no columns.")
+        raise UsageError("There are no covariates: Z has no columns.", parameter="Z")
     return np.stack([as_numbers(data.iloc[:, place].to_numpy()) for place in range(len(names))], axis=1), names
 
 
@@ -162,7 +164,7 @@ def _from_arrow(data: Any) -> tuple[np.ndarray[Any, Any], tuple[str, ...] | None
         if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
             raise no_numbers(f"{called(name, table.column_names)} of the covariates holds")
     if not table.column_names:
-        raise UsageError("There are no covariates: Z has no columns.")
+        raise UsageError("There are no covariates: Z has no columns.", parameter="Z")
     return columns_of(table, table.column_names), tuple(table.column_names)
 
 
@@ -173,6 +175,7 @@ def _from_array(data: Any, size: int | None) -> np.ndarray[Any, Any]:
                 "A list has no public width: each of its rows could have its own. Pass ",
                 arg("covariate_limits"),
                 ", or covariates as an array: numpy.asarray(Z, dtype=float).",
+                parameter="covariate_limits",
             )
         # Row by row: numpy would read all of them as text because of one word.
         return np.asarray(from_array(data, np.arange(size, dtype=np.float64), None).source.table)  # type: ignore[attr-defined]
@@ -184,7 +187,8 @@ def _from_array(data: Any, size: int | None) -> np.ndarray[Any, Any]:
     if array.ndim != 2 or array.shape[1] == 0:
         raise UsageError(
             f"Covariates are a matrix, one row a record and one column a covariate, or a vector for one covariate; got "
-            f"{np.asarray(data).ndim} dimension(s){'' if array.ndim != 2 else ' and no columns'}."
+            f"{np.asarray(data).ndim} dimension(s){'' if array.ndim != 2 else ' and no columns'}.",
+            parameter="Z",
         )
     if array.dtype.kind not in "fiub":
         raise no_numbers(
@@ -244,6 +248,7 @@ def covariate_table(data: Any, levels: Levels, size: int | None) -> tuple[np.nda
             f"There are {plain} covariate(s) without levels in Z and {size} pair(s) in ",
             arg("covariate_limits"),
             ": one pair for each of them, none for those with levels.",
+            parameter="covariate_limits",
         )
     made = [column for name in names for column in columns_for(name, levels)]
     if len(set(made)) < len(made):

@@ -40,7 +40,8 @@ def as_points(data: Any, dimension: int, *, units: object = None, counts: object
     if units is not None and counts is not None:
         raise UsageError(
             "units and counts exclude each other: a row that stands for many people cannot be one person's. With "
-            "counts every person has one point."
+            "counts every person has one point.",
+            parameter="units",
         )
     column = None if counts is None else _counts(data, counts)
     rest = without(data, counts)[0] if isinstance(counts, str) else data
@@ -52,7 +53,8 @@ def as_points(data: Any, dimension: int, *, units: object = None, counts: object
     if records.source.width != dimension:
         raise UsageError(
             f"A point has {dimension} coordinate(s), one for each side of the domain, got {records.source.width} "
-            "column(s). State the domain with one interval for each coordinate, or choose columns."
+            "column(s). State the domain with one interval for each coordinate, or choose columns.",
+            parameter="domain",
         )
     return records if column is None else join(column[:, None], records)
 
@@ -145,7 +147,8 @@ def labelled(data: Any, targets: Array, dimension: int, *, units: object = None)
         if len(getattr(data, "shape", (0, 0))) == 1:
             raise UsageError(
                 "Expected 2D array, got 1D array instead. Reshape your data: one row a point, X.reshape(-1, 1) for "
-                "points with one coordinate."
+                "points with one coordinate.",
+                parameter="X",
             )
         data = with_units(data, units)
         data, units, name = without(data, units) if isinstance(units, str) else (data, *named_units(units))
@@ -156,11 +159,14 @@ def labelled(data: Any, targets: Array, dimension: int, *, units: object = None)
     if points.source.width != dimension:
         raise UsageError(
             f"A point has {dimension} coordinate(s), one for each side of the domain, got {points.source.width} "
-            "column(s). State the domain with one interval for each coordinate, or choose columns."
+            "column(s). State the domain with one interval for each coordinate, or choose columns.",
+            parameter="domain",
         )
     if len(targets) != points.rows:
         # No numbers here: that of the rows may be private.
-        raise UsageError("X and y must have the same number of rows: one label or response for each point.")
+        raise UsageError(
+            "X and y must have the same number of rows: one label or response for each point.", parameter="y"
+        )
     return join(targets[:, None], points)
 
 
@@ -168,7 +174,7 @@ def labelled(data: Any, targets: Array, dimension: int, *, units: object = None)
 def as_targets(targets: Any) -> np.ndarray[Any, Any]:
     """Labels or responses as a vector of cells; nothing but their layout is refused, for one cell can set a dtype."""
     if targets is None:
-        raise UsageError("A kernel machine requires y to be passed, but the target y is None.")
+        raise UsageError("A kernel machine requires y to be passed, but the target y is None.", parameter="y")
     targets = _only_column(targets)
     check_declared(targets)
     array = _array(targets)

@@ -56,9 +56,12 @@ def from_array(values: ArrayLike, grid: Array | None, units: object) -> Curves:
             "X.reshape(len(X), -1) and ",
             arg("grid="),
             ".",
+            parameter="X",
         )
     if table.shape[1] == 0:
-        raise UsageError("0 feature(s) (shape=(, 0)) while a minimum of 1 is required: no values in the curves.")
+        raise UsageError(
+            "0 feature(s) (shape=(, 0)) while a minimum of 1 is required: no values in the curves.", parameter="X"
+        )
     if units is None:
         return Curves(ArraySource(table, None), grid, None)
     given, name = named_units(units)
@@ -67,7 +70,7 @@ def from_array(values: ArrayLike, grid: Array | None, units: object) -> Curves:
 
 def _matrix(values: ArrayLike, grid: Array | None) -> np.ndarray[Any, Any]:
     if hasattr(values, "tocsr") or type(values).__module__.startswith("scipy.sparse"):
-        raise UsageError("Sparse input is not supported: curves are dense. Use X.toarray().")
+        raise UsageError("Sparse input is not supported: curves are dense. Use X.toarray().", parameter="X")
     if isinstance(values, np.ma.MaskedArray):
         check_dtype(values.dtype, "The curves are an array")
         return np.where(np.ma.getmaskarray(values), np.nan, as_numbers(np.asarray(values.data)))
@@ -77,12 +80,13 @@ def _matrix(values: ArrayLike, grid: Array | None) -> np.ndarray[Any, Any]:
                 "A list has no public width: each of its rows could have its own. Pass ",
                 arg("grid="),
                 ", so that every row is cut or padded to it, or an array: numpy.asarray(X, dtype=float).",
+                parameter="grid",
             )
         table = [_row(row, len(grid)) for row in values]  # type: ignore[union-attr]
         return np.array(table, dtype=np.float64).reshape(len(table), len(grid))
     with suppress(Exception):
         return np.asarray(values)
-    raise UsageError("The curves cannot be read as an array. Pass a matrix of numbers, one row a curve.")
+    raise UsageError("The curves cannot be read as an array. Pass a matrix of numbers, one row a curve.", parameter="X")
 
 
 def is_listed(values: object) -> bool:
@@ -123,10 +127,12 @@ def _reordered(table: np.ndarray[Any, Any], units: Identity) -> ArraySource:
 def from_fdatagrid(data: Any, grid: Array | None, units: object) -> Curves:
     """Curves from a scikit-fda FDataGrid, read by its attributes."""
     if grid is not None:
-        raise UsageError("An FDataGrid has its own grid: leave ", arg("grid="), " out.")
+        raise UsageError("An FDataGrid has its own grid: leave ", arg("grid="), " out.", parameter="grid")
     values = np.asarray(data.data_matrix)
     if values.shape[-1] != 1:
-        raise UsageError(f"Curves must have one value at each point, got {values.shape[-1]}. Release each by itself.")
+        raise UsageError(
+            f"Curves must have one value at each point, got {values.shape[-1]}. Release each by itself.", parameter="X"
+        )
     axes = np.meshgrid(*[np.asarray(axis, dtype=np.float64) for axis in data.grid_points], indexing="ij")
     points = np.stack([axis.ravel() for axis in axes], axis=1)
     return from_array(values.reshape(len(values), -1), points[:, 0] if points.shape[1] == 1 else points, units)

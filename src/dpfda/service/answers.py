@@ -81,7 +81,8 @@ def answerer(thing: Any) -> Answerer:
         return _online(certificate.to_dict(), certificate.text(), thing, thing)
     raise UsageError(
         f"The service answers for releases, oracles and objects with describe() and evaluate(points), got "
-        f"{type(thing).__name__}."
+        f"{type(thing).__name__}.",
+        parameter="thing",
     )
 
 

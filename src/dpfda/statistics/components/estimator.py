@@ -110,7 +110,10 @@ class FPCA(MomentsEstimator):
         k = self._check_components(n)
         request = self._request(n, grid_size, self.mechanism)
         if grid_size is not None and k > grid_size:
-            raise UsageError(f"Curves with {grid_size} values have at most {grid_size} components, got {k}.")
+            raise UsageError(
+                f"Curves with {grid_size} values have at most {grid_size} components, got {k}.",
+                parameter="n_components",
+            )
         share = self._share
         plan = plan_components(request, k=k, joint=self._joint, base=self.base, share=share)
         if k > plan.basis.size:

@@ -67,6 +67,7 @@ class ComponentsRelease:
                 ", the share of epsilon that it may take, or use ",
                 arg("mechanism", "covariance"),
                 ", which has it for nothing.",
+                parameter="explained_variance",
             )
         return self.variances
 

@@ -242,7 +242,10 @@ def plan_moments(request: Request, *, lead: bool, k: int | None = None) -> Momen
     least = 1 if k is None else k + 1
     check_side(request)
     if request.calibration != "exact" or request.candidates is not None:
-        raise UsageError("Second moments are always calibrated exactly and know no candidates: leave both out.")
+        raise UsageError(
+            "Second moments are always calibrated exactly and know no candidates: leave both out.",
+            parameter="calibration",
+        )
     if request.mechanism != "auto":
         return _planned(request, lead, least, "stated by the user")
     for parameter in ("kernel", "eta", "penalty"):
@@ -278,7 +281,9 @@ def _planned(request: Request, lead: bool, least: int, why: str) -> MomentsPlan:
             value=name,
         )
     if not isinstance(request.mechanism, str) and hasattr(request.mechanism, "k"):
-        raise UsageError(f"{name} draws components and adds no noise to moments: FPCA takes it by its name.")
+        raise UsageError(
+            f"{name} draws components and adds no noise to moments: FPCA takes it by its name.", parameter="mechanism"
+        )
     # Pure noise spends no delta.
     pure = name in ("wishart", "k-norm", "laplace", "iclp-qr") and not request.budget.pure
     spends = Budget(request.budget.epsilon, 0.0) if pure else request.budget

@@ -356,7 +356,8 @@ class DensityFunction(Spender):
             )
         if isinstance(self.bandwidth, str):
             raise UsageError(
-                "A bandwidth that is bought would be another one each time: fit first, then open the store."
+                "A bandwidth that is bought would be another one each time: fit first, then open the store.",
+                parameter="bandwidth",
             )
         ordered = self._order(X, counts, units, self.bandwidth)
         prepared = self._prepared(ordered)

@@ -306,7 +306,9 @@ def _design(
 def classical_factor(budget: Budget) -> float:
     """How much larger `sqrt(2 log(2/delta)) / epsilon`, the scale of Hall et al., is than the exact one."""
     if budget.pure:
-        raise CannotMeetBudget(f"A Gaussian process cannot meet {budget}: it needs delta > 0.")
+        raise CannotMeetBudget(
+            f"A Gaussian process cannot meet {budget}: it needs delta > 0.", parameter="delta", value=budget.delta
+        )
     if budget.epsilon > 1:
         raise CannotMeetBudget(
             "The published scale of the Gaussian process is proven for epsilon up to 1, got "

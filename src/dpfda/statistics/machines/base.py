@@ -250,24 +250,26 @@ class KernelMachine(Spender):
     def _queries(self, X: Any) -> Array:
         """Public points as rows of numbers."""
         if hasattr(X, "tocsr") or type(X).__module__.startswith("scipy.sparse"):
-            raise UsageError("Sparse input is not supported: points are dense. Use X.toarray().")
+            raise UsageError("Sparse input is not supported: points are dense. Use X.toarray().", parameter="X")
         try:
             array = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
         except Exception:  # uneven lists, objects of the user's own
             raise UsageError(f"Points are a matrix, one row a point, got {brief(X)}.", parameter="X", value=X) from None
         if array.dtype.kind == "c":
-            raise UsageError("Complex data not supported: points are real.")
+            raise UsageError("Complex data not supported: points are real.", parameter="X")
         if array.ndim == 1 and self.n_features_in_ == 1 and array.dtype != object:
             array = array[:, None]
         if array.ndim != 2:
             raise UsageError(
                 f"Expected 2D array, got {array.ndim}D array instead. Reshape your data: one row a point, "
-                "X.reshape(1, -1) for a single one."
+                "X.reshape(1, -1) for a single one.",
+                parameter="X",
             )
         if array.shape[1] != self.n_features_in_:
             raise UsageError(
                 f"X has {array.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
-                "features as input."
+                "features as input.",
+                parameter="X",
             )
         return as_numbers(array)
 

@@ -121,13 +121,17 @@ def plan_exactly(request: MachineRequest) -> ExactPlan:
     """The plan of the exact minimiser; what it cannot do is refused."""
     if request.budget.pure:
         raise CannotMeetBudget(
-            "A Gaussian process needs delta > 0. For delta = 0 use ", arg("mechanism", "k-norm", "iclp-qr"), "."
+            "A Gaussian process needs delta > 0. For delta = 0 use ",
+            arg("mechanism", "k-norm", "iclp-qr"),
+            ".",
+            parameter="delta",
         )
     if not request.replaced:
         raise UsageError("The exact minimiser is released under 'replace-one': its weights are bounded by a public n.")
     if request.n > MOST_RECORDS:
         raise UsageError(
-            f"The exact minimiser is found for at most {MOST_RECORDS} units, got {request.n}. Use features for more."
+            f"The exact minimiser is found for at most {MOST_RECORDS} units, got {request.n}. Use features for more.",
+            parameter="n",
         )
     if not (request.features is None or request.features == "auto"):
         raise UsageError(

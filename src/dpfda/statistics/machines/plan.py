@@ -323,7 +323,10 @@ def _features(request: MachineRequest, name: str) -> tuple[Basis, str]:
     why = "their number stated by the user" if stated else "their number by a rule of the budget and the kernel"
     if name == "iclp-qr":
         if not low:
-            raise UsageError("The Laplace process needs a domain with at most 3 sides. Use 'k-norm' or 'gaussian'.")
+            raise UsageError(
+                "The Laplace process needs a domain with at most 3 sides. Use 'k-norm' or 'gaussian'.",
+                parameter="domain",
+            )
         power, decay = 2.0 if request.eta is None else float(request.eta), kernel.decay(request.domain.dimension)
         if stated is None and not (power - 1) * decay > 1:
             raise IncompatibleNoise(

@@ -80,7 +80,7 @@ class Machine(Summary):
 
     def encode(self, public: Public, basis: Basis) -> Encode:
         if public.planned > MOST_UNITS:
-            raise UsageError(f"A kernel machine is fitted to at most 2^28 units, got {public.planned}.")
+            raise UsageError(f"A kernel machine is fitted to at most 2^28 units, got {public.planned}.", parameter="n")
 
         def encode(values: Array) -> tuple[Array, Array]:
             features, targets, present = self.read(values, basis)
@@ -126,7 +126,7 @@ class Machine(Summary):
             rows.features, rows.targets, rows.shares, loss=self.loss, penalty=self.penalty, tolerance=tolerance
         )
         if found.distance > tolerance:
-            # Not known to happen (tests/machines); without a proof nothing may leave.
+            # Not known to happen (tests/statistics/machines); without a proof nothing may leave.
             raise RuntimeError
         steps = np.clip(np.rint(found.weights / self.step(public)), -FARTHEST, FARTHEST)
         return steps.astype(np.int64)

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from refusals import refused
 from rows import Rows
 
 from dpfda import bases
@@ -443,7 +444,7 @@ def test_a_lead_fits_the_intercept(lead, intercept):
 @pytest.mark.parametrize("weight", [0.0, -1.0, float("inf"), float("nan")])
 def test_a_weight_is_positive(weight):
     facts = scaled(("a",), limits=((0.0, 1.0),), bound=None, intercept=True)
-    with pytest.raises(UsageError, match="weight of the products must be positive and finite"):
+    with refused(UsageError, "weight", weight):
         Regression(facts, 5, weight)
 
 
@@ -460,5 +461,5 @@ def test_noise_that_moments_and_products_share_is_refused():
     case = Case.planned(2, "k-norm", REPLACE)
     size = case.size
     noise = Noise("radial", (7, size - 7), (1.0, 1.0))
-    with pytest.raises(UsageError, match="The first 6 coordinates need noise independent of that of the others"):
+    with refused(UsageError, "first", 6):
         case.summary.decode(np.zeros(size, dtype=np.int64), noise, case.public, case.basis)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from refusals import refused
 from sklearn.base import clone
 
 import dpfda
@@ -269,12 +270,12 @@ def test_the_laplace_process_takes_the_basis_of_its_kernel():
     assert plan.basis == mercer(kernel, (0, 1), 5)
     assert len(plan.design.weights) == 21
     assert max(plan.design.weights) <= 1
-    with pytest.raises(UsageError, match="A noise process needs the basis of its kernel"):
+    with refused(UsageError, "basis"):
         plan_moments(request(mechanism="iclp-qr", basis=cosine((0, 1), 4)), lead=True)
 
 
 def test_calibration_is_always_exact():
-    with pytest.raises(UsageError, match="always calibrated exactly"):
+    with refused(UsageError, "calibration"):
         plan_moments(request(calibration="published"), lead=True)
 
 

@@ -8,6 +8,7 @@ import math
 import matplotlib as mpl
 import numpy as np
 import pytest
+from refusals import refused
 from sklearn.base import clone
 
 import dpfda
@@ -152,7 +153,7 @@ def test_the_card_names_the_mechanism_and_says_how_everything_was_chosen(mechani
 @every
 def test_the_card_of_a_published_calibration_says_so(mechanism):
     if mechanism in ("exponential", "dictionary"):
-        with pytest.raises(UsageError, match=f"'{mechanism}' is always calibrated exactly"):
+        with refused(UsageError, "calibration", "published"):
             estimator(mechanism, calibration="published").plan(50)
         return
     table, ids = example()
@@ -283,11 +284,7 @@ def test_a_private_number_of_units_works_too(mechanism):
 
 @pytest.mark.parametrize("mechanism", ["exponential", "dictionary"])
 def test_choices_need_a_public_number_of_units(mechanism):
-    text = (
-        f"^mechanism='{mechanism}' needs the number of units to be public: use neighbours='replace-one', or a "
-        r"mechanism that adds noise\.$"
-    )
-    with pytest.raises(UsageError, match=text):
+    with refused(UsageError, "mechanism", mechanism):
         estimator(mechanism, neighbours=ADD_REMOVE, planned_n=80).fit(example()[0], grid=GRID)
 
 
@@ -320,42 +317,22 @@ def test_candidates_may_be_surfaces():
 
 
 @pytest.mark.parametrize(
-    ("changes", "text"),
+    "changes",
     [
-        (
-            {"candidates": None},
-            "mechanism='dictionary' chooses among candidates: pass candidates=[function, ...], each a function of the "
-            "points, e.g. lambda t: np.interp(t, grid, values). They must be public.",
-        ),
-        (
-            {"candidates": []},
-            "mechanism='dictionary' chooses among candidates: pass candidates=[function, ...], each a "
-            "function of the points, e.g. lambda t: np.interp(t, grid, values). They must be public.",
-        ),
-        *(
-            (
-                {"candidates": wrong},
-                "candidates must be a list of functions of the points, and with them centre a number or a function, "
-                f"got {kind} and centre NoneType.",
-            )
-            for wrong, kind in (([1.0, 2.0], "list"), (np.ones((2, 9)), "ndarray"), (np.sin, "ufunc"), ("sin", "str"))
-        ),
-        (
-            {"centre": np.zeros(WIDTH)},
-            "candidates must be a list of functions of the points, and with them centre a number or a function, got "
-            "list and centre ndarray.",
-        ),
-        (
-            {"candidates": [lambda t: np.full(len(t), np.inf)]},
-            "A candidate must give a finite number for each point, within 1000 bounds of the centre.",
-        ),
+        {"candidates": None},
+        {"candidates": []},
+        {"candidates": [1.0, 2.0]},
+        {"candidates": np.ones((2, 9))},
+        {"candidates": np.sin},
+        {"candidates": "sin"},
+        {"centre": np.zeros(WIDTH)},
+        {"candidates": [lambda t: np.full(len(t), np.inf)]},
     ],
 )
-def test_wrong_candidates_are_refused_and_nothing_is_charged(changes, text):
+def test_wrong_candidates_are_refused_and_nothing_is_charged(changes):
     ledger = SessionLedger()
-    with pytest.raises(UsageError) as caught:
+    with refused(UsageError, "candidates"):
         estimator("dictionary", ledger=ledger, **changes).fit(example()[0], grid=GRID)
-    assert str(caught.value) == text
     assert not ledger.entries
 
 

@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from dpfda.errors import CannotMeetBudget, ReleaseFailed, UsageError
 from dpfda.kernels import Exponential, Gaussian, Matern
@@ -117,7 +118,7 @@ def test_other_mechanisms_serve_their_release(tmp_path):
 
 
 def test_too_many_units_are_refused_by_the_plan():
-    with pytest.raises(UsageError, match="at most 2048 units, got 5000"):
+    with refused(UsageError, "n"):
         KernelClassifier(**GOOD).plan(5000)
     plan = KernelClassifier(**GOOD).plan(500)
     assert "points asked for" in str(plan)

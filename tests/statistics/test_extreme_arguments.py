@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 
 import dpfda
 from dpfda import bases, kernels, mechanisms
@@ -45,9 +46,11 @@ def test_an_epsilon_that_no_noise_can_meet_is_refused(form, epsilon):
 @pytest.mark.parametrize("delta", [1e-320, 1e-300, 1 - 1e-16])
 def test_an_extreme_delta_is_released_or_refused(delta):
     try:
-        made(dpfda.MeanFunction, delta=delta).fit(CURVES)
+        release = made(dpfda.MeanFunction, delta=delta).fit(CURVES).release_
     except DpfdaError:
         return
+    assert release.certificate.delta <= delta
+    assert np.isfinite(release(0.5))
 
 
 @pytest.mark.parametrize(
@@ -77,12 +80,12 @@ def test_a_size_of_a_basis_is_a_whole_number_within_reason(size):
 
 @pytest.mark.parametrize("order", [10**6, 10**18, 17, 2**70, 1.0, -1, "1", None, (1, 1), True])
 def test_a_derivative_has_a_highest_order(mean, order):
-    with pytest.raises(UsageError, match="needs one whole number, 0 to 16"):
+    with refused(UsageError, "order", order):
         mean.derivative(order)
 
 
 def test_derivatives_of_derivatives_count_together(mean):
-    with pytest.raises(UsageError, match="needs one whole number, 0 to 16"):
+    with refused(UsageError, "order", (20,)):
         mean.derivative(10).derivative(10)
 
 
@@ -126,14 +129,14 @@ def test_points_of_any_kind_of_number_are_taken(mean, points):
 
 @pytest.mark.parametrize("size", [10**12, 2**70, 10**400, -1, 1.5, "3", None])
 def test_as_many_records_are_drawn_as_fit_into_memory(density, size):
-    with pytest.raises(UsageError, match="The number of records to draw"):
+    with refused(UsageError, "size", size):
         density.sample(size)
 
 
 @pytest.mark.parametrize("size", [10**12, 2**70, 0, -1, "x", np.array([1, 2])])
 def test_a_grid_of_points_is_of_moderate_size(mean, density, size):
     for release in (mean, density):
-        with pytest.raises(UsageError, match="A grid has a whole number of points"):
+        with refused(UsageError, "size", size):
             release.points(size)
 
 
@@ -186,9 +189,10 @@ def test_every_parameter_of_an_odd_type_gets_one_of_our_errors_or_a_plan(form):
     for name in made(form).get_params():
         for value in ODD:
             try:
-                made(form, **stated).set_params(**{name: value}).plan(100)
+                plan = made(form, **stated).set_params(**{name: value}).plan(100)
             except DpfdaError:
                 continue
+            assert plan.n == 100, (name, value)
 
 
 @pytest.mark.parametrize(
@@ -202,14 +206,14 @@ def test_frames_are_drawn_for_matrices_in_moderate_numbers(arguments):
 @pytest.mark.parametrize("odd", [pd.Series([1, 2]), pd.NA, np.array(["average"] * 2), 3], ids=repr)
 def test_words_are_asked_for_by_words_alone(odd, tmp_path, density):
     (tmp_path / "a.csv").write_text("t1,t2\n1,2\n")
-    with pytest.raises(UsageError, match=r"^rows is 'average' or None"):
+    with refused(UsageError, "rows", odd):
         dpfda.read_curves(tmp_path / "a.csv", rows=odd)
     with pytest.raises(UsageError):
         density.smooth(odd)
 
 
 def test_candidates_beyond_doubles_are_refused():
-    with pytest.raises(UsageError, match=r"^candidates are bounds known in advance"):
+    with refused(UsageError, "candidates"):
         dpfda.private_bound(CURVES, epsilon=1.0, quantile=0.9, candidates=10**400)
 
 
@@ -223,9 +227,9 @@ def test_a_score_without_a_weight_for_each_point_is_refused(weights):
 
 
 def test_a_span_of_time_is_no_whole_number():
-    with pytest.raises(UsageError, match=r"^n takes a single value"):
+    with refused(UsageError, "n"):
         made(dpfda.MeanFunction, n=np.timedelta64(40, "D")).fit(CURVES)
-    with pytest.raises(UsageError, match=r"^batch_rows "):
+    with refused(UsageError, "batch_rows"):
         made(dpfda.MeanFunction, batch_rows=np.timedelta64(40, "D")).fit(CURVES)
     covariates = np.linspace(0, 1, 40)[:, None]
     est = made(dpfda.FunctionOnScalarRegression, covariate_limits=[(0, 1)]).fit(covariates, CURVES)
@@ -235,7 +239,7 @@ def test_a_span_of_time_is_no_whole_number():
 
 def test_a_path_that_no_file_system_can_write_is_refused():
     for path in ("\ud800", "a\0b", b"bytes", 3):
-        with pytest.raises(UsageError, match=r"^A file is named by text or a pathlib\.Path"):
+        with refused(UsageError, "path", path):
             dpfda.load(path)
 
 
@@ -243,8 +247,8 @@ def test_masked_and_written_numbers_are_none_where_two_or_more_are_asked_for() -
     """They were read as NaN with a warning, or as numbers."""
     for pair in (np.ma.masked_array([0.0, 0.2], mask=[True, False]), ("-4", "0")):
         est = dpfda.Maximiser(epsilon=1.0, bound=1.0, utility=lambda unit, point: 0.0, utility_range=pair, force=True)
-        with pytest.raises(UsageError, match=r"^utility_range, the public range of one unit's utility, must be two"):
+        with refused(UsageError, "utility_range", pair):
             est.fit(np.zeros((20, 5)), grid=np.linspace(0, 1, 5))
     for edges in (np.ma.masked_array([0.0, 0.5, 1.0], mask=[False, True, False]), ["0", "0.5", "1"]):
-        with pytest.raises(UsageError, match=r"edges"):
+        with refused(UsageError, "edges", edges):
             dpfda.DensityFunction(epsilon=1.0, delta=0.0, edges=edges, force=True).fit(np.zeros(50))

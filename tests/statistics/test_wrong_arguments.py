@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
 import dpfda
 from dpfda.errors import CannotMeetBudget, DataError, DpfdaError, IncompatibleNoise, UsageError
@@ -364,7 +365,7 @@ def test_a_plan_takes_a_whole_number_of_units(n):
     if n == 1 and n is not True:
         assert est.plan(n).n == 1
     else:
-        with pytest.raises(UsageError, match="n must be a whole number of units, at least 1, got"):
+        with refused(UsageError, "n", n):
             est.plan(n)
 
 
@@ -375,5 +376,5 @@ def test_every_argument_but_the_data_goes_by_name_and_privacy_has_no_default():
         dpfda.MeanFunction(delta=1e-6, bound=1.0)
     with pytest.raises(TypeError, match="delta"):
         dpfda.MeanFunction(epsilon=1.0, bound=1.0)
-    with pytest.raises(UsageError, match="exactly one of bound and limits"):
+    with refused(UsageError, "bound", None):
         dpfda.MeanFunction(epsilon=1.0, delta=1e-6).plan(5)

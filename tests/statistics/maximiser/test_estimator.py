@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 from scipy.stats import beta
 from sklearn.base import clone
 
@@ -484,7 +485,7 @@ def test_utilities_are_tried_on_made_up_units_alone(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_examples_of_the_guide_run() -> None:
-    guide = (Path(__file__).parents[2] / "docs" / "exponential-mechanism.md").read_text()
+    guide = (Path(__file__).parents[3] / "docs" / "exponential-mechanism.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", guide, flags=re.DOTALL)
     assert len(blocks) >= 5
     names: dict[str, Any] = {}
@@ -496,5 +497,5 @@ def test_the_examples_of_the_guide_run() -> None:
 def test_a_knot_next_to_a_kink_is_refused_before_the_charge():
     """Draws took from 16 seconds to hours."""
     est = dpfda.Maximiser(epsilon=5.0, bound=1e12, domain=(0.0, 1.0), utility=RobustDistance(0.5), force=True)
-    with pytest.raises(UsageError, match=r"^knot must be at least 1e\+09, a thousandth of the bound, got 0\.5"):
+    with refused(UsageError, "knot", 0.5):
         est.plan(n=10)

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from refusals import refused
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -96,7 +97,7 @@ def test_through_a_covariance_the_variances_cost_nothing():
 def test_the_exponential_mechanism_has_no_variances_unless_they_are_paid_for():
     ledger = SessionLedger(cap=Budget(1.0, 0.0))
     est = estimator(mechanism="exponential", ledger=ledger).fit(CURVES, grid=T)
-    with pytest.raises(UsageError, match="The explained variance was not released: it costs budget"):
+    with refused(UsageError, "explained_variance"):
         _ = est.explained_variance_
     assert [entry.budget.epsilon for entry in ledger.entries] == [1.0]
 
@@ -156,7 +157,7 @@ def test_no_kernel_makes_a_release_fail_on_some_data_and_not_on_others(rho):
 @pytest.mark.parametrize("mechanism", [Gibbs(2, None, 5), Frames(2)], ids=["Gibbs", "Frames"])
 def test_a_mechanism_that_draws_frames_is_no_noise_for_moments(kind, mechanism):
     est = kind(epsilon=1.0, delta=0.0, bound=1.0, mechanism=mechanism, size=3, mean="centre")
-    with pytest.raises(UsageError, match="draws components and adds no noise to moments: FPCA takes it by its name"):
+    with refused(UsageError, "mechanism"):
         est.fit(CURVES, grid=T)
 
 
@@ -241,7 +242,7 @@ def test_curves_of_one_value_have_one_component(mechanism):
     values = RNG.uniform(-1, 1, size=(200, 1))
     est = estimator(mechanism=mechanism, n_components=1).fit(values, grid=[0.5])
     assert est.components_[0](0.5) == pytest.approx(1.0)
-    with pytest.raises(UsageError, match=r"Curves with 1 values have at most 1 components, got 2\."):
+    with refused(UsageError, "n_components"):
         estimator(mechanism=mechanism).fit(values, grid=[0.5])
 
 
@@ -404,7 +405,7 @@ def test_a_kernel_is_the_base_measure():
         request(mechanism="exponential", kernel=Matern(1.5, 0.2), size=7), k=1, joint=False, base="bingham"
     )
     assert plan.precision == pytest.approx(1 / plan.basis.eigenvalues)
-    with pytest.raises(UsageError, match="A noise process needs the basis of its kernel"):
+    with refused(UsageError, "basis"):
         plan_components(
             request(mechanism="exponential", kernel=Matern(1.5, 0.2), basis=cosine((0, 1), 4)),
             k=1,

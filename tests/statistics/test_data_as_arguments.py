@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from refusals import refused
 
 import dpfda
 from dpfda import bases, kernels
@@ -42,22 +43,22 @@ class Bad:
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "about"),
     [
         (
             lambda: dpfda.KernelClassifier(**ASKED, domain=[(0, 1)], classes=LABELS).fit(X[:, None], LABELS),
-            "classes must be two different labels, .* got a list of length 500",
+            ("classes",),
         ),
         (
             lambda: dpfda.FunctionOnScalarRegression(**ASKED, bound=1.0, covariate_limits=AGES).fit(AGES, CURVES),
-            "covariate_limits must be one pair .* got a list of length 500",
+            ("covariate_limits",),
         ),
-        (lambda: dpfda.DensityFunction(**ASKED, edges=AGES).fit(AGES), "edges are .* got a list of length 500"),
+        (lambda: dpfda.DensityFunction(**ASKED, edges=AGES).fit(AGES), ("edges",)),
     ],
     ids=["classes", "covariate_limits", "edges"],
 )
-def test_data_as_a_public_argument_are_not_repeated(call, said):
-    with pytest.raises(UsageError, match=said) as caught:
+def test_data_as_a_public_argument_are_not_repeated(call, about):
+    with refused(UsageError, *about) as caught:
         call()
     assert len(str(caught.value)) < 400
 
@@ -104,19 +105,19 @@ def test_a_bandwidth_that_is_no_number_is_not_repeated():
 
 @pytest.mark.parametrize("n", [500, None])
 def test_a_planned_number_of_units_is_checked_under_replace_one_too(n):
-    with pytest.raises(UsageError, match="planned_n must be a whole number of units, at least 1, got 0"):
+    with refused(UsageError, "planned_n", 0):
         dpfda.MeanFunction(**ASKED, bound=1.0, planned_n=0, n=n).fit(CURVES)
 
 
 @pytest.mark.parametrize("name", [["person"], np.array(["person"]), "", None, 3])
 def test_the_name_of_a_unit_is_text(name):
-    with pytest.raises(UsageError, match=r"name of a privacy unit is a text, e\.g\. 'person', got "):
+    with refused(UsageError, "name", name):
         dpfda.Unit(name, "replace-one")
 
 
 @pytest.mark.parametrize("degree", [np.array([1, 2]), 3.0, True, 0, 16, "3"])
 def test_the_degree_of_a_spline_is_a_whole_number(degree):
-    with pytest.raises(UsageError, match="degree of a spline must be a whole number from 1 to 15, got "):
+    with refused(UsageError, "degree", degree):
         bases.bspline((0, 1), 20, degree=degree)
 
 
@@ -194,6 +195,6 @@ def test_an_error_of_a_function_of_the_users_is_told_briefly():
 
 
 def test_a_path_that_is_too_long_for_any_system_is_told_briefly():
-    with pytest.raises(UsageError, match="A file is named by text") as caught:
+    with refused(UsageError, "path") as caught:
         as_path("x" * 10**6)
     assert len(str(caught.value)) < 200

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 from scipy.stats import chisquare
 
 import dpfda
@@ -337,11 +338,10 @@ def test_mistakes_are_refused_before_the_charge(changes, text):
 def test_the_curator_refuses_what_a_choice_cannot_be():
     selection = Residuals(BASIS, WEIGHTS, ERRORS)
     curves, public = as_curves(np.zeros((5, WIDTH)), grid=GRID, units=None), facts(5)
-    text = r"^A choice is made for pure epsilon and a public number of units: delta=0, 'replace-one'\.$"
-    with pytest.raises(UsageError, match=text):
+    with refused(UsageError, "delta"):
         Curator(curves, public, dataset="scans").choose(selection, budget=Budget(1.0, 1e-6))
     private = replace(public, n=None, unit=Unit("row", ADD_REMOVE))
-    with pytest.raises(UsageError, match=text):
+    with refused(UsageError, "delta"):
         Curator(curves, private, dataset="scans").choose(selection, budget=Budget(1.0, 0.0))
     for n in (0, 2**38 + 1):
         with pytest.raises(DataError, match=rf"^A choice needs between 1 and 2\^38 rows, got {n}\.$"):

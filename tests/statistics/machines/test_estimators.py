@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -313,7 +314,7 @@ def test_one_or_three_dimensions_have_the_process_and_four_do_not():
             epsilon=1.0, delta=0.0, kernel=Gaussian(1.0), mechanism="iclp-qr", features=15, force=True
         )
         assert est.plan(100, dimension=sides).basis.domain.dimension == sides
-    with pytest.raises(UsageError, match="at most 3 sides"):
+    with refused(UsageError, "domain"):
         est.plan(100, dimension=4)
 
 
@@ -396,7 +397,7 @@ def test_a_list_needs_a_domain_that_says_how_wide_it_is():
 
 @pytest.mark.parametrize("bound", [0.0, -1.0, np.inf, "1", True])
 def test_a_bound_on_responses_is_a_positive_number(bound):
-    with pytest.raises(UsageError, match="response_bound must be a positive finite number"):
+    with refused(UsageError, "response_bound", bound):
         KernelRegressor(**GOOD, response_bound=bound, force=True).fit(np.zeros((3, 1)), [0.0, 1.0, 2.0])
 
 
@@ -528,26 +529,26 @@ def test_queries_of_another_shape_are_refused():
     est = KernelClassifier(**GOOD, domain=SQUARE, features=fourier_features(Gaussian(1.0), SQUARE, 10), force=True).fit(
         x, y
     )
-    with pytest.raises(UsageError, match="Expected 2D array, got 1D array instead"):
+    with refused(UsageError, "X"):
         est.predict(x[:, 0])
-    with pytest.raises(UsageError, match="X has 3 features, but KernelClassifier is expecting 2"):
+    with refused(UsageError, "X"):
         est.predict(np.zeros((2, 3)))
-    with pytest.raises(UsageError, match="Complex data not supported"):
+    with refused(UsageError, "X"):
         est.predict(x.astype(complex))
-    with pytest.raises(UsageError, match="Sparse input is not supported"):
+    with refused(UsageError, "X"):
         est.predict(csr_matrix(x))
 
 
 @pytest.mark.parametrize("n", [0, 1.5, True, 2**40])
 def test_a_plan_needs_a_number_of_units(n):
-    with pytest.raises(UsageError, match="n must be a whole number of units, at least 1, got"):
+    with refused(UsageError, "n", n):
         KernelClassifier(**GOOD).plan(n)
 
 
 def test_more_units_than_weights_have_room_for_are_refused():
     x, y = rings(10, 1)
     est = KernelClassifier(**GOOD, domain=SQUARE, neighbours="add-or-remove-one", planned_n=2**29, force=True)
-    with pytest.raises(UsageError, match="at most 2\\^28 units, got 536870912"):
+    with refused(UsageError, "n"):
         est.fit(x, y)
 
 

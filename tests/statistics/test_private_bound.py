@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from refusals import refused
 
 import dpfda
 from dpfda.bases import as_domain
@@ -312,37 +313,37 @@ def test_a_failure_among_the_records_is_one_constant_error_and_the_charge_stays(
 
 
 @pytest.mark.parametrize(
-    ("changes", "text"),
+    ("changes", "about"),
     [
-        ({"epsilon": 0}, "epsilon must be a positive finite number, got 0"),
-        ({"quantile": 0}, r"quantile must lie in \(0, 1\], e\.g\. 0\.95, got 0\."),
-        ({"quantile": 1.5}, r"quantile must lie in \(0, 1\], e\.g\. 0\.95, got 1\.5"),
-        ({"quantile": NAN}, r"quantile must lie in \(0, 1\], .*, got nan"),
-        ({"quantile": "median"}, r"quantile must lie in \(0, 1\], .*, got 'median'"),
-        ({"candidates": 3.0}, r"candidates are bounds known in advance: .*, got 3\.0\."),
-        ({"candidates": (1.0,)}, r"candidates are bounds known in advance: .*, got \(1\.0,\)\."),
-        ({"candidates": (2.0, 1.0)}, r"two are the ends of a grid of 64, got \(2\.0, 1\.0\)\."),
-        ({"candidates": (1.0, 1.0, 2.0)}, r"increasing numbers between 1e-100 and 1e100"),
-        ({"candidates": (0.0, 1.0)}, r"increasing numbers between 1e-100 and 1e100"),
-        ({"candidates": (1.0, INF)}, r"increasing numbers between 1e-100 and 1e100"),
-        ({"candidates": (NAN, 1.0)}, r"increasing numbers between 1e-100 and 1e100"),
-        ({"candidates": np.array([0.1 + 1j, 0.2])}, r"increasing numbers between 1e-100 and 1e100"),
-        ({"candidates": ["0.1", "1"]}, r"increasing numbers between 1e-100 and 1e100"),
-        ({"candidates": (1e-6, 1e6)}, r"the last at most 1e\+09 times the first"),
-        ({"candidates": ("a", "b")}, "candidates are bounds known in advance"),
-        ({"grid": POINTS}, "These Curves have their own grid and units"),
-        ({"domain": (1, 0)}, "finite ends with low < high"),
-        ({"domain": [(0, 1), (0, 1)]}, "On a box the grid must be stated"),
-        ({"centre": np.zeros(4)}, r"centre must be a number, 9 values on the grid"),
-        ({"randomness": 7}, "randomness must be None or a source"),
-        ({"workers": 0}, "workers must be None or a whole number"),
-        ({"batch_rows": 0}, "batch_rows must be None or a whole number"),
+        ({"epsilon": 0}, ("epsilon", 0)),
+        ({"quantile": 0}, ("quantile", 0)),
+        ({"quantile": 1.5}, ("quantile", 1.5)),
+        ({"quantile": NAN}, ("quantile", float("nan"))),
+        ({"quantile": "median"}, ("quantile", "median")),
+        ({"candidates": 3.0}, ("candidates", 3.0)),
+        ({"candidates": (1.0,)}, ("candidates", (1.0,))),
+        ({"candidates": (2.0, 1.0)}, ("candidates", (2.0, 1.0))),
+        ({"candidates": (1.0, 1.0, 2.0)}, ("candidates",)),
+        ({"candidates": (0.0, 1.0)}, ("candidates",)),
+        ({"candidates": (1.0, INF)}, ("candidates",)),
+        ({"candidates": (NAN, 1.0)}, ("candidates",)),
+        ({"candidates": np.array([0.1 + 1j, 0.2])}, ("candidates",)),
+        ({"candidates": ["0.1", "1"]}, ("candidates",)),
+        ({"candidates": (1e-6, 1e6)}, ("candidates", (1e-06, 1000000.0))),
+        ({"candidates": ("a", "b")}, ("candidates", ("a", "b"))),
+        ({"grid": POINTS}, ("grid",)),
+        ({"domain": (1, 0)}, ("sides", (1.0, 0.0))),
+        ({"domain": [(0, 1), (0, 1)]}, ("grid",)),
+        ({"centre": np.zeros(4)}, ("centre",)),
+        ({"randomness": 7}, ("randomness", 7)),
+        ({"workers": 0}, ("workers", 0)),
+        ({"batch_rows": 0}, ("batch_rows", 0)),
     ],
     ids=str,
 )
-def test_mistakes_are_refused_before_the_charge(changes, text):
+def test_mistakes_are_refused_before_the_charge(changes, about):
     events = []
-    with pytest.raises(UsageError, match=text):
+    with refused(UsageError, *about):
         watched(events, **changes)
     assert not {"charge", "batches"} & set(events)
 

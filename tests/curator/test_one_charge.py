@@ -12,6 +12,7 @@ from threading import Barrier, Thread
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import dpfda
 from dpfda.cli.main import main
@@ -350,5 +351,5 @@ def test_what_cannot_keep_an_output_is_no_ledger(kind, ledger):
             CURVES, epsilon=1.0, quantile=0.9, candidates=(0.1, 9.0), ledger=ledger, force=True
         ),
     }
-    with pytest.raises(UsageError, match=r"^ledger must be None, an address such as .*Nothing was charged\.$"):
+    with refused(UsageError, "ledger"):
         fits[kind]()
