@@ -78,7 +78,7 @@ def answerer(thing: Any) -> Answerer:
     certificate = getattr(thing, "certificate", None)
     if isinstance(certificate, Certificate) and callable(thing):
         check_private(certificate)
-        return _online(certificate.to_dict(), certificate.text(), thing, thing)
+        return _online(_card(certificate), certificate.text(), thing, thing)
     raise UsageError(
         f"The service answers for releases, oracles and objects with describe() and evaluate(points), got "
         f"{type(thing).__name__}.",
@@ -108,10 +108,15 @@ def _published(release: Any, close: Callable[[], None]) -> Answerer:
     kind, page = statistic_of(release).name, page_of(release)
     lower, upper = zip(*certificate.domain, strict=True)
     times, names, evaluate = page.answers(release)
-    card = {**certificate.to_dict(), **page.facts(release)}
+    card = {**_card(certificate), **page.facts(release)}
     # Written anew from what was understood: whatever else stood in a file, or stands there later, does not leave.
     file = text_of(release).encode()
     return Answerer(kind, card, certificate.text(), lower * times, upper * times, names, True, evaluate, close, file)
+
+
+def _card(certificate: Certificate) -> dict[str, Any]:
+    """The card as plain data, with what was released in words, as the list of releases has it."""
+    return certificate.to_dict() | {"what": str(certificate.what)}
 
 
 def _nothing() -> None:

@@ -291,10 +291,17 @@ WORDS: dict[str, dict[str, Words]] = {
 }
 
 
+CASTS: dict[str, Callable[[Any], Any]] = {"str": str, "bool": bool, "int": int, "float": float, "list[str]": list}
+
+
 def say(field: str, code: str, /, **values: Any) -> Statement:
     """The sentence of a field for a code and its values."""
     words = WORDS[field][code]
-    return Statement(words if isinstance(words, str) else words(**values), code, values)
+    if isinstance(words, str):
+        return Statement(words, code, values)
+    types = values_of(words)
+    plain_values = {name: CASTS[types[name]](value) for name, value in values.items()}  # no numbers of numpy
+    return Statement(words(**plain_values), code, plain_values)
 
 
 def statement(said: str) -> Statement:
