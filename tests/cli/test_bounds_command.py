@@ -137,7 +137,7 @@ def test_a_bound_in_a_file_is_the_one_that_the_ledger_let_out(run: Run, csv: Pat
     Draft202012Validator(json.loads(run("card", "--schema").out)).validate(data)
     del data["digest"]
     chosen = data["card"]["chosen"]
-    data |= {"bound": 123.0, "card": data["card"] | {"chosen": chosen | {"bound": "123"}}}
+    data |= {"bound": 123.0, "card": data["card"] | {"result": 123.0, "chosen": chosen | {"bound": "123"}}}
     data["nist"] = json.loads(json.dumps(data["nist"]).replace(f"bound: {chosen['bound']};", "bound: 123;"))
     data["nist"] = json.loads(json.dumps(data["nist"]).replace(f"Bound: {chosen['bound']};", "Bound: 123;"))
     (tmp_path / "bound.json").write_text(sealed(data))

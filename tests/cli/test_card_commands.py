@@ -67,7 +67,7 @@ IMPOSSIBLE = {
     "epsilon": "-1",
     "n": "0",
     "neighbours": '"replace-two"',
-    "schema": '"dpfda-card-2"',
+    "schema": '"dpfda-card-3"',
 }
 
 
@@ -92,7 +92,8 @@ def test_a_card_for_the_registry_and_for_nist(run: Run, file: Path) -> None:
 
 
 def test_the_schemas_are_printed(run: Run, tmp_path: Path) -> None:
-    assert json.loads(run("card", "--schema").out)["$id"] == "urn:dpfda:card-1"
+    assert json.loads(run("card", "--schema").out)["$id"] == "urn:dpfda:card-2"
+    assert json.loads(run("card", "--schema", "card-1").out)["$id"] == "urn:dpfda:card-1"
     assert json.loads(run("card", "--schema", "release").out)["$id"] == "urn:dpfda:release-1"
     run("card", "--schema", "claim", "--out", "claim.schema.json")
     assert json.loads((tmp_path / "claim.schema.json").read_text())["$id"] == "urn:dpfda:claim-1"

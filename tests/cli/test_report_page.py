@@ -248,9 +248,7 @@ def machines() -> dict[str, Any]:
 def marked(release: dpfda.Release, what: str) -> dpfda.Release:
     """A release in which every text of the card is the given one."""
     card = release.certificate
-    texts = dict.fromkeys(
-        ("what", "dataset", "unit", "centre", "mechanism", "noise", "basis", "missing", "recorded"), what
-    )
+    texts = dict.fromkeys(("what", "dataset", "unit", "centre", "mechanism", "noise", "basis", "missing"), what)
     return replace(
         release,
         certificate=replace(
