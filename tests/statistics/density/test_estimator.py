@@ -308,7 +308,7 @@ def test_a_store_that_vanishes_while_it_is_opened_again_is_not_made_anew_for_not
         for file in tmp_path.iterdir():
             file.unlink()
 
-    monkeypatch.setattr("dpfda.statistics.density.estimator.check_store", vanishing)
+    monkeypatch.setattr("dpfda.online.check_store", vanishing)
     with pytest.raises(DataError, match=r"is gone\. Nothing was charged"):
         est.open(path, points)
     assert len(ledger.entries) == 1
