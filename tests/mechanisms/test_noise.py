@@ -372,10 +372,16 @@ def test_a_name_that_is_in_no_table_is_refused_with_those_that_are(name) -> None
 
 
 @pytest.mark.parametrize(
-    ("sizes", "scales"), [((0,), (1.0,)), ((1,), (0.0,)), ((1, 2), (1.0, np.inf)), ((1,), (np.nan,))]
+    ("sizes", "scales", "about"),
+    [
+        ((0,), (1.0,), ("sizes", (0,))),
+        ((1,), (0.0,), ("scales", (0.0,))),
+        ((1, 2), (1.0, np.inf), ("scales", (1.0, np.inf))),
+        ((1,), (np.nan,), ("scales", (np.nan,))),
+    ],
 )
-def test_blocks_without_coordinates_and_scales_that_are_no_scales_are_refused(sizes, scales) -> None:
-    with pytest.raises(UsageError, match="Noise needs blocks of at least 1 and positive scales, got"):
+def test_blocks_without_coordinates_and_scales_that_are_no_scales_are_refused(sizes, scales, about) -> None:
+    with refused(UsageError, *about):
         Noise("radial", sizes, scales)
 
 

@@ -77,7 +77,7 @@ def test_an_address_stands_for_whoever_has_it(host, stands_for):
 @pytest.mark.parametrize("name", ["max_points", "max_body", "rate", "overall_rate", "online_rate", "concurrency"])
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
 def test_a_limit_is_a_positive_number(name, value):
-    with pytest.raises(UsageError, match=f"{name} must be a positive number, got {value}"):
+    with refused(UsageError, name, value):
         Limits(**{name: value})
 
 
