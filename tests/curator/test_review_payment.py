@@ -18,6 +18,7 @@ from dpfda.curator import GIVEN, request_hash
 from dpfda.errors import UsageError
 from dpfda.kernels import Gaussian
 from dpfda.ledger import SessionLedger
+from dpfda.mechanisms import DictionaryDraw
 from dpfda.statistics.maximiser.estimator import Maximiser
 
 POINTS = np.random.default_rng(5).uniform(size=(60, 1))
@@ -213,7 +214,7 @@ def test_what_a_ledger_is_asked_does_not_tell_neighbours_apart(name):
 
 
 def dictionary(functions):
-    wishes = {"epsilon": 1.0, "delta": 0.0, "bound": 1.0, "mechanism": "dictionary", "candidates": functions}
+    wishes = {"epsilon": 1.0, "delta": 0.0, "bound": 1.0, "mechanism": DictionaryDraw(candidates=functions)}
     return lambda ledger: dpfda.MeanFunction(**wishes, ledger=ledger).fit(CURVES)
 
 

@@ -335,8 +335,7 @@ def test_a_failure_among_the_records_is_one_constant_error_and_the_charge_stays(
         ({"domain": [(0, 1), (0, 1)]}, "On a box the grid must be stated"),
         ({"centre": np.zeros(4)}, r"centre must be a number, 9 values on the grid"),
         ({"randomness": 7}, "randomness must be None or a source"),
-        ({"workers": 0}, "workers must be None or a whole number"),
-        ({"batch_rows": 0}, "batch_rows must be None or a whole number"),
+        ({"reading": 4}, "reading must be None or an object such as"),
     ],
     ids=str,
 )

@@ -10,6 +10,7 @@ import numpy as np
 
 import dpfda
 from dpfda.kernels import Gaussian, Matern
+from dpfda.mechanisms import LaplaceProcess
 from dpfda.privacy import Budget
 from dpfda.statistics.maximiser.utilities import SquaredDistance
 
@@ -53,7 +54,9 @@ def _bound(**wishes: Any) -> Any:
 
 def _choice(**wishes: Any) -> Any:
     settings = [
-        dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=1.0, kernel=Matern(1.5, 0.2), mechanism="iclp-qr", penalty=p)
+        dpfda.MeanFunction(
+            epsilon=1.0, delta=0.0, bound=1.0, mechanism=LaplaceProcess(kernel=Matern(1.5, 0.2), penalty=p)
+        )
         for p in (1e-4, 1e-2)
     ]
     return lambda: dpfda.private_choice(CURVES, epsilon=0.5, candidates=settings, **wishes, force=True)

@@ -13,11 +13,12 @@ import dpfda
 from dpfda.bases import as_domain, bernstein, cosine
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.mechanisms import Gaussian, Laplace, SeededRandomness
+from dpfda.mechanisms.table import names_for
 from dpfda.planning import Request
 from dpfda.planning.blocks import BLOCK, optimal_blocks, shape_weights
 from dpfda.planning.default_design import default_size, design_weights
 from dpfda.privacy import Budget
-from dpfda.statistics.mean.plan import DESIGNS, make_plan
+from dpfda.statistics.mean.plan import make_plan
 
 LINE, BOX = as_domain((0, 1)), as_domain([(0, 1), (0, 1)])
 APPROXIMATE, PURE = Budget(1.0, 1e-6), Budget(1.0, 0.0)
@@ -167,8 +168,8 @@ def test_n_must_be_a_number_of_units(n):
 
 def test_wrong_choices_are_refused_with_the_way_out():
     for name in ("", "gauss", "Gaussian", "ICLP-QR"):
-        known = ", ".join(repr(each) for each in ("auto", *DESIGNS))
-        with pytest.raises(UsageError, match=f"^Unknown mechanism {name!r}\\. Known are {known}\\.$"):
+        known = ", ".join(repr(each) for each in ("auto", *names_for("mean")))
+        with pytest.raises(UsageError, match=f"^Unknown mechanism {name!r} for a mean\\. Known are {known}\\.$"):
             plan(mechanism=name)
     with pytest.raises(UsageError, match="Make the domains equal"):
         plan(basis=cosine((0, 2), 7))

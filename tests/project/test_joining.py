@@ -19,6 +19,7 @@ from dpfda.bases import registry
 from dpfda.cli.main import main
 from dpfda.errors import UsageError
 from dpfda.kernels import base as kernel_base
+from dpfda.mechanisms import GaussianProcess
 from dpfda.page import page
 
 T = np.linspace(0, 1, 30)
@@ -99,7 +100,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 MADE = {
     "the basis by its name": {"basis": "quarters", "size": 6},
     "the basis as an object": {"basis": Quarters(bases.as_domain((0, 1)), 5)},
-    "noise with the kernel": {"mechanism": "gp", "kernel": Bump(0.5)},
+    "noise with the kernel": {"mechanism": GaussianProcess(kernel=Bump(0.5))},
 }
 
 
@@ -148,4 +149,4 @@ def test_nothing_of_it_is_known_where_it_was_not_registered(tmp_path: Path) -> N
     with pytest.raises(UsageError, match="register"):
         dpfda.MeanFunction(**STATED, basis=Quarters(bases.as_domain((0, 1)), 5)).fit(CURVES, grid=T, units=PEOPLE)
     with pytest.raises(UsageError, match="register"):
-        dpfda.MeanFunction(**STATED, mechanism="gp", kernel=Bump(0.5)).fit(CURVES, grid=T, units=PEOPLE)
+        dpfda.MeanFunction(**STATED, mechanism=GaussianProcess(kernel=Bump(0.5))).fit(CURVES, grid=T, units=PEOPLE)

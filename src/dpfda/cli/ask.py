@@ -27,6 +27,7 @@ from dpfda.cli.releasing import NOTHING, show_dry_run, told_line
 from dpfda.cli.targets import check_targets
 from dpfda.cli.values import grouped
 from dpfda.errors import DataError, PrivacyRefused, UsageError
+from dpfda.mechanisms import GaussianProcess
 from dpfda.page.evaluation import places
 from dpfda.releases import Certificate
 
@@ -120,11 +121,21 @@ def ask(
         )
     book = ledger_of(account)
     choices = DensityOptions(
-        domain, (), epsilon, delta, "replace-one", "gp", "exact", kernel, bandwidth, None, None, None
+        domain=domain,
+        edges=(),
+        epsilon=epsilon,
+        delta=delta,
+        neighbours="replace-one",
+        mechanism=GaussianProcess.name,
+        calibration=None,
+        kernel=kernel,
+        bandwidth=bandwidth,
+        bandwidth_epsilon=None,
+        eta=None,
+        size=None,
+        answers=answers,
     )
-    est = dpfda.DensityFunction(
-        **choices.parameters(), answers=answers, dataset=dataset or source.file.stem, ledger=book, force=force
-    )
+    est = dpfda.DensityFunction(**choices.parameters(), dataset=dataset or source.file.stem, ledger=book, force=force)
     points = protected_points(source, {} if counts is None else {counts: "the counts"})
     many = None if counts is None else Counts(points, counts)
     made = est.plan(number_of_units(est, points, many, "There are no points: a density needs at least one."))

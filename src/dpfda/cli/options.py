@@ -11,24 +11,9 @@ import click
 from dpfda.bases import LEAST_SIZES
 from dpfda.cli.charging import LEDGER
 from dpfda.kernels import BY_RANGE
+from dpfda.mechanisms import GaussianProcess
+from dpfda.mechanisms.table import typed_for
 
-# Written out, since looking them up would load the numeric libraries for --help; a test compares them.
-MECHANISMS = (
-    "auto",
-    "gaussian",
-    "k-norm",
-    "laplace",
-    "gp",
-    "iclp-qr",
-    "iclp-ar",
-    "frl",
-    "bernstein",
-    "exponential",
-)
-OF_MOMENTS = ("auto", "gaussian", "wishart", "k-norm", "laplace", "iclp-qr")
-OF_COMPONENTS = (*OF_MOMENTS, "covariance", "exponential", "gibbs")
-OF_REGRESSION = ("auto", "gaussian", "k-norm", "laplace", "iclp-qr")
-CALIBRATIONS = ("exact", "published", "simple")
 NOT_ORTHONORMAL = ("bernstein",)
 SMOOTHINGS = ("auto", "none", "sobolev-1", "sobolev-2", "sobolev-4", "sobolev-8", "james-stein")
 
@@ -81,10 +66,9 @@ PARTS = click.option("--size", type=click.IntRange(min=1), help="Their number.  
 PENALTY = click.option("--penalty", type=float, help="How much it does.  [default: by a rule of n and epsilon]")
 CALIBRATION = click.option(
     "--calibration",
-    type=click.Choice(CALIBRATIONS),
-    default="exact",
-    show_default=True,
-    help="Noise of the papers' mechanisms: as little as privacy needs, or as published; simple is for gp.",
+    type=click.Choice(GaussianProcess.calibrations),
+    help="Noise of the papers' mechanisms: as little as privacy needs, or as published; simple is for gp.  [default: "
+    "exact]",
 )
 MEAN_OPTION = click.option(
     "--mean",
@@ -99,10 +83,10 @@ CENTRE = click.option(
 )
 
 
-def mechanism_option(names: tuple[str, ...]) -> Any:
+def mechanism_option(statistic: str) -> Any:
     return click.option(
         "--mechanism",
-        type=click.Choice(names),
+        type=click.Choice(typed_for(statistic)),
         default="auto",
         show_default=True,
         help="How privacy is reached; auto takes what the planner expects to err least.",
@@ -133,7 +117,7 @@ def basis_option(*, but: tuple[str, ...] = ()) -> Any:
 # What is asked of each kind of summary, in the order in which help shows it.
 MEAN = [
     *STATED,
-    mechanism_option(MECHANISMS),
+    mechanism_option("mean"),
     CALIBRATION,
     kernel_option("Noise kernel of gp, iclp-qr, iclp-ar, frl and exponential"),
     eta_option("gp, iclp-qr and iclp-ar"),
@@ -144,7 +128,7 @@ MEAN = [
 COVARIANCE = [
     *STATED,
     MEAN_OPTION,
-    mechanism_option(OF_MOMENTS),
+    mechanism_option("covariance"),
     kernel_option("Noise kernel of iclp-qr"),
     eta_option("iclp-qr"),
     PENALTY,
@@ -155,14 +139,12 @@ COMPONENTS = [
     click.option("--k", default=2, show_default=True, type=click.IntRange(min=1), help="How many components."),
     *STATED,
     MEAN_OPTION,
-    mechanism_option(OF_COMPONENTS),
+    mechanism_option("components"),
     kernel_option("Base measure of exponential and gibbs, or noise kernel of iclp-qr"),
     click.option(
         "--base",
         type=click.Choice(["bingham", "projected"]),
-        default="bingham",
-        show_default=True,
-        help="How exponential makes frames of the kernel: two laws, both private.",
+        help="How exponential makes frames of the kernel: two laws, both private.  [default: bingham]",
     ),
     click.option(
         "--explained-variance",
@@ -175,7 +157,7 @@ COMPONENTS = [
     basis_option(but=NOT_ORTHONORMAL),
     PARTS,
 ]
-REGRESSION = [*STATED, mechanism_option(OF_REGRESSION), basis_option(but=NOT_ORTHONORMAL), PARTS]
+REGRESSION = [*STATED, mechanism_option("regression"), basis_option(but=NOT_ORTHONORMAL), PARTS]
 
 
 DATASET = click.option(

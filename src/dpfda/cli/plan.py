@@ -11,11 +11,13 @@ import click
 
 import dpfda
 from dpfda.cli.covariates import LIMITS, PLANNED_NAMES, limits_of, names_of
-from dpfda.cli.options import COMPONENTS, COVARIANCE, MEAN, MECHANISMS, REGRESSION, options
+from dpfda.cli.options import COMPONENTS, COVARIANCE, MEAN, REGRESSION, options
 from dpfda.cli.targets import check_picture, check_targets
 from dpfda.cli.values import CurveOptions, ProcessOptions, check_bound, grouped
 from dpfda.cli.words import in_words
 from dpfda.errors import UsageError
+from dpfda.mechanisms import ExponentialDraw
+from dpfda.mechanisms.table import AUTO, by_name, typed_for
 
 if TYPE_CHECKING:
     from dpfda.statistics.mean.plan import Ranking
@@ -57,7 +59,7 @@ def plan_mean(
     process: ProcessOptions,
     *,
     n: int,
-    calibration: str,
+    calibration: str | None,
     grid_size: int | None,
     picture: Path | None,
     overwrite: bool,
@@ -76,7 +78,8 @@ def plan_mean(
     check_bound(choices.bound, choices.limits)
     check_picture(picture)
     check_targets([picture] if picture is not None else [], overwrite=overwrite)
-    made = dpfda.MeanFunction(**_parameters(choices, process), calibration=calibration).plan(n, grid_size=grid_size)
+    mechanism = by_name(choices.mechanism, "mean", {**process.settings(), "calibration": calibration})
+    made = dpfda.MeanFunction(**choices.parameters() | {"mechanism": mechanism}).plan(n, grid_size=grid_size)
     ranking = made.table()
     if picture is not None:
         made.plot().savefig(picture, dpi=150)
@@ -105,7 +108,8 @@ def plan_covariance(
       dpfda plan covariance --n 382 --epsilon 1 --delta 0 --limits 0,1 --mean centre --json
     """
     check_bound(choices.bound, choices.limits, what="A covariance function")
-    made = dpfda.CovarianceFunction(**_parameters(choices, process), mean=mean).plan(n, grid_size=grid_size)
+    stated = choices.parameters() | {"mechanism": by_name(choices.mechanism, "covariance", process.settings())}
+    made = dpfda.CovarianceFunction(**stated, mean=mean).plan(n, grid_size=grid_size)
     show_plan(made, made.table(), "root mean square error", as_json=as_json)
 
 
@@ -119,7 +123,7 @@ def plan_components(
     n: int,
     k: int,
     mean: str | None,
-    base: str,
+    base: str | None,
     explained_variance: float | None,
     grid_size: int | None,
     as_json: bool,
@@ -133,14 +137,17 @@ def plan_components(
       dpfda plan components --n 5000 --k 2 --epsilon 1 --delta 0 --bound 1
       dpfda plan components --n 382 --k 1 --epsilon 1 --delta 0 --limits 0,1 --mechanism exponential
     """
-    from dpfda.statistics.components.plan import table
+    from dpfda.statistics.components.plan import DRAWN, table
 
     check_bound(choices.bound, choices.limits, what="A principal component")
-    est = dpfda.FPCA(k, **_parameters(choices, process), mean=mean, base=base, explained_variance=explained_variance)
+    mechanism = by_name(choices.mechanism, "components", {**process.settings(), "base": base})
+    est = dpfda.FPCA(
+        k, **choices.parameters() | {"mechanism": mechanism}, mean=mean, explained_variance=explained_variance
+    )
     made = est.plan(n, grid_size=grid_size)
-    joint = mean != "centre" and choices.mechanism not in ("exponential", "gibbs")
+    joint = mean != "centre" and choices.mechanism not in DRAWN
     name = made.to_dict()["mechanism"]
-    rows = table(replace(made.request, mechanism="auto"), k=k, joint=joint, base=base)
+    rows = table(replace(made.request, mechanism=AUTO), k=k, joint=joint, base=base or ExponentialDraw().base)
     marked = tuple((each, error, "chosen" if each == name else note) for each, error, note in rows)
     show_plan(made, marked, f"squared distance of the span, of at most {k}", as_json=as_json)
 
@@ -192,10 +199,6 @@ def plan_regression(
     show_plan(made, made.table(), "root mean square error", as_json=as_json)
 
 
-def _parameters(choices: CurveOptions, process: ProcessOptions) -> dict[str, Any]:
-    return choices.parameters() | process.parameters()
-
-
 def show_plan(made: Any, rows: Rows, measure: str, *, as_json: bool, title: str = "") -> None:
     """Print a plan, the mechanisms that can meet the budget, best first, and why the others cannot."""
     from dpfda.cli.tables import print_notes, print_table
@@ -231,6 +234,6 @@ def print_ranking(ranking: Ranking) -> None:
     # One reason for each: that of the exact calibration comes first.
     reasons: dict[str, str] = {}
     for row in ranking.entries:
-        if row.prediction is None and row.mechanism in MECHANISMS:
+        if row.prediction is None and row.mechanism in typed_for("mean"):
             reasons.setdefault(row.mechanism, f"{row.mechanism}: {in_words(row.note)}")
     print_notes(tuple(reasons.values()))

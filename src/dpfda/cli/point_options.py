@@ -9,9 +9,6 @@ import click
 
 from dpfda.cli.options import NEIGHBOURS, SPENT, kernel_option, mechanism_option
 
-# Written out, since looking them up would load the numeric libraries for --help; a test compares them.
-OF_DENSITIES = ("auto", "gaussian", "k-norm", "laplace", "gp", "sobolev", "iclp-qr", "frl", "bernstein")
-OF_MACHINES = ("auto", "gaussian", "k-norm", "laplace", "iclp-qr")
 CLASSIFIER_LOSSES = ("hinge", "smoothed-hinge", "logistic")
 REGRESSOR_LOSSES = ("huber", "absolute", "squared")
 
@@ -61,13 +58,11 @@ DENSITY = [
     ),
     *SPENT,
     NEIGHBOURS,
-    mechanism_option(OF_DENSITIES),
+    mechanism_option("density"),
     click.option(
         "--calibration",
         type=click.Choice(("exact", "published")),
-        default="exact",
-        show_default=True,
-        help="Noise of the papers' mechanisms: as little as privacy needs, or as published.",
+        help="Noise of the papers' mechanisms: as little as privacy needs, or as published.  [default: exact]",
     ),
     kernel_option("Kernel of gp, iclp-qr, frl and bernstein"),
     click.option(
@@ -102,7 +97,7 @@ def machine_options(losses: tuple[str, ...]) -> list[Any]:
         click.option(
             "--features", type=click.IntRange(1, 4096), help="How many features carry it.  [default: by a rule]"
         ),
-        mechanism_option(OF_MACHINES),
+        mechanism_option("machine"),
         click.option("--eta", type=float, help="Of iclp-qr: power of the noise kernel.  [default: 2]"),
     ]
 

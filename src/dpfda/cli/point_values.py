@@ -13,6 +13,7 @@ from dpfda.cli.columns import check_numbers, read_numbers, read_points
 from dpfda.cli.releasing import NOTHING, check_row
 from dpfda.cli.values import OutputOptions, interval, kernel_of
 from dpfda.errors import UsageError
+from dpfda.mechanisms.table import by_name
 from dpfda.page.evaluation import numbers
 
 BOUGHT = "private-iqr"
@@ -43,12 +44,13 @@ class DensityOptions:
     delta: float
     neighbours: str
     mechanism: str
-    calibration: str
+    calibration: str | None
     kernel: str | None
     bandwidth: str | None
     bandwidth_epsilon: float | None
     eta: float | None
     size: int | None
+    answers: int | None = None
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of an estimator that say all this."""
@@ -63,12 +65,18 @@ class DensityOptions:
             "epsilon": self.epsilon,
             "delta": self.delta,
             "neighbours": self.neighbours,
-            "mechanism": self.mechanism,
-            "calibration": self.calibration,
-            "kernel": kernel_of(self.kernel),
-            "bandwidth": bandwidth_of(self.bandwidth),
+            "mechanism": by_name(
+                self.mechanism,
+                "density",
+                {
+                    "calibration": self.calibration,
+                    "kernel": kernel_of(self.kernel),
+                    "bandwidth": bandwidth_of(self.bandwidth),
+                    "eta": self.eta,
+                    "answers": self.answers,
+                },
+            ),
             "bandwidth_epsilon": self.bandwidth_epsilon,
-            "eta": self.eta,
             "size": self.size,
         }
 
@@ -104,8 +112,7 @@ class MachineOptions:
             "kernel": kernel_of(self.kernel),
             "penalty": self.penalty,
             "features": "auto" if self.features is None else self.features,
-            "mechanism": self.mechanism,
-            "eta": self.eta,
+            "mechanism": by_name(self.mechanism, "machine", {"eta": self.eta}),
         }
 
 

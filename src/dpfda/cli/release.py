@@ -22,6 +22,7 @@ from dpfda.cli.options import CENTRE, COMPONENTS, COVARIANCE, FILE, MEAN, REGRES
 from dpfda.cli.releasing import check_row, output_parameters, ready, write
 from dpfda.cli.values import CurveOptions, OutputOptions, ProcessOptions, SourceOptions, check_bound, grouped
 from dpfda.errors import UsageError
+from dpfda.mechanisms.table import by_name
 
 
 @click.group()
@@ -47,7 +48,12 @@ def release() -> None:
 @options(FILE, MEAN, output_options("mean"))
 @grouped(SourceOptions, CurveOptions, ProcessOptions, OutputOptions)
 def release_mean(
-    source: SourceOptions, choices: CurveOptions, process: ProcessOptions, output: OutputOptions, *, calibration: str
+    source: SourceOptions,
+    choices: CurveOptions,
+    process: ProcessOptions,
+    output: OutputOptions,
+    *,
+    calibration: str | None,
 ) -> None:
     """Release the mean curve of FILE, a wide CSV or Parquet table: one row a curve, one column a grid point.
 
@@ -59,8 +65,9 @@ def release_mean(
       dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1 --dry-run
     """
     check_bound(choices.bound, choices.limits, source=source)
-    parameters = _parameters(source, choices, output, "mean") | process.parameters()
-    _release(dpfda.MeanFunction(**parameters, calibration=calibration), source, output, kind="mean")
+    parameters = _parameters(source, choices, output, "mean")
+    parameters["mechanism"] = by_name(choices.mechanism, "mean", {**process.settings(), "calibration": calibration})
+    _release(dpfda.MeanFunction(**parameters), source, output, kind="mean")
 
 
 @release.command("covariance")
@@ -88,7 +95,8 @@ def release_covariance(
           --centre scans-mean.json --mean centre
     """
     check_bound(choices.bound, choices.limits, what="A covariance function", source=source)
-    parameters = _parameters(source, choices, output, "covariance") | process.parameters()
+    parameters = _parameters(source, choices, output, "covariance")
+    parameters["mechanism"] = by_name(choices.mechanism, "covariance", process.settings())
     est = dpfda.CovarianceFunction(**parameters, mean=mean, centre=centre_of(centre))
     _release(est, source, output, kind="covariance")
 
@@ -104,7 +112,7 @@ def release_components(
     *,
     k: int,
     mean: str | None,
-    base: str,
+    base: str | None,
     explained_variance: float | None,
     centre: Path | None,
 ) -> None:
@@ -119,12 +127,12 @@ def release_components(
           --bound 1 --mechanism exponential --explained-variance 0.2 --centre scans-mean.json
     """
     check_bound(choices.bound, choices.limits, what="A principal component", source=source)
-    parameters = _parameters(source, choices, output, "components") | process.parameters()
+    parameters = _parameters(source, choices, output, "components")
+    parameters["mechanism"] = by_name(choices.mechanism, "components", {**process.settings(), "base": base})
     est = dpfda.FPCA(
         k,
         **parameters,
         mean=mean,
-        base=base,
         explained_variance=explained_variance,
         centre=centre_of(centre),
     )
@@ -187,7 +195,7 @@ def release_regression(
 def _parameters(source: SourceOptions, choices: CurveOptions, output: OutputOptions, kind: str) -> dict[str, Any]:
     """The parameters of an estimator; what it would refuse is refused here in the words of the command line."""
     made = output_parameters(source.file, choices.neighbours, output, kind=kind)
-    return choices.parameters() | made | {"smoothing": output.smoothing, "workers": output.workers}
+    return choices.parameters() | made | {"smoothing": output.smoothing, "reading": output.reading}
 
 
 def centre_of(path: Path | None) -> Any:

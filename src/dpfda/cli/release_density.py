@@ -50,7 +50,7 @@ def release_density(
     est = dpfda.DensityFunction(
         **stated,
         smoothing=output.smoothing,
-        workers=output.workers,
+        reading=output.reading,
     )
     points = protected_points(source, {} if counts is None else {counts: "the counts"})
     many = None if counts is None else Counts(points, counts)

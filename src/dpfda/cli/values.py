@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import dpfda
 from dpfda.arrays import brief
 from dpfda.errors import UsageError
 from dpfda.page.evaluation import numbers
@@ -66,8 +67,8 @@ class ProcessOptions:
     eta: float | None
     penalty: float | None
 
-    def parameters(self) -> dict[str, Any]:
-        """The parameters of an estimator that say this."""
+    def settings(self) -> dict[str, Any]:
+        """The settings of a mechanism that say this."""
         return {"kernel": kernel_of(self.kernel), "eta": self.eta, "penalty": self.penalty}
 
 
@@ -89,6 +90,11 @@ class OutputOptions:
     ledger: str | None = None
     anchor: Path | None = None
     key: str | None = None
+
+    @property
+    def reading(self) -> dpfda.Reading:
+        """How records are read."""
+        return dpfda.Reading(workers=self.workers)
 
 
 def grouped(*groups: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -12,9 +12,11 @@ from dpfda.bases.norms import L2, Norm, Sensitivity, WeightedL2, up
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_shape, check_source, draw_shaped, inverse
 from dpfda.mechanisms.noise import Care, NoiseLaw, Simulator, check_blocks, check_scale, register_law
 from dpfda.mechanisms.randomness import Randomness
+from dpfda.mechanisms.table import EVERYWHERE, register_mechanism
 from dpfda.privacy import GaussianProfile
 
 
+@register_mechanism("gaussian", serves=EVERYWHERE, shaped=True)
 @dataclass(frozen=True, slots=True)
 class Gaussian:
     """Independent Gaussian noise on the integers; coordinate j has deviation `scale * shape[j]`.

@@ -12,9 +12,11 @@ from dpfda.mechanisms.base import check_coordinates, check_profile, check_shape,
 from dpfda.mechanisms.knorm import RadialLaw
 from dpfda.mechanisms.noise import check_blocks, check_scale
 from dpfda.mechanisms.randomness import Randomness
+from dpfda.mechanisms.table import EVERYWHERE, register_mechanism
 from dpfda.privacy.profiles import LaplaceProfile
 
 
+@register_mechanism("laplace", serves=EVERYWHERE, shaped=True)
 @dataclass(frozen=True, slots=True)
 class Laplace:
     """Independent Laplace noise on the integers; coordinate j has scale `scale * shape[j]`.

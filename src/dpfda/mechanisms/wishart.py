@@ -17,11 +17,13 @@ from dpfda.mechanisms.decision import Booleans
 from dpfda.mechanisms.noise import Care, NoiseLaw, Simulator, register_law
 from dpfda.mechanisms.normals import WORD, Reals, draw_normals
 from dpfda.mechanisms.randomness import LARGEST_SCALE, SMALLEST_SCALE, Randomness
+from dpfda.mechanisms.table import register_mechanism
 from dpfda.privacy import PureProfile
 
 LARGEST_BATCH = 2**20  # entries of matrices at a time
 
 
+@register_mechanism("wishart", serves=("covariance", "components"), shaped=True)
 @dataclass(frozen=True, slots=True)
 class Wishart:
     """Noise `W_1 - W_2`, rounded, on a symmetric integer matrix S that is given by its entries (`symmetric.pack`).
