@@ -15,9 +15,10 @@ from click.testing import CliRunner
 
 import dpfda
 from dpfda.cli.main import cli
-from dpfda.cli.options import NOT_ORTHONORMAL, SMOOTHINGS
+from dpfda.cli.options import NOT_ORTHONORMAL
 from dpfda.cli.values import kernel_of
 from dpfda.page import page
+from dpfda.parameters import SMOOTHINGS
 
 Run = Callable[..., Any]
 HEAVY = ("matplotlib", "sklearn", "scipy", "opendp", "pyarrow", "pandas")

@@ -13,8 +13,8 @@ import pytest
 
 import dpfda
 from dpfda.cli.budget_words import unrecorded
-from dpfda.cli.point_options import CLASSIFIER_LOSSES, REGRESSOR_LOSSES
 from dpfda.mechanisms.table import typed_for
+from dpfda.parameters import CLASSIFIER_LOSSES, REGRESSOR_LOSSES
 from dpfda.statistics.machines.release import MachineRelease
 
 Run = Callable[..., Any]

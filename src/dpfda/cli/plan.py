@@ -10,21 +10,30 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import dpfda
-from dpfda.cli.covariates import LIMITS, PLANNED_NAMES, limits_of, names_of
-from dpfda.cli.options import COMPONENTS, COVARIANCE, MEAN, REGRESSION, options
+from dpfda.cli.covariates import limits_of, names_of
+from dpfda.cli.derived import Statistics
+from dpfda.cli.options import (
+    COMPONENTS,
+    COVARIANCE,
+    COVARIATE_LIMITS,
+    GRID_SIZE,
+    JSON,
+    MEAN,
+    PEOPLE,
+    PLANNED_COVARIATES,
+    REGRESSION,
+    options,
+)
 from dpfda.cli.targets import check_picture, check_targets
 from dpfda.cli.values import CurveOptions, ProcessOptions, check_bound, grouped
 from dpfda.cli.words import in_words
 from dpfda.errors import UsageError
 from dpfda.mechanisms import ExponentialDraw
-from dpfda.mechanisms.table import AUTO, by_name, typed_for
+from dpfda.mechanisms.table import AUTO, typed_for
 
 if TYPE_CHECKING:
     from dpfda.statistics.mean.plan import Ranking
 
-PEOPLE = [click.option("--n", required=True, type=click.IntRange(min=1), help="Number of people, public or guessed.")]
-GRID = [click.option("--grid-size", type=click.IntRange(min=1), help="Number of points at which curves are known.")]
-JSON = [click.option("--json", "as_json", is_flag=True, help="Print JSON.")]
 PICTURE = [
     click.option("--plot", "picture", type=click.Path(path_type=Path), help="Also write a picture (png, pdf, svg)."),
     click.option("--overwrite", is_flag=True, help="Replace a picture that exists."),
@@ -35,7 +44,7 @@ COUNT = [
 Rows = tuple[tuple[str, float | None, str], ...]
 
 
-@click.group()
+@click.group(cls=Statistics)
 def plan() -> None:
     """Plan a release: reads no data and costs nothing.
 
@@ -52,7 +61,7 @@ def plan() -> None:
 
 
 @plan.command("mean")
-@options(PEOPLE, MEAN, GRID, PICTURE, JSON)
+@options(PEOPLE, MEAN, GRID_SIZE, PICTURE, JSON)
 @grouped(CurveOptions, ProcessOptions)
 def plan_mean(
     choices: CurveOptions,
@@ -78,8 +87,8 @@ def plan_mean(
     check_bound(choices.bound, choices.limits)
     check_picture(picture)
     check_targets([picture] if picture is not None else [], overwrite=overwrite)
-    mechanism = by_name(choices.mechanism, "mean", {**process.settings(), "calibration": calibration})
-    made = dpfda.MeanFunction(**choices.parameters() | {"mechanism": mechanism}).plan(n, grid_size=grid_size)
+    stated = choices.parameters("mean", **process.settings(), calibration=calibration)
+    made = dpfda.MeanFunction(**stated).plan(n, grid_size=grid_size)
     ranking = made.table()
     if picture is not None:
         made.plot().savefig(picture, dpi=150)
@@ -93,7 +102,7 @@ def plan_mean(
 
 
 @plan.command("covariance")
-@options(PEOPLE, COVARIANCE, GRID, JSON)
+@options(PEOPLE, COVARIANCE, GRID_SIZE, JSON)
 @grouped(CurveOptions, ProcessOptions)
 def plan_covariance(
     choices: CurveOptions, process: ProcessOptions, *, n: int, mean: str | None, grid_size: int | None, as_json: bool
@@ -108,13 +117,13 @@ def plan_covariance(
       dpfda plan covariance --n 382 --epsilon 1 --delta 0 --limits 0,1 --mean centre --json
     """
     check_bound(choices.bound, choices.limits, what="A covariance function")
-    stated = choices.parameters() | {"mechanism": by_name(choices.mechanism, "covariance", process.settings())}
+    stated = choices.parameters("covariance", **process.settings())
     made = dpfda.CovarianceFunction(**stated, mean=mean).plan(n, grid_size=grid_size)
     show_plan(made, made.table(), "root mean square error", as_json=as_json)
 
 
 @plan.command("components")
-@options(PEOPLE, COMPONENTS, GRID, JSON)
+@options(PEOPLE, COMPONENTS, GRID_SIZE, JSON)
 @grouped(CurveOptions, ProcessOptions)
 def plan_components(
     choices: CurveOptions,
@@ -140,10 +149,8 @@ def plan_components(
     from dpfda.statistics.components.plan import DRAWN, table
 
     check_bound(choices.bound, choices.limits, what="A principal component")
-    mechanism = by_name(choices.mechanism, "components", {**process.settings(), "base": base})
-    est = dpfda.FPCA(
-        k, **choices.parameters() | {"mechanism": mechanism}, mean=mean, explained_variance=explained_variance
-    )
+    stated = choices.parameters("components", **process.settings(), base=base)
+    est = dpfda.FPCA(k, **stated, mean=mean, explained_variance=explained_variance)
     made = est.plan(n, grid_size=grid_size)
     joint = mean != "centre" and choices.mechanism not in DRAWN
     name = made.to_dict()["mechanism"]
@@ -153,10 +160,11 @@ def plan_components(
 
 
 @plan.command("regression")
-@options(PEOPLE, [PLANNED_NAMES], LIMITS, COUNT, REGRESSION, GRID, JSON)
-@grouped(CurveOptions)
+@options(PEOPLE, [PLANNED_COVARIATES], COVARIATE_LIMITS, COUNT, REGRESSION, GRID_SIZE, JSON)
+@grouped(CurveOptions, ProcessOptions)
 def plan_regression(
     choices: CurveOptions,
+    process: ProcessOptions,
     *,
     n: int,
     covariates: str | None,
@@ -189,7 +197,7 @@ def plan_regression(
             "are."
         )
     est = dpfda.FunctionOnScalarRegression(
-        **choices.parameters(),
+        **choices.parameters("regression", **process.settings()),
         covariate_limits=limits,
         covariate_bound=covariate_bound,
         covariate_levels=None if named is None else named.levels or None,

@@ -8,24 +8,27 @@ from typing import Any
 import click
 
 import dpfda
-from dpfda.cli.covariates import (
-    LIMITS,
-    NAMES,
+from dpfda.cli.covariates import check_columns, empty_covariates, limits_of, names_of, read_covariates
+from dpfda.cli.derived import Statistics
+from dpfda.cli.options import (
+    CENTRE,
+    COMPONENTS,
+    COVARIANCE,
+    COVARIATE_LIMITS,
+    COVARIATES,
+    FILE,
+    MEAN,
+    REGRESSION,
     RIDGE,
-    check_columns,
-    empty_covariates,
-    limits_of,
-    names_of,
-    read_covariates,
+    options,
+    output_options,
 )
-from dpfda.cli.options import CENTRE, COMPONENTS, COVARIANCE, FILE, MEAN, REGRESSION, options, output_options
 from dpfda.cli.releasing import check_row, output_parameters, ready, write
 from dpfda.cli.values import CurveOptions, OutputOptions, ProcessOptions, SourceOptions, check_bound, grouped
 from dpfda.errors import UsageError
-from dpfda.mechanisms.table import by_name
 
 
-@click.group()
+@click.group(cls=Statistics)
 def release() -> None:
     """Release a private summary of a file.
 
@@ -65,9 +68,9 @@ def release_mean(
       dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1 --dry-run
     """
     check_bound(choices.bound, choices.limits, source=source)
-    parameters = _parameters(source, choices, output, "mean")
-    parameters["mechanism"] = by_name(choices.mechanism, "mean", {**process.settings(), "calibration": calibration})
-    _release(dpfda.MeanFunction(**parameters), source, output, kind="mean")
+    settings = {**process.settings(), "calibration": calibration}
+    parameters = _parameters(source, choices, output, "mean", settings)
+    release_curves(dpfda.MeanFunction(**parameters), source, output, kind="mean")
 
 
 @release.command("covariance")
@@ -95,10 +98,10 @@ def release_covariance(
           --centre scans-mean.json --mean centre
     """
     check_bound(choices.bound, choices.limits, what="A covariance function", source=source)
-    parameters = _parameters(source, choices, output, "covariance")
-    parameters["mechanism"] = by_name(choices.mechanism, "covariance", process.settings())
+    settings = process.settings()
+    parameters = _parameters(source, choices, output, "covariance", settings)
     est = dpfda.CovarianceFunction(**parameters, mean=mean, centre=centre_of(centre))
-    _release(est, source, output, kind="covariance")
+    release_curves(est, source, output, kind="covariance")
 
 
 @release.command("components")
@@ -127,8 +130,8 @@ def release_components(
           --bound 1 --mechanism exponential --explained-variance 0.2 --centre scans-mean.json
     """
     check_bound(choices.bound, choices.limits, what="A principal component", source=source)
-    parameters = _parameters(source, choices, output, "components")
-    parameters["mechanism"] = by_name(choices.mechanism, "components", {**process.settings(), "base": base})
+    settings = {**process.settings(), "base": base}
+    parameters = _parameters(source, choices, output, "components", settings)
     est = dpfda.FPCA(
         k,
         **parameters,
@@ -136,15 +139,16 @@ def release_components(
         explained_variance=explained_variance,
         centre=centre_of(centre),
     )
-    _release(est, source, output, kind="components")
+    release_curves(est, source, output, kind="components")
 
 
 @release.command("regression")
-@options(FILE, [NAMES], LIMITS, REGRESSION, [CENTRE, RIDGE], output_options("regression"))
-@grouped(SourceOptions, CurveOptions, OutputOptions)
+@options(FILE, [COVARIATES], COVARIATE_LIMITS, REGRESSION, [CENTRE, RIDGE], output_options("regression"))
+@grouped(SourceOptions, CurveOptions, ProcessOptions, OutputOptions)
 def release_regression(
     source: SourceOptions,
     choices: CurveOptions,
+    process: ProcessOptions,
     output: OutputOptions,
     *,
     covariates: str,
@@ -168,7 +172,7 @@ def release_regression(
     """
     check_bound(choices.bound, choices.limits, what="A regression of curves", source=source)
     named = names_of(covariates)
-    parameters = _parameters(source, choices, output, "regression")
+    parameters = _parameters(source, choices, output, "regression", process.settings())
     est = dpfda.FunctionOnScalarRegression(
         **parameters,
         covariate_limits=limits_of(covariate_limits, covariate_bound, named),
@@ -192,10 +196,12 @@ def release_regression(
         write(est, result, source.file, output, kind="regression", panels=len(result.names))
 
 
-def _parameters(source: SourceOptions, choices: CurveOptions, output: OutputOptions, kind: str) -> dict[str, Any]:
+def _parameters(
+    source: SourceOptions, choices: CurveOptions, output: OutputOptions, kind: str, settings: dict[str, Any]
+) -> dict[str, Any]:
     """The parameters of an estimator; what it would refuse is refused here in the words of the command line."""
     made = output_parameters(source.file, choices.neighbours, output, kind=kind)
-    return choices.parameters() | made | {"smoothing": output.smoothing, "reading": output.reading}
+    return choices.parameters(kind, **settings) | made | {"smoothing": output.smoothing, "reading": output.reading}
 
 
 def centre_of(path: Path | None) -> Any:
@@ -208,7 +214,7 @@ def centre_of(path: Path | None) -> Any:
     return mean
 
 
-def _release(est: Any, source: SourceOptions, output: OutputOptions, *, kind: str) -> None:
+def release_curves(est: Any, source: SourceOptions, output: OutputOptions, *, kind: str) -> None:
     """Check everything, read, release, write and print: the same for every summary of curves alone."""
     curves = curves_of(source)
     about = _about(est, curves)

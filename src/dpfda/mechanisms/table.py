@@ -116,9 +116,11 @@ def unknown(name: object, statistic: str, what: str) -> UsageError:
     )
 
 
-def not_used(setting: str, name: object, statistic: str, fix: str = "Leave it out.") -> UsageError:
+def not_used(setting: str, name: object, statistic: str) -> UsageError:
     """The refusal of a setting that a mechanism would ignore."""
     able = names_with(setting, statistic)
+    free = ", or smooth after the noise, free: release_.kernel(h)" if setting == "bandwidth" else ""
+    fix = f"Leave it out{free}."
     return UsageError(
         parameter=setting, rule=("is for ", arg("mechanism", *able), f"; {brief(name)} does not use it"), fix=fix
     )

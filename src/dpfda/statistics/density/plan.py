@@ -68,8 +68,7 @@ class DensityRequest:
         as_plain_ints(self, "n", "size")
         for parameter in ("kernel", "bandwidth", "eta"):
             if getattr(self, parameter) is not None and parameter not in settings_of(self.mechanism, STATISTIC):
-                free = ", or smooth after the noise, free: release_.kernel(h)" if parameter == "bandwidth" else ""
-                raise not_used(parameter, self.mechanism, STATISTIC, f"Leave it out{free}.")
+                raise not_used(parameter, self.mechanism, STATISTIC)
         if self.calibration != "exact" and self.mechanism not in PAPERS:
             raise UsageError(
                 arg("calibration", self.calibration),

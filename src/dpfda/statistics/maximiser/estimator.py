@@ -39,7 +39,8 @@ class Maximiser(CurveEstimator):
         object of `dpfda.statistics.maximiser.utilities`, which knows its own range and curvature.
     utility_range : public (low, high) of one unit's utility; what lies beyond is moved to the ends.
     epsilon : the guarantee, pure; for composition epsilon^2/8-zCDP.
-    bound, limits, domain, centre, neighbours, n, planned_n, dataset, ledger, randomness, force : as for `MeanFunction`.
+    bound, limits, domain, centre, neighbours, n, planned_n, dataset, ledger, randomness, force, reading : as for
+        `MeanFunction`.
     mechanism : "exponential", or an object with settings: `dpfda.mechanisms.ExponentialDraw(kernel=..., radius=...,
         spread=..., candidates=...)`, the base measure's covariance, the radius of the ball that holds b, the base
         measure's root mean square before the cut, and among how many of its points one is chosen where no curvature
