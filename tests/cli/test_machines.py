@@ -313,7 +313,7 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
     "eta without its mechanism": (
         {"--eta": 2},
         USAGE,
-        "--eta is for --mechanism iclp-qr; 'auto' does not use it.",
+        "--eta is for --mechanism iclp-qr; 'auto' does not use it. Leave it out.",
     ),
     "noise that cannot be pure": (
         {"--mechanism": "gaussian", "--delta": 0},

@@ -10,7 +10,7 @@ import numpy as np
 
 import dpfda
 from dpfda.kernels import Gaussian, Matern
-from dpfda.mechanisms import LaplaceProcess
+from dpfda.mechanisms import ExponentialDraw, LaplaceProcess
 from dpfda.privacy import Budget
 from dpfda.statistics.maximiser.utilities import SquaredDistance
 
@@ -42,6 +42,9 @@ BOTH = Budget(0.5, 1e-7)
 PURE = Budget(0.5, 0.0)
 _both = {"epsilon": BOTH.epsilon, "delta": BOTH.delta, "mechanism": "gaussian", "force": True}
 _curves = {"bound": 1.0, "basis": "cosine", "size": 3}
+
+
+_draw = ExponentialDraw(kernel=Matern(1.5, 0.3))
 
 
 def _estimator(kind: Callable[..., Any], **known: Any) -> Callable[..., Any]:
@@ -87,7 +90,7 @@ ESTIMATORS = {
         BOTH,
     ),
     "Maximiser": Member(
-        _estimator(dpfda.Maximiser, utility=SquaredDistance(), epsilon=0.5, bound=1.0, kernel=Matern(1.5, 0.3), size=2),
+        _estimator(dpfda.Maximiser, utility=SquaredDistance(), epsilon=0.5, bound=1.0, mechanism=_draw, size=2),
         lambda est: est.fit(CURVES),
         PURE,
     ),

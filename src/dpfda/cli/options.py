@@ -22,7 +22,7 @@ PATH = click.Path(path_type=Path)
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-class MechanismName(click.ParamType):
+class MechanismName(click.ParamType):  # type: ignore[type-arg]
     """A name of the table of mechanisms; looked up when it is typed, so that what is registered later is taken too."""
 
     name = "mechanism"
@@ -72,15 +72,10 @@ def option(
         kind = PATH
     elif stated.kind is int:
         kind = click.IntRange(1, stated.most)
+    # A default of None is a default for click, and would make a required option none.
+    usual = {} if default is None else {"default": default, "show_default": True}
     return click.option(
-        stated.option,
-        type=kind,
-        metavar=stated.metavar,
-        required=required,
-        default=default,
-        show_default=default is not None,
-        multiple=multiple,
-        help=text,
+        stated.option, type=kind, metavar=stated.metavar, required=required, multiple=multiple, help=text, **usual
     )
 
 

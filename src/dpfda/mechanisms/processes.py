@@ -98,6 +98,18 @@ class GaussianProcess(Process):
     calibrations: ClassVar[tuple[str, ...]] = (EXACT, "published", "simple")
 
 
+@register_mechanism("sobolev", serves={"density": ("bandwidth", "calibration")})
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SobolevProcess(Process):
+    """A Gaussian kernel estimate of a density with noise of an exponential covariance (Hall et al. 2013, 4.2)."""
+
+    bandwidth: Bandwidth | None = None
+    calibration: str = EXACT
+
+    name: ClassVar[str] = "sobolev"
+    pure: ClassVar[bool] = False
+
+
 @register_mechanism(
     "iclp-qr",
     serves={
@@ -174,18 +186,6 @@ class Bernstein(Process):
     calibration: str = EXACT
 
     name: ClassVar[str] = "bernstein"
-
-
-@register_mechanism("sobolev", serves={"density": ("bandwidth", "calibration")})
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SobolevProcess(Process):
-    """A Gaussian kernel estimate of a density with noise of an exponential covariance (Hall et al. 2013, 4.2)."""
-
-    bandwidth: Bandwidth | None = None
-    calibration: str = EXACT
-
-    name: ClassVar[str] = "sobolev"
-    pure: ClassVar[bool] = False
 
 
 @register_mechanism(
