@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from dpfda.online import open_store
     from dpfda.privacy import Budget, Unit
     from dpfda.records import Curves, read_curves
+    from dpfda.records.reading import Reading
     from dpfda.releases import Certificate, Release, load
     from dpfda.statistics.components.estimator import FPCA
     from dpfda.statistics.covariance.estimator import CovarianceFunction
@@ -73,6 +74,7 @@ _HOME = {
     "Ledger": "dpfda.ledger",
     "MeanFunction": "dpfda.statistics.mean.estimator",
     "Plan": "dpfda.statistics.mean.plan",
+    "Reading": "dpfda.records.reading",
     "Release": "dpfda.releases",
     "SessionLedger": "dpfda.ledger",
     "Unit": "dpfda.privacy",
@@ -107,6 +109,7 @@ __all__ = [
     "Maximiser",
     "MeanFunction",
     "Plan",
+    "Reading",
     "Release",
     "SessionLedger",
     "Unit",

@@ -36,6 +36,7 @@ from sklearn.base import BaseEstimator
 import dpfda
 from dpfda import bases, kernels, mechanisms
 from dpfda.errors import DpfdaError, DpfdaWarning
+from dpfda.mechanisms import GaussianProcess
 
 LIMIT = 20  # seconds of the processor that a case may take
 SWELL = 1_000_000  # kilobytes by which one case may make the process larger
@@ -409,7 +410,9 @@ class Caller:
             given = {"X": self.some(CURVE_DATA), "candidates": self.some([(0.01, 100.0), (0.1, 1.0, 3.0)]), "grid": T}
         if name == "private_choice":
             listed = [
-                dpfda.MeanFunction(epsilon=1.0, delta=1e-6, bound=1.0, mechanism="gp", kernel=KERNELS[1], penalty=p)
+                dpfda.MeanFunction(
+                    epsilon=1.0, delta=1e-6, bound=1.0, mechanism=GaussianProcess(kernel=KERNELS[1], penalty=p)
+                )
                 for p in (0.01, 0.1)
             ]
             given = {"X": self.some(CURVE_DATA), "candidates": listed, "grid": T}

@@ -17,7 +17,7 @@ from dpfda.bases.cells import cells_between
 from dpfda.bases.norms import L2, Sensitivity
 from dpfda.curator import Curator, DrawLog, Payment
 from dpfda.kernels import Matern
-from dpfda.mechanisms import Gaussian
+from dpfda.mechanisms import Gaussian, GaussianProcess, LaplaceProcess, SobolevProcess
 from dpfda.privacy import Budget, calibrate
 
 PEOPLE, VISITS = 5, 3
@@ -87,11 +87,11 @@ def test_gaussian_densities_keep_their_guarantee_and_use_it():
 
 
 @pytest.mark.audit
-@pytest.mark.parametrize("mechanism", ["gp", "sobolev"])
+@pytest.mark.parametrize("mechanism", [GaussianProcess, SobolevProcess])
 def test_processes_of_the_papers_keep_their_guarantee_and_use_it(mechanism):
     """The attacker looks in the direction of the change, in the white coordinates of the process."""
     draws = 3000
-    wishes = {"mechanism": mechanism, "bandwidth": 0.1, "size": 12, "edges": None, "domain": (0.0, 1.0)}
+    wishes = {"mechanism": mechanism(bandwidth=0.1), "size": 12, "edges": None, "domain": (0.0, 1.0)}
     est = estimator(APPROXIMATE, **wishes)
     table = est._order(neighbours()[0], None, UNITS, 0.1).plan.features
     first, second = table.cells.index(np.array([[0.25], [0.75]]))
@@ -105,7 +105,7 @@ def test_processes_of_the_papers_keep_their_guarantee_and_use_it(mechanism):
 @pytest.mark.audit
 def test_the_laplace_process_keeps_its_guarantee():
     draws = 3000
-    wishes = {"mechanism": "iclp-qr", "bandwidth": 0.2, "size": 8, "edges": None, "domain": (0.0, 1.0)}
+    wishes = {"mechanism": LaplaceProcess(bandwidth=0.2), "size": 8, "edges": None, "domain": (0.0, 1.0)}
 
     est = estimator(PURE, **wishes)
     for threshold in (-0.5, -0.2, 0.0):
@@ -118,7 +118,7 @@ def test_the_laplace_process_keeps_its_guarantee():
 def test_answers_online_keep_their_guarantee_and_use_it(order):
     """Two answers, where the two data sets differ most; their joint law is known, and so is the best test."""
     draws, kernel = 1500, Matern(order, 0.3)
-    est = estimator(APPROXIMATE, mechanism="gp", kernel=kernel, edges=None, domain=(0.0, 1.0))
+    est = estimator(APPROXIMATE, mechanism=GaussianProcess(kernel=kernel), edges=None, domain=(0.0, 1.0))
 
     def answered(prepared):
         with prepared.read(Payment(None, None)).online(None) as oracle:

@@ -75,8 +75,7 @@ class Attack:
             # Stated, so that none is absent.
             "n": len(self.others()) + 1 if self.neighbours == REPLACE and self.by_person else None,
             "planned_n": len(self.others()) + 1,
-            "workers": 1,
-            "progress": False,
+            "reading": dpfda.Reading(workers=1, progress=False),
         }
 
     def table(self, plan: Any, person: list[float] | None) -> tuple[Array, list[int] | None]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from evidence import at_least, at_most
 
-from dpfda.mechanisms import concave, objective
+from dpfda.mechanisms import ExponentialDraw, concave, objective
 from dpfda.mechanisms.objective import SPARE_STEPS, UTILITY_STEPS
 from dpfda.statistics.maximiser import estimator as maximiser
 from dpfda.statistics.maximiser import summary
@@ -58,7 +58,9 @@ def draws_of(est, curves, draws):
 def squares_range(draws):
     """The least range of log likelihood ratios of two neighbours under which both tails can be as they were seen."""
     # A base measure ten times as wide as the ball hardly leans to its middle.
-    est = Maximiser(utility=SquaredDistance(), epsilon=4.0, bound=1.0, size=1, spread=10.0, force=True)
+    est = Maximiser(
+        utility=SquaredDistance(), epsilon=4.0, bound=1.0, size=1, mechanism=ExponentialDraw(spread=10.0), force=True
+    )
     one, other = (draws_of(est, constants(sign), draws) for sign in (1.0, -1.0))
     upper, lower = ([int((sign * x > 0.5).sum()) for x in (one, other)] for sign in (1.0, -1.0))
     return proven(upper, draws) + proven(lower[::-1], draws)
@@ -90,7 +92,7 @@ def added_unit(draws):
         epsilon=2.0,
         bound=1.0,
         size=1,
-        candidates=32,
+        mechanism=ExponentialDraw(candidates=32),
         neighbours="add-or-remove-one",
         planned_n=2,
         force=True,

@@ -64,7 +64,7 @@ class Attack:
             n=PEOPLE if self.neighbours == REPLACE else None,  # stated, so that none is absent
             planned_n=PEOPLE,
             randomness=self.randomness,
-            workers=1,
+            reading=dpfda.Reading(workers=1),
             force=True,  # an attack needs few people, whose release is mostly noise
             **SETTINGS[self.name],
         )

@@ -20,7 +20,7 @@ from dpfda.bases import legendre
 from dpfda.bases.lattice import RADIUS
 from dpfda.curator import Curator, curator
 from dpfda.kernels import Matern
-from dpfda.mechanisms import Dictionary, Exponential
+from dpfda.mechanisms import Dictionary, DictionaryDraw, Exponential, FiniteLaplace
 from dpfda.mechanisms.choice import rate_of
 from dpfda.privacy import Budget
 from dpfda.records import as_curves
@@ -142,7 +142,7 @@ def test_a_choice_among_settings_at_a_rate_larger_by_the_root_of_two_is_caught()
 
 @pytest.mark.audit
 def test_a_choice_among_estimators_keeps_its_guarantee():
-    known = {"epsilon": 1.0, "delta": 0.0, "bound": 1.0, "kernel": Matern(1.5, 0.3), "mechanism": "frl"}
+    known = {"epsilon": 1.0, "delta": 0.0, "bound": 1.0, "mechanism": FiniteLaplace(kernel=Matern(1.5, 0.3))}
     candidates = [dpfda.MeanFunction(size=size, **known) for size in (1, 4)]
 
     def smallest(table: np.ndarray) -> float:
@@ -164,9 +164,8 @@ def upper_candidate(table: np.ndarray) -> float:
         epsilon=EPSILON,
         delta=0.0,
         bound=1.0,
-        mechanism="dictionary",
+        mechanism=DictionaryDraw(candidates=[lambda t: 1.0 + 0 * t, lambda t: -1.0 + 0 * t]),
         basis=legendre((0, 1), 2),
-        candidates=[lambda t: 1.0 + 0 * t, lambda t: -1.0 + 0 * t],
         n=len(set(UNITS)),
         force=True,
     )

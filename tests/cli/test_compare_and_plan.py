@@ -11,6 +11,7 @@ import pytest
 
 import dpfda
 from dpfda.cli.compare import CALIBRATIONS, SCENARIOS
+from dpfda.mechanisms import GaussianProcess
 from dpfda.studies import comparison, simulators
 from dpfda.studies.comparison import compare
 from dpfda.studies.outcome import STAMP
@@ -164,12 +165,8 @@ def test_plan_takes_what_a_noise_process_needs(run: Run) -> None:
         epsilon=1.0,
         delta=1e-6,
         bound=1.0,
-        mechanism="gp",
-        kernel=dpfda.kernels.Gaussian(0.05),
-        eta=1.0,
-        penalty=0.01,
+        mechanism=GaussianProcess(kernel=dpfda.kernels.Gaussian(0.05), eta=1.0, penalty=0.01, calibration="published"),
         size=9,
-        calibration="published",
     )
     assert json.loads(json.dumps(est.plan(142).to_dict())).items() <= json.loads(done.out).items()
 

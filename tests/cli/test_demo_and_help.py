@@ -15,17 +15,10 @@ from click.testing import CliRunner
 
 import dpfda
 from dpfda.cli.main import cli
-from dpfda.cli.options import (
-    CALIBRATIONS,
-    MECHANISMS,
-    NOT_ORTHONORMAL,
-    OF_COMPONENTS,
-    OF_MOMENTS,
-    OF_REGRESSION,
-    SMOOTHINGS,
-)
+from dpfda.cli.options import NOT_ORTHONORMAL
 from dpfda.cli.values import kernel_of
 from dpfda.page import page
+from dpfda.parameters import SMOOTHINGS
 
 Run = Callable[..., Any]
 HEAVY = ("matplotlib", "sklearn", "scipy", "opendp", "pyarrow", "pandas")
@@ -108,19 +101,9 @@ def test_a_group_without_a_command_shows_its_help(path: tuple[str, ...], run: Ru
 
 def test_the_names_in_options_are_those_of_the_libraries() -> None:
     from dpfda import bases
-    from dpfda.planning.request import CALIBRATIONS as KNOWN
     from dpfda.releases import FAMILIES
-    from dpfda.statistics.covariance.plan import NAMES
-    from dpfda.statistics.mean.plan import DESIGNS
-    from dpfda.statistics.regression.noise import NAMES as REGRESSIONS
 
-    # Functions to choose among cannot be typed on a command line.
-    assert set(MECHANISMS) == {"auto", *DESIGNS} - {"dictionary"}
     assert set(SMOOTHINGS) == {"auto", *FAMILIES}
-    assert CALIBRATIONS == KNOWN
-    assert set(OF_MOMENTS) == {"auto", *NAMES}
-    assert set(OF_REGRESSION) == {"auto", *REGRESSIONS}
-    assert set(OF_COMPONENTS) == {*OF_MOMENTS, "covariance", "exponential", "gibbs"}
     assert set(NOT_ORTHONORMAL) == {
         name for name in bases.LEAST_SIZES if not bases.by_name(name, (0, 1), 5).orthonormal
     }

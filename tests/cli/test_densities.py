@@ -13,7 +13,7 @@ import pytest
 
 import dpfda
 from dpfda.cli.budget_words import unrecorded
-from dpfda.cli.point_options import OF_DENSITIES
+from dpfda.mechanisms.table import typed_for
 from dpfda.statistics.density.release import DensityRelease
 
 Run = Callable[..., Any]
@@ -243,7 +243,7 @@ def test_a_name_may_hold_a_comma_or_a_bracket(tmp_path: Path) -> None:
     assert point_columns(header, ("a,b", "c[1]"), {}) == ["a,b", "c[1]"]
 
 
-@pytest.mark.parametrize("mechanism", OF_DENSITIES)
+@pytest.mark.parametrize("mechanism", typed_for("density"))
 def test_every_mechanism_can_be_asked_for(mechanism: str, run: Run, people: Path, tmp_path: Path) -> None:
     paper = ("--bandwidth", 5) if mechanism in ("gp", "sobolev", "iclp-qr", "frl", "bernstein") else ()
     done = release(run, people, "--mechanism", mechanism, *paper)
@@ -849,16 +849,10 @@ def test_a_plan_says_what_would_be_done_and_ranks_the_noise(run: Run) -> None:
     data = json.loads(run("plan", "density", "--n", 2000, "--domain", "0,1", *SPENT, "--json").out)
     est = dpfda.DensityFunction(epsilon=1.0, delta=1e-6, domain=(0, 1), force=True)
     assert data["noise_rms"] == est.plan(2000).noise_rms
-    assert {row["mechanism"] for row in data["table"]} == set(OF_DENSITIES) - {"auto", "k-norm"}
+    assert {row["mechanism"] for row in data["table"]} == set(typed_for("density")) - {"auto", "k-norm"}
     assert [row["note"] for row in data["table"] if row["mechanism"] == data["mechanism"]] == ["chosen"]
 
 
 def test_a_plan_refuses_what_a_release_would(run: Run) -> None:
     done = run("plan", "density", "--n", 2000, *SPENT)
     assert (done.code, done.out, done.err) == (USAGE, "", f"Error: {DOMAIN}\n")
-
-
-def test_the_names_in_options_are_those_of_the_planner() -> None:
-    from dpfda.statistics.density.plan import MECHANISMS
-
-    assert OF_DENSITIES == MECHANISMS

@@ -13,7 +13,8 @@ import pytest
 
 import dpfda
 from dpfda.cli.budget_words import unrecorded
-from dpfda.cli.point_options import CLASSIFIER_LOSSES, OF_MACHINES, REGRESSOR_LOSSES
+from dpfda.mechanisms.table import typed_for
+from dpfda.parameters import CLASSIFIER_LOSSES, REGRESSOR_LOSSES
 from dpfda.statistics.machines.release import MachineRelease
 
 Run = Callable[..., Any]
@@ -238,7 +239,7 @@ def test_every_loss_of_a_regressor_can_be_asked_for(loss: str, run: Run, people:
     assert dpfda.load(tmp_path / "people-regressor.json").loss == loss
 
 
-@pytest.mark.parametrize("mechanism", OF_MACHINES)
+@pytest.mark.parametrize("mechanism", typed_for("machine"))
 def test_every_mechanism_can_be_asked_for(mechanism: str, run: Run, people: Path) -> None:
     done = release(
         "classifier", run, people, "--mechanism", mechanism, "--kernel", "gaussian,0.3", "--force", "--dry-run"
@@ -312,7 +313,7 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
     "eta without its mechanism": (
         {"--eta": 2},
         USAGE,
-        "--eta is for --mechanism iclp-qr; 'auto' does not use it.",
+        "--eta is for --mechanism iclp-qr; 'auto' does not use it. Leave it out.",
     ),
     "noise that cannot be pure": (
         {"--mechanism": "gaussian", "--delta": 0},
@@ -583,14 +584,12 @@ def test_a_plan_says_what_would_be_done_and_ranks_the_noise(kind: str, run: Run)
     )
     assert "Noise in the function at a penalty of " in done.out
     data = json.loads(run("plan", kind, *asked, "--json").out)
-    assert {row["mechanism"] for row in data["table"]} == set(OF_MACHINES) - {"auto"}
+    assert {row["mechanism"] for row in data["table"]} == set(typed_for("machine")) - {"auto"}
     assert [row["note"] for row in data["table"] if row["mechanism"] == data["mechanism"]] == ["chosen"]
 
 
 def test_the_names_in_options_are_those_of_the_libraries() -> None:
     from dpfda.statistics.machines.losses import CLASSIFIERS, REGRESSORS
-    from dpfda.statistics.machines.plan import NAMES
 
-    assert set(OF_MACHINES) == {"auto", *NAMES}
     assert set(CLASSIFIER_LOSSES) == set(CLASSIFIERS)
     assert set(REGRESSOR_LOSSES) == set(REGRESSORS)

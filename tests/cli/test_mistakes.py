@@ -130,8 +130,8 @@ MISTAKES: dict[str, tuple[dict[str, object], int, str]] = {
     "a published calibration of ours": (
         {"--mechanism": "k-norm", "--calibration": "published"},
         USAGE,
-        "--calibration published is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; 'k-norm' is always calibrated "
-        "exactly.",
+        "--calibration is for --mechanism gp, iclp-qr, iclp-ar, frl or bernstein; 'k-norm' does not use it. Leave it "
+        "out.",
     ),
     "noise that no scale makes private": (
         {"--mechanism": "iclp-qr", "--eta": 0.5},

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import dpfda
 from dpfda.bases import cosine, tensor
 from dpfda.errors import UsageError
-from dpfda.mechanisms import SeededRandomness
+from dpfda.mechanisms import DictionaryDraw, GaussianProcess, SeededRandomness
 from dpfda.mechanisms.noise import Noise
 from dpfda.page import page
 from dpfda.page.picture import Scale, around, shade
@@ -210,12 +210,12 @@ def densities() -> dict[str, Any]:
         "density": dpfda.DensityFunction(**asked, domain=(0, 1), force=True).fit(points[:, 0]),
         "density between edges": dpfda.DensityFunction(**asked, edges=[0, 0.1, 0.5, 1], force=True).fit(points[:, 0]),
         "density of a kernel": dpfda.DensityFunction(
-            **asked, domain=(0, 1), mechanism="gp", bandwidth=0.1, force=True
+            **asked, domain=(0, 1), mechanism=GaussianProcess(bandwidth=0.1), force=True
         ).fit(points[:, 0]),
         "density on a box": dpfda.DensityFunction(**asked, domain=sides[:2], force=True).fit(points[:, :2]),
         "density of three coordinates": dpfda.DensityFunction(**asked, domain=sides, force=True).fit(points),
         "density of a kernel on a box": dpfda.DensityFunction(
-            **asked, domain=sides[:2], mechanism="gp", bandwidth=0.3, force=True
+            **asked, domain=sides[:2], mechanism=GaussianProcess(bandwidth=0.3), force=True
         ).fit(points[:, :2]),
     }
     releases = {name: each.release_ for name, each in made.items()}
@@ -513,7 +513,7 @@ def test_a_function_of_three_variables_has_a_table_but_no_picture(boxed: Callabl
 def test_a_chosen_function_is_shown_without_a_band() -> None:
     curves = np.linspace(-0.3, 0.3, 400)[:, None] + np.linspace(0, 1, 20)
     est = dpfda.MeanFunction(
-        epsilon=1.0, delta=0.0, bound=1.5, mechanism="dictionary", candidates=[lambda t: t, lambda t: 1 - t]
+        epsilon=1.0, delta=0.0, bound=1.5, mechanism=DictionaryDraw(candidates=[lambda t: t, lambda t: 1 - t])
     )
     release = est.fit(curves).release_
     found = Reader(page(release, file="m.json"))

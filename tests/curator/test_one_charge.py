@@ -20,12 +20,14 @@ from dpfda.curator import GIVEN, request_hash
 from dpfda.errors import UsageError
 from dpfda.kernels import Gaussian
 from dpfda.ledger import SessionLedger
+from dpfda.mechanisms import DictionaryDraw, GaussianProcess
 from dpfda.statistics.maximiser.estimator import Maximiser
 
 POINTS = np.random.default_rng(5).uniform(size=(60, 1))
 LABELS = (POINTS[:, 0] > 0.5).astype(int)
 CURVES = np.sin(np.arange(40 * 6)).reshape(40, 6)
-KNOWN = {"epsilon": 1.0, "delta": 1e-6, "dataset": "d", "domain": (0, 1), "mechanism": "gp"}
+KNOWN = {"epsilon": 1.0, "delta": 1e-6, "dataset": "d", "domain": (0, 1)}
+NARROW = GaussianProcess(bandwidth=0.2)
 
 
 def classifier(ledger, **changes):
@@ -39,7 +41,7 @@ def density(ledger, **changes):
 
 ONLINE = {
     "classifier": (lambda ledger: classifier(ledger).fit(POINTS, LABELS), lambda est: est.decision_function([[0.3]])),
-    "density": (lambda ledger: density(ledger, bandwidth=0.2).fit(POINTS[:, 0]), lambda est: est.open()(0.3)),
+    "density": (lambda ledger: density(ledger, mechanism=NARROW).fit(POINTS[:, 0]), lambda est: est.open()(0.3)),
 }
 
 
@@ -58,7 +60,7 @@ def test_two_fits_under_one_key_do_not_answer_with_two_noises(name):
 @pytest.mark.parametrize("way", ["whole first", "points first"])
 def test_one_of_two_fits_under_one_key_as_a_whole_and_one_by_points_is_refused(way):
     ledger = SessionLedger()
-    one, other = (density(ledger.under("k"), bandwidth=0.2).fit(POINTS[:, 0]) for _ in range(2))
+    one, other = (density(ledger.under("k"), mechanism=NARROW).fit(POINTS[:, 0]) for _ in range(2))
     asked = [lambda: one.release_, other.open]
     first, second = asked if way == "whole first" else reversed(asked)
     assert first() is not None
@@ -89,7 +91,7 @@ def test_two_that_buy_a_bandwidth_under_one_key_at_once_do_not_both_draw_a_densi
     ledger, barrier, found = SessionLedger(), Barrier(2), []
 
     def run():
-        wishes = {"bandwidth": "private-iqr", "bandwidth_epsilon": 40.0}
+        wishes = {"mechanism": GaussianProcess(bandwidth="private-iqr"), "bandwidth_epsilon": 40.0}
         try:
             fitted = density(Together(ledger.under("k"), barrier), **wishes).fit(POINTS[:, 0])
             found.append(str(fitted.release_(0.3)))
@@ -215,7 +217,7 @@ def test_what_a_ledger_is_asked_does_not_tell_neighbours_apart(name):
 
 
 def dictionary(functions):
-    wishes = {"epsilon": 1.0, "delta": 0.0, "bound": 1.0, "mechanism": "dictionary", "candidates": functions}
+    wishes = {"epsilon": 1.0, "delta": 0.0, "bound": 1.0, "mechanism": DictionaryDraw(candidates=functions)}
     return lambda ledger: dpfda.MeanFunction(**wishes, ledger=ledger).fit(CURVES)
 
 

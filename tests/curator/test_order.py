@@ -74,7 +74,7 @@ class Clerk(SessionLedger):
 
 def estimator(events, *, neighbours=REPLACE, **kwargs):
     known = {"epsilon": 1.0, "delta": 1e-6, "bound": 1.0, "planned_n": 5, "dataset": "scans", "ledger": Clerk(events)}
-    known |= {"mechanism": "gaussian", "neighbours": neighbours, "batch_rows": 1, "force": True}
+    known |= {"mechanism": "gaussian", "neighbours": neighbours, "reading": Reading(batch_rows=1), "force": True}
     return dpfda.MeanFunction(**known | kwargs)
 
 
@@ -136,7 +136,7 @@ def test_a_spent_ledger_refuses_the_second_fit_and_keeps_the_first():
 )
 def test_a_failure_among_the_records_is_one_constant_error_and_the_charge_stays(failure, workers, neighbours):
     events = []
-    est = estimator(events, neighbours=neighbours, workers=workers)
+    est = estimator(events, neighbours=neighbours, reading=Reading(batch_rows=1, workers=workers))
     with pytest.raises(ReleaseFailed) as caught:
         est.fit(Curves(Watched(events, fail=failure), None, None))
     error = caught.value

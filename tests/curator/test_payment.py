@@ -20,6 +20,7 @@ from dpfda.curator.payment import STORE
 from dpfda.errors import ReleaseFailed, UsageError
 from dpfda.ledger import Charge, OwnSpend, Receipt
 from dpfda.ledger.outputs import unpack
+from dpfda.mechanisms import GaussianProcess, LaplaceProcess
 from dpfda.privacy import Budget
 from dpfda.releases.files import text_of, to_dict
 from dpfda.releases.seal import stated_digest
@@ -192,13 +193,12 @@ ESTIMATORS = {
         **KNOWN,
         domain=(0, 1),
         ledger=book,
-        bandwidth="private-iqr",
         bandwidth_epsilon=0.5,
-        mechanism="iclp-qr",
+        mechanism=LaplaceProcess(bandwidth="private-iqr"),
         force=True,
     ).fit(PLANE[:, 0]),
     "gp": lambda book: dpfda.DensityFunction(
-        **KNOWN, domain=(0, 1), ledger=book, mechanism="gp", bandwidth=0.2, force=True
+        **KNOWN, domain=(0, 1), ledger=book, mechanism=GaussianProcess(bandwidth=0.2), force=True
     ).fit(PLANE[:, 0]),
     "classifier": lambda book: dpfda.KernelClassifier(
         **KNOWN, domain=[(0, 1), (0, 1)], kernel=dpfda.kernels.Gaussian(0.5), penalty=0.1, ledger=book, force=True
@@ -257,7 +257,7 @@ def test_the_same_key_gives_the_same_choice_again(make):
 
 
 def test_a_bought_bandwidth_of_a_process_is_shown_once():
-    wishes = {"domain": (0, 1), "bandwidth": "private-iqr", "bandwidth_epsilon": 0.5, "mechanism": "gp"}
+    wishes = {"domain": (0, 1), "bandwidth_epsilon": 0.5, "mechanism": GaussianProcess(bandwidth="private-iqr")}
     book = Book()
     est = dpfda.DensityFunction(**KNOWN, **wishes, ledger=book, force=True).fit(PLANE[:, 0])
     assert est.bandwidth_choice_.widths

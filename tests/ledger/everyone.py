@@ -10,6 +10,7 @@ import numpy as np
 
 import dpfda
 from dpfda.kernels import Gaussian, Matern
+from dpfda.mechanisms import ExponentialDraw, LaplaceProcess
 from dpfda.privacy import Budget
 from dpfda.statistics.maximiser.utilities import SquaredDistance
 
@@ -43,6 +44,9 @@ _both = {"epsilon": BOTH.epsilon, "delta": BOTH.delta, "mechanism": "gaussian", 
 _curves = {"bound": 1.0, "basis": "cosine", "size": 3}
 
 
+_draw = ExponentialDraw(kernel=Matern(1.5, 0.3))
+
+
 def _estimator(kind: Callable[..., Any], **known: Any) -> Callable[..., Any]:
     return lambda **changes: kind(**{**known, **changes})
 
@@ -53,7 +57,9 @@ def _bound(**wishes: Any) -> Any:
 
 def _choice(**wishes: Any) -> Any:
     settings = [
-        dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=1.0, kernel=Matern(1.5, 0.2), mechanism="iclp-qr", penalty=p)
+        dpfda.MeanFunction(
+            epsilon=1.0, delta=0.0, bound=1.0, mechanism=LaplaceProcess(kernel=Matern(1.5, 0.2), penalty=p)
+        )
         for p in (1e-4, 1e-2)
     ]
     return lambda: dpfda.private_choice(CURVES, epsilon=0.5, candidates=settings, **wishes, force=True)
@@ -84,7 +90,7 @@ ESTIMATORS = {
         BOTH,
     ),
     "Maximiser": Member(
-        _estimator(dpfda.Maximiser, utility=SquaredDistance(), epsilon=0.5, bound=1.0, kernel=Matern(1.5, 0.3), size=2),
+        _estimator(dpfda.Maximiser, utility=SquaredDistance(), epsilon=0.5, bound=1.0, mechanism=_draw, size=2),
         lambda est: est.fit(CURVES),
         PURE,
     ),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import dpfda
+from dpfda.mechanisms import GaussianProcess
 
 GRID = np.linspace(0, 1, 24)
 GRAIN = np.random.default_rng(5)
@@ -54,7 +55,7 @@ def everything(ledger: dpfda.Ledger) -> dict[str, Callable[[], Any]]:
         "components": lambda: components.fit(CURVES, grid=GRID).release_(SPOTS),
         "regression": lambda: [f(SPOTS) for f in regression.fit(COVARIATES, CURVES, grid=GRID).release_.coefficients],
         "density": density("density", 0.0),
-        "density-gp": density("density-gp", mechanism="gp", bandwidth=0.1),
+        "density-gp": density("density-gp", mechanism=GaussianProcess(bandwidth=0.1)),
         "density-edges": density("density-edges", 0.0, domain=None, edges=[0, 0.2, 0.5, 1]),
         "classifier": lambda: classifier.fit(COVARIATES, LABELS).release_([[0.1, 0.2], [0.9, 0.4]]),
         "regressor": lambda: regressor.fit(COVARIATES, POINTS).release_([[0.1, 0.2], [0.9, 0.4]]),

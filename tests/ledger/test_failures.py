@@ -114,8 +114,8 @@ class Failing(Gaussian):
 
 
 def mean(ledger: Any, **changes: Any) -> dpfda.MeanFunction:
-    known = {"epsilon": 0.5, "delta": 1e-7, "bound": 1.0, "size": 3, "batch_rows": 7, "ledger": ledger}
-    return dpfda.MeanFunction(**{**known, "dataset": DATASET, **changes})
+    known = {"epsilon": 0.5, "delta": 1e-7, "bound": 1.0, "size": 3, "ledger": ledger}
+    return dpfda.MeanFunction(**{**known, "dataset": DATASET, "reading": dpfda.Reading(batch_rows=7), **changes})
 
 
 BREAKS: dict[str, Callable[[Any, float], Any]] = {

@@ -23,6 +23,7 @@ import dpfda
 from dpfda.errors import BudgetExceeded, NoBudget, UsageError
 from dpfda.ledger.amounts import loss_from
 from dpfda.ledger.durable import Ledger
+from dpfda.mechanisms import GaussianProcess
 from dpfda.privacy import Budget
 
 ALL = pytest.mark.parametrize("name", EVERYONE, ids=list(EVERYONE))
@@ -296,9 +297,8 @@ def test_a_private_bandwidth_is_charged_with_its_density_once(ledger: Ledger) ->
         epsilon=0.5,
         delta=1e-7,
         domain=[(0.0, 1.0)],
-        bandwidth="private-iqr",
         bandwidth_epsilon=0.25,
-        mechanism="gp",
+        mechanism=GaussianProcess(bandwidth="private-iqr"),
         ledger=ledger,
         dataset=DATASET,
         force=True,

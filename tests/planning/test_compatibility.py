@@ -16,6 +16,7 @@ import dpfda
 from dpfda.bases import as_domain, mercer
 from dpfda.errors import IncompatibleNoise, UsageError
 from dpfda.kernels import BrownianMotion, Exponential, Gaussian, Kernel, Matern, Sobolev, Tensor
+from dpfda.mechanisms import MECHANISMS
 from dpfda.planning import Compatibility, Request, penalised
 from dpfda.privacy import Budget
 from dpfda.statistics.mean.plan import make_plan
@@ -207,7 +208,12 @@ def test_a_truncated_release_says_so_in_its_plan_and_on_its_card(mechanism):
     assert dict(made.reasons)["basis"] == said
     assert f"  because     basis: {said}" in made.text()
     est = dpfda.MeanFunction(
-        epsilon=1.0, delta=1e-6, bound=1.0, mechanism=mechanism, size=8, **IMPOSSIBLE[mechanism], force=True
+        epsilon=1.0,
+        delta=1e-6,
+        bound=1.0,
+        mechanism=MECHANISMS[mechanism].make(**IMPOSSIBLE[mechanism]),
+        size=8,
+        force=True,
     ).fit(np.zeros((30, 12)))
     assert dict(est.release_.certificate.chosen)["basis"] == said
     assert said in " ".join(est.release_.certificate.text().split())

@@ -13,10 +13,11 @@ import dpfda
 from dpfda.bases import as_domain, cosine
 from dpfda.kernels import Matern
 from dpfda.mechanisms import KNorm, Laplace, SeededRandomness
+from dpfda.mechanisms.table import by_name, names_for
 from dpfda.planning import Request, SmoothnessClass
 from dpfda.planning.prediction import DEFAULT_CLASS
 from dpfda.privacy import ADD_REMOVE, REPLACE, Budget
-from dpfda.statistics.mean.plan import COLUMNS, DESIGNS, make_plan
+from dpfda.statistics.mean.plan import COLUMNS, make_plan
 
 LINE = as_domain((0, 1))
 APPROXIMATE, PURE = Budget(0.7, 1e-5), Budget(0.7, 0.0)
@@ -46,7 +47,7 @@ def test_every_mechanism_is_ranked_by_its_total_and_the_chosen_one_is_marked(cha
     ranking = made.table()
     named = {(row.mechanism, row.calibration) for row in ranking.entries}
     twice = ("gp", "iclp-qr", "iclp-ar", "frl")
-    assert named == {(name, "exact") for name in DESIGNS} | {(name, "published") for name in twice}
+    assert named == {(name, "exact") for name in names_for("mean")} | {(name, "published") for name in twice}
     totals = [math.inf if row.prediction is None else row.prediction.total for row in ranking.entries]
     assert totals == sorted(totals)
     marked = [row for row in ranking.entries if row.chosen]
@@ -228,10 +229,8 @@ def released(made, mean, n, seed, *, spread=0.0):
         epsilon=made.budget.epsilon,
         delta=made.budget.delta,
         bound=made.bound,
-        mechanism=made.request.mechanism,
+        mechanism=by_name(made.request.mechanism, "mean", {"eta": made.request.eta, "penalty": made.request.penalty}),
         size=made.request.size,
-        eta=made.request.eta,
-        penalty=made.request.penalty,
         randomness=SeededRandomness(seed + 1),
     )
     return est.fit(curves @ made.basis.matrix(grid).T, grid=grid).release_

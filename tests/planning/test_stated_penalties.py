@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpfda import MeanFunction
+from dpfda.mechanisms import LaplaceProcess
 
 RULE = "privacy-safe: by a rule of n, epsilon and the kernel"
 
@@ -20,5 +21,5 @@ RULE = "privacy-safe: by a rule of n, epsilon and the kernel"
     ids=["neither", "eta", "penalty", "both"],
 )
 def test_a_parameter_that_was_stated_is_not_called_chosen_by_a_rule(given: dict[str, float], said: str) -> None:
-    plan = MeanFunction(epsilon=1.0, delta=0.0, bound=1.0, mechanism="iclp-qr", **given).plan(100)  # type: ignore[arg-type]
+    plan = MeanFunction(epsilon=1.0, delta=0.0, bound=1.0, mechanism=LaplaceProcess(**given)).plan(100)
     assert dict(plan.reasons)["penalty"].split("; ")[1] == said

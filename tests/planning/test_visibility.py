@@ -11,6 +11,7 @@ from refusals import refused
 import dpfda
 from dpfda.errors import UsageError
 from dpfda.ledger import SessionLedger
+from dpfda.mechanisms import MECHANISMS, GaussianProcess, LaplaceProcess
 from dpfda.planning.base import NOISY_FROM, refusal
 from dpfda.statistics.density.plan import shape_of
 from dpfda.statistics.maximiser.utilities import SquaredDistance
@@ -142,7 +143,7 @@ def test_refusals_depend_on_public_facts_alone():
 def test_a_blind_choice_of_a_bound_or_a_setting_is_refused():
     with pytest.raises(UsageError, match=r"drawn almost blindly.*About n = \d+ or epsilon .* Nothing was charged"):
         dpfda.private_bound(curves(20), epsilon=0.1, quantile=0.9, candidates=(0.01, 10.0))
-    settings = [dpfda.MeanFunction(**LOUD, bound=1.0, mechanism="gp", penalty=p) for p in (0.1, 0.01)]
+    settings = [dpfda.MeanFunction(**LOUD, bound=1.0, mechanism=GaussianProcess(penalty=p)) for p in (0.1, 0.01)]
     with pytest.raises(UsageError, match=r"error of the choice would be .* Nothing was charged"):
         dpfda.private_choice(curves(20), epsilon=0.1, candidates=settings)
     assert dpfda.private_choice(curves(20), epsilon=0.1, candidates=settings, force=True).index in (0, 1)
@@ -152,7 +153,7 @@ def test_a_blind_choice_of_a_bound_or_a_setting_is_refused():
 STATED = {
     "mean": (lambda **more: dpfda.MeanFunction(delta=0.0, **CURVES, **more), {}),
     "mean by a process": (
-        lambda **more: dpfda.MeanFunction(delta=0.0, mechanism="iclp-qr", penalty=0.1, **CURVES, **more),
+        lambda **more: dpfda.MeanFunction(delta=0.0, mechanism=LaplaceProcess(penalty=0.1), **CURVES, **more),
         {},
     ),
     "covariance of one function": (lambda **more: dpfda.CovarianceFunction(delta=1e-6, size=1, **CURVES, **more), {}),
@@ -161,7 +162,7 @@ STATED = {
         {},
     ),
     "covariance by a process": (
-        lambda **more: dpfda.CovarianceFunction(delta=0.0, mechanism="iclp-qr", penalty=1.0, **CURVES, **more),
+        lambda **more: dpfda.CovarianceFunction(delta=0.0, mechanism=LaplaceProcess(penalty=1.0), **CURVES, **more),
         {},
     ),
     "components": (lambda **more: dpfda.FPCA(2, delta=1e-6, **CURVES, **more), {}),
@@ -260,14 +261,15 @@ def test_a_density_by_sections_of_few_people_is_hidden():
 )
 @pytest.mark.parametrize("n", [3, 142])
 def test_a_penalty_that_leaves_nothing_of_the_mean_is_refused_and_may_be_forced(mechanism, delta, penalty, n):
-    stated = {"epsilon": 1.0, "delta": delta, "mechanism": mechanism, "penalty": penalty} | CURVES
+    process = MECHANISMS[mechanism].make(penalty=penalty)
+    stated = {"epsilon": 1.0, "delta": delta, "mechanism": process} | CURVES
     with pytest.raises(UsageError, match=r"Neither more units nor more epsilon would do: state another penalty, or"):
         dpfda.MeanFunction(**stated).fit(curves(n))
     assert dpfda.MeanFunction(**stated, force=True).fit(curves(n)).release_.certificate.epsilon == 1.0
 
 
 def test_a_penalty_that_leaves_nothing_is_refused_for_covariances_and_regressors_too():
-    covariance = dpfda.CovarianceFunction(epsilon=1.0, delta=0.0, mechanism="iclp-qr", penalty=10.0, **CURVES)
+    covariance = dpfda.CovarianceFunction(epsilon=1.0, delta=0.0, mechanism=LaplaceProcess(penalty=10.0), **CURVES)
     assert covariance.plan(10**6).hidden == "the penalty would leave 9.1% of the covariance"
     regressor = dpfda.KernelRegressor(epsilon=1.0, delta=0.0, penalty=10.0, response_bound=1.0)
     assert "the penalty would leave 1.0% of a function" in regressor.plan(10**6).hidden
@@ -277,7 +279,7 @@ def test_noise_is_compared_with_what_a_penalty_leaves():
     # The noise of a machine falls with the penalty as its function does: more of a penalty shows no more.
     shares = [dpfda.KernelClassifier(epsilon=1.0, delta=0.0, penalty=penalty).plan(3).hidden for penalty in (1.0, 10.0)]
     assert all("of the largest function that the penalty leaves" in share for share in shares)
-    plan = dpfda.CovarianceFunction(epsilon=1.0, delta=0.0, mechanism="iclp-qr", penalty=2.0, **CURVES).plan(100)
+    plan = dpfda.CovarianceFunction(epsilon=1.0, delta=0.0, mechanism=LaplaceProcess(penalty=2.0), **CURVES).plan(100)
     assert plan.hidden
 
 

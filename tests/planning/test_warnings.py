@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from refusals import refused
@@ -11,9 +13,10 @@ from dpfda.bases import bernstein
 from dpfda.errors import UsageError
 from dpfda.kernels import Matern
 from dpfda.ledger import SessionLedger
+from dpfda.mechanisms.table import by_name, names_for, settings_of
 from dpfda.planning.prediction import SmoothnessClass, bernstein_bias
 from dpfda.privacy import Budget
-from dpfda.statistics.mean.plan import DESIGNS, PARAMETERS
+from dpfda.statistics.mean.plan import make_plan
 
 GIVEN = {"kernel": Matern(1.5, 0.1), "eta": 1.0, "penalty": 0.1, "candidates": [np.sin]}
 
@@ -23,14 +26,17 @@ def estimator(**changes: object) -> dpfda.MeanFunction:
 
 
 @pytest.mark.parametrize("parameter", GIVEN)
-@pytest.mark.parametrize("mechanism", ["auto", *DESIGNS])
-def test_a_parameter_is_used_or_refused(mechanism: str, parameter: str) -> None:
+@pytest.mark.parametrize("mechanism", ["auto", *names_for("mean")])
+def test_a_setting_is_used_or_refused(mechanism: str, parameter: str) -> None:
     given = {parameter: GIVEN[parameter]}
-    if parameter in PARAMETERS.get(mechanism, ()):
-        assert estimator(mechanism=mechanism, **given).plan(500).design.name == mechanism
+    if parameter in settings_of(mechanism, "mean"):
+        made = by_name(mechanism, "mean", given)
+        assert estimator(mechanism=made).plan(500).design.name == mechanism
     else:
         with refused(UsageError, parameter):
-            estimator(mechanism=mechanism, **given).plan(500)
+            by_name(mechanism, "mean", given)
+        with refused(UsageError, parameter):
+            make_plan(replace(estimator().plan(500).request, mechanism=mechanism, **given))
 
 
 def test_k_norm_noise_that_was_chosen_spends_no_delta() -> None:

@@ -15,6 +15,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "dpfda"
 
 # From left to right: a module imports only what stands to its left.
 LAYERS = [
+    "parameters",
     "messages",
     "errors",
     "arrays",

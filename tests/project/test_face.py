@@ -33,6 +33,7 @@ NAMES = [
     "Maximiser",
     "MeanFunction",
     "Plan",
+    "Reading",
     "Release",
     "SessionLedger",
     "Unit",

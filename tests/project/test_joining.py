@@ -1,4 +1,4 @@
-"""A kernel and a basis that are registered from outside the package go the whole way of one of its own."""
+"""Kernels, bases, laws and statistics that are registered from outside the package go the whole way."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from dpfda.bases import base as basis_table
 from dpfda.cli.main import main
 from dpfda.errors import UsageError
 from dpfda.kernels import base as kernel_base
+from dpfda.mechanisms import MECHANISMS, GaussianProcess, Laplace, register_mechanism
 from dpfda.page import page
+from dpfda.releases import kinds
 
 T = np.linspace(0, 1, 30)
 CURVES = 0.8 * np.sin(np.pi * T / 2) + np.linspace(-0.2, 0.2, 3000)[:, None] * T
@@ -99,7 +101,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 MADE = {
     "the basis by its name": {"basis": "quarters", "size": 6},
     "the basis as an object": {"basis": Quarters(bases.as_domain((0, 1)), 5)},
-    "noise with the kernel": {"mechanism": "gp", "kernel": Bump(0.5)},
+    "noise with the kernel": {"mechanism": GaussianProcess(kernel=Bump(0.5))},
 }
 
 
@@ -148,4 +150,82 @@ def test_nothing_of_it_is_known_where_it_was_not_registered(tmp_path: Path) -> N
     with pytest.raises(UsageError, match="register"):
         dpfda.MeanFunction(**STATED, basis=Quarters(bases.as_domain((0, 1)), 5)).fit(CURVES, grid=T, units=PEOPLE)
     with pytest.raises(UsageError, match="register"):
-        dpfda.MeanFunction(**STATED, mechanism="gp", kernel=Bump(0.5)).fit(CURVES, grid=T, units=PEOPLE)
+        dpfda.MeanFunction(**STATED, mechanism=GaussianProcess(kernel=Bump(0.5))).fit(CURVES, grid=T, units=PEOPLE)
+
+
+# A noise law and a statistic.
+
+
+@dataclass(frozen=True, slots=True)
+class Wide(Laplace):
+    """Laplace noise under a name of its own."""
+
+    name: ClassVar[str] = "wide"
+
+
+@pytest.fixture
+def named() -> Iterator[None]:
+    before = dict(MECHANISMS)
+    register_mechanism("wide")(Wide)
+    yield
+    MECHANISMS.clear()
+    MECHANISMS.update(before)
+
+
+def test_the_command_line_takes_a_law_by_its_name(named: None, table: Path, capsys: Any) -> None:
+    public = ("--unit", "ID", "--values", "t*", "--epsilon", "1", "--delta", "0", "--bound", "1")
+    run(capsys, "release", "mean", table.name, *public, "--mechanism", "wide", "--size", "5", "--out", "wide.json")
+    assert dpfda.load("wide.json").certificate.mechanism == "wide"
+    assert "wide" in run(capsys, "plan", "mean", "--help")
+
+
+ESTIMATOR_FILE = """
+from dataclasses import dataclass
+
+import dpfda
+from dpfda.parameters import Parameter
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Twice(dpfda.MeanFunction):
+    '''The mean of curves in a basis of twice as many functions as are stated.'''
+
+    half: int
+
+    def plan(self, n, *, grid_size=None):
+        self.size = 2 * self.half
+        return super().plan(n, grid_size=grid_size)
+
+
+ESTIMATOR = Twice
+OPTIONS = (Parameter("half", "Half the number of functions.", kind=int),)
+"""
+
+
+@pytest.fixture
+def statistic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    folder = tmp_path / "twice_as_many"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "estimator.py").write_text(ESTIMATOR_FILE)
+    monkeypatch.syspath_prepend(tmp_path)
+    before = dict(kinds._FOLDERS)
+    kinds.register("twice", "twice_as_many")
+    yield "twice"
+    kinds._FOLDERS.clear()
+    kinds._FOLDERS.update(before)
+
+
+def test_a_statistic_has_its_commands_from_its_estimator(statistic: str, table: Path, capsys: Any) -> None:
+    stated = ("--epsilon", "1", "--delta", "1e-6", "--bound", "1", "--half", "3")
+    plan = json.loads(run(capsys, "plan", statistic, "--n", "3000", *stated, "--json"))
+    assert plan["basis"]["size"] == 6
+    asked = ("release", statistic, table.name, "--unit", "ID", "--values", "t*", *stated)
+    assert "basis: its size stated by the user" in run(capsys, *asked, "--dry-run")
+    run(capsys, *asked, "--mechanism", "gp", "--eta", "1.5", "--out", "twice.json")
+    card = dpfda.load("twice.json").certificate
+    assert (card.mechanism, card.size) == ("gp", 6)
+    assert "eta = 1.5" in dict(card.chosen)["penalty"]
+    for group in ("plan", "release"):
+        assert statistic in run(capsys, group, "--help")
+        assert "Half the number of functions." in run(capsys, group, statistic, "--help")

@@ -12,7 +12,7 @@ import pytest
 from dpfda.arrays import Array
 from dpfda.bases import Basis
 from dpfda.bases.symmetric import pack, packed_size, side_of
-from dpfda.mechanisms import SeededRandomness
+from dpfda.mechanisms import DictionaryDraw, GaussianProcess, SeededRandomness
 from dpfda.mechanisms.noise import Noise, NoiseLaw
 from dpfda.releases import Certificate, Count, Release, smooth
 from dpfda.releases.cards.words import say
@@ -235,7 +235,7 @@ def fitted(kind: str) -> Any:
         "mean, k-norm": {"mechanism": "k-norm", **pure},
         "mean, gp": {"mechanism": "gp", **approximate},
         "mean, exponential": {"mechanism": "exponential", **pure},
-        "mean, dictionary": {"mechanism": "dictionary", "candidates": [np.zeros_like, np.ones_like], **pure},
+        "mean, dictionary": {"mechanism": DictionaryDraw(candidates=[np.zeros_like, np.ones_like]), **pure},
         "mean, private number": {
             "mechanism": "gaussian",
             "neighbours": "add-or-remove-one",
@@ -256,7 +256,7 @@ def fitted(kind: str) -> Any:
     if kind == "density":
         return dpfda.DensityFunction(domain=(0, 1), **pure, **seed, force=True).fit(points()).release_
     if kind == "density, bought bandwidth":
-        wishes = {"mechanism": "gp", "bandwidth": "private-iqr", "bandwidth_epsilon": 0.25, **approximate}
+        wishes = {"mechanism": GaussianProcess(bandwidth="private-iqr"), "bandwidth_epsilon": 0.25, **approximate}
         return dpfda.DensityFunction(domain=(0, 1), **wishes, **seed, force=True).fit(points()).release_
     if kind == "machine":
         labels = (points()[:, 0] > 0.4).astype(int)
@@ -288,8 +288,13 @@ def online_card() -> Any:
     import dpfda
     from dpfda.kernels import Matern
 
-    wishes = {"epsilon": 1.0, "delta": 1e-6, "domain": (0, 1), "mechanism": "gp", "kernel": Matern(1.5, rho=0.3)}
-    est = dpfda.DensityFunction(**wishes, answers=100, randomness=SeededRandomness(1), dataset="ages", force=True)
+    wishes = {
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "domain": (0, 1),
+        "mechanism": GaussianProcess(kernel=Matern(1.5, rho=0.3), answers=100),
+    }
+    est = dpfda.DensityFunction(**wishes, randomness=SeededRandomness(1), dataset="ages", force=True)
     with est.fit(points()).open() as oracle:
         return oracle.certificate
 

@@ -14,7 +14,7 @@ import pytest
 import dpfda
 from dpfda.bases import bernstein, cosine
 from dpfda.bases.symmetric import pack, packed_size, unpack
-from dpfda.mechanisms import SeededRandomness
+from dpfda.mechanisms import DictionaryDraw, SeededRandomness
 from dpfda.mechanisms.noise import Noise
 from dpfda.releases import detection
 from dpfda.releases.cards.words import say
@@ -244,7 +244,9 @@ def test_a_penalty_that_bends_constants_leaves_the_shape_untested():
 
 def test_what_was_drawn_as_a_whole_says_that_it_was_not_tested():
     components = dpfda.FPCA(1, epsilon=1.0, delta=0.0, bound=1.0, mechanism="exponential", mean="centre")
-    chosen = dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=1.0, mechanism="dictionary", candidates=[np.sin, np.cos])
+    chosen = dpfda.MeanFunction(
+        epsilon=1.0, delta=0.0, bound=1.0, mechanism=DictionaryDraw(candidates=[np.sin, np.cos])
+    )
     for est in (components, chosen):
         assert est.fit(np.zeros((500, 12))).release_.certificate.detected == detection.NO_NOISE
 

@@ -16,6 +16,7 @@ import dpfda
 from dpfda import bases, kernels
 from dpfda.arrays import as_path, brief, told, values_of
 from dpfda.errors import UsageError
+from dpfda.mechanisms import LaplaceProcess
 
 X = np.linspace(0.0, 1.0, 500)
 CURVES = np.full((500, 9), 0.5)
@@ -96,7 +97,7 @@ def test_a_strange_value_gets_an_error_of_ours_that_does_not_show_it(place, valu
 
 def test_a_bandwidth_that_is_no_number_is_not_repeated():
     def window(bandwidth):
-        return dpfda.DensityFunction(**ASKED, domain=(0, 1), mechanism="iclp-ar", bandwidth=bandwidth).fit(X)
+        return dpfda.DensityFunction(**ASKED, domain=(0, 1), mechanism=LaplaceProcess(bandwidth=bandwidth)).fit(X)
 
     with pytest.raises(UsageError) as caught:
         window([SECRET] * 9)

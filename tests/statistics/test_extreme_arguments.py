@@ -230,7 +230,7 @@ def test_a_span_of_time_is_no_whole_number():
     with refused(UsageError, "n"):
         made(dpfda.MeanFunction, n=np.timedelta64(40, "D")).fit(CURVES)
     with refused(UsageError, "batch_rows"):
-        made(dpfda.MeanFunction, batch_rows=np.timedelta64(40, "D")).fit(CURVES)
+        dpfda.Reading(batch_rows=np.timedelta64(40, "D"))
     covariates = np.linspace(0, 1, 40)[:, None]
     est = made(dpfda.FunctionOnScalarRegression, covariate_limits=[(0, 1)]).fit(covariates, CURVES)
     with pytest.raises(UsageError, match=r"^A coefficient is 'intercept'"):

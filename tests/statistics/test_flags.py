@@ -44,14 +44,21 @@ ODD: list[Any] = ["no", 1, 0.0, np.array([True, False]), np.array(["a", "b"]), [
 
 @pytest.mark.parametrize(
     ("name", "flag"),
-    [(name, flag) for name in FITS for flag in ("force", "progress") if (name, flag) != ("classifier", "progress")],
+    [(name, "force") for name in FITS],
 )
 def test_a_flag_that_is_none_is_refused_before_the_charge(name: str, flag: str) -> None:
-    for value in (*ODD, *((None,) if flag == "force" else ())):
+    for value in (*ODD, None):
         ledger = SessionLedger()
         with pytest.raises(UsageError, match=rf"^{flag} (must be|takes a single value)"):
             FITS[name](ledger=ledger, **{flag: value})
         assert not ledger.entries
+
+
+def test_whether_to_show_progress_is_a_flag() -> None:
+    for value in ODD:
+        with pytest.raises(UsageError) as refused:
+            dpfda.Reading(progress=value)
+        assert refused.value.parameter == "progress"
 
 
 def test_flags_of_ledgers_are_flags_too(tmp_path: Path) -> None:

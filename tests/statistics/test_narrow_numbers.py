@@ -66,7 +66,7 @@ CALLS: dict[str, Callable[[Count], Any]] = {
         domain=(0, 1),
         size=whole(100),
         n=whole(120),
-        batch_rows=whole(100),
+        reading=dpfda.Reading(batch_rows=whole(100)),
         force=True,
     ).fit(np.ones((120, 7)), grid=POINTS).release_(POINTS),
     "components of a covariance": lambda whole: _covariance().components(whole(3)).frame,

@@ -21,6 +21,7 @@ import pytest
 import dpfda
 from dpfda.errors import ReleaseFailed, UsageError
 from dpfda.kernels import Gaussian, Matern
+from dpfda.mechanisms import ExponentialDraw, GaussianProcess
 from dpfda.records.forgetting import forgets_records
 from dpfda.statistics.density.online import NoRecords
 from dpfda.statistics.maximiser.utilities import SquaredDistance
@@ -68,16 +69,25 @@ def labels():
 MEMBERS = {
     "MeanFunction": lambda: dpfda.MeanFunction(**BOTH, **SMALL),
     "MeanFunction pure": lambda: dpfda.MeanFunction(**FORCED, delta=0.0, bound=1.0),
-    "MeanFunction papers": lambda: dpfda.MeanFunction(**BOTH, bound=1.0, mechanism="gp", kernel=Matern(1.5, 0.3)),
+    "MeanFunction papers": lambda: dpfda.MeanFunction(
+        **BOTH, bound=1.0, mechanism=GaussianProcess(kernel=Matern(1.5, 0.3))
+    ),
     "CovarianceFunction": lambda: dpfda.CovarianceFunction(**BOTH, **SMALL),
     "FPCA": lambda: dpfda.FPCA(**BOTH, **SMALL, n_components=1),
     "FPCA frames": lambda: dpfda.FPCA(**FORCED, delta=0.0, **SMALL, n_components=1, mechanism="exponential"),
     "Maximiser": lambda: dpfda.Maximiser(
-        utility=SquaredDistance(), epsilon=0.5, bound=1.0, kernel=Matern(1.5, 0.3), size=2, force=True
+        utility=SquaredDistance(),
+        epsilon=0.5,
+        bound=1.0,
+        mechanism=ExponentialDraw(kernel=Matern(1.5, 0.3)),
+        size=2,
+        force=True,
     ),
     "FunctionOnScalarRegression": lambda: dpfda.FunctionOnScalarRegression(**BOTH, **SMALL, covariate_limits=[(0, 1)]),
     "DensityFunction": lambda: dpfda.DensityFunction(**BOTH, **LINE),
-    "DensityFunction gp": lambda: dpfda.DensityFunction(**BOTH, **LINE, mechanism="gp", kernel=Matern(1.5, 0.2)),
+    "DensityFunction gp": lambda: dpfda.DensityFunction(
+        **BOTH, **LINE, mechanism=GaussianProcess(kernel=Matern(1.5, 0.2))
+    ),
     "KernelClassifier": lambda: dpfda.KernelClassifier(**BOTH, **LINE, features=5, classes=(0, 1)),
     "KernelRegressor": lambda: dpfda.KernelRegressor(**BOTH, **LINE, features=5, response_bound=1.0),
 }

@@ -22,6 +22,7 @@ import pytest
 
 import dpfda
 from dpfda.errors import DpfdaError
+from dpfda.mechanisms import ExponentialDraw
 from dpfda.records import as_curves, from_frame, read_curves
 from dpfda.statistics.machines.estimator import KernelClassifier, KernelRegressor
 from dpfda.statistics.maximiser.estimator import Maximiser
@@ -120,6 +121,7 @@ CONTAINERS: dict[str, Any] = {
 # Fields of cards that noise decides: that of coefficients is measured in the moments that were released.
 NOISY = ("noise_rms", "detected", "warnings")
 CURVES = {"bound": 2.0, "domain": (0.0, 1.0)}
+FEW = ExponentialDraw(candidates=16)
 
 
 def covariates() -> np.ndarray[Any, Any]:
@@ -162,7 +164,7 @@ ESTIMATORS: dict[str, Any] = {
         .release_
     ),
     "maximiser": lambda X, noise: (
-        Maximiser(utility=RobustDistance(knot=0.5), epsilon=100.0, size=2, candidates=16, **CURVES, randomness=noise)
+        Maximiser(utility=RobustDistance(knot=0.5), epsilon=100.0, size=2, mechanism=FEW, **CURVES, randomness=noise)
         .fit(X, **_grid(X))
         .release_
     ),

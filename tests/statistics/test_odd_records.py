@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import dpfda
+from dpfda.mechanisms import DictionaryDraw
 
 WIDTH, PEOPLE = 6, 5
 GRID = np.linspace(0, 1, WIDTH)
@@ -94,14 +95,14 @@ def test_an_odd_curve_cannot_be_told_from_outside(oddity, relation):
 
 
 NAMED = ["gp", "iclp-qr", "iclp-ar", "frl", "bernstein", "exponential", "dictionary"]
-CANDIDATES = {"candidates": [np.sin, np.cos]}
+CANDIDATES = DictionaryDraw(candidates=[np.sin, np.cos])
 
 
 @RELATIONS
 @pytest.mark.parametrize("mechanism", NAMED)
 def test_an_odd_curve_cannot_be_told_from_outside_whatever_the_mechanism(mechanism, relation):
     """Where a choice needs a public number of units both are refused alike."""
-    chosen = {"mechanism": mechanism} | (CANDIDATES if mechanism == "dictionary" else {})
+    chosen = {"mechanism": CANDIDATES if mechanism == "dictionary" else mechanism}
     expected = seen(ORDINARY, relation, **chosen)
     if relation is REPLACE or mechanism not in ("exponential", "dictionary"):
         assert (expected["error"], expected["warnings"], expected["out"], expected["err"]) == (None, [], "", "")

@@ -336,8 +336,7 @@ def test_a_failure_among_the_records_is_one_constant_error_and_the_charge_stays(
         ({"domain": [(0, 1), (0, 1)]}, ("grid",)),
         ({"centre": np.zeros(4)}, ("centre",)),
         ({"randomness": 7}, ("randomness", 7)),
-        ({"workers": 0}, ("workers", 0)),
-        ({"batch_rows": 0}, ("batch_rows", 0)),
+        ({"reading": 4}, ("reading", 4)),
     ],
     ids=str,
 )

@@ -22,7 +22,7 @@ from dpfda.curator import Curator
 from dpfda.errors import DataError, ReleaseFailed, UsageError
 from dpfda.kernels import Matern
 from dpfda.ledger import SessionLedger
-from dpfda.mechanisms import SeededRandomness
+from dpfda.mechanisms import MECHANISMS, DictionaryDraw, FiniteLaplace, SeededRandomness
 from dpfda.privacy import ADD_REMOVE, Budget, Unit
 from dpfda.records import Curves, as_curves
 from dpfda.statistics.private_choice import SHARES, Residuals, private_choice, residuals
@@ -31,15 +31,19 @@ N, WIDTH = 2000, 16
 GRID = np.linspace(0, 1, WIDTH)
 BASIS = cosine((0, 1), 4)
 PENALTIES = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
-KNOWN = {"epsilon": 1.0, "delta": 0.0, "bound": 2.0, "kernel": Matern(1.5, 0.2)}
+KNOWN = {"epsilon": 1.0, "delta": 0.0, "bound": 2.0}
+KERNEL = Matern(1.5, 0.2)
 
 
 def penalised(mechanism="iclp-qr", **changes):
-    return [dpfda.MeanFunction(**{**KNOWN, "mechanism": mechanism, "penalty": p, **changes}) for p in PENALTIES]
+    process = MECHANISMS[mechanism].make
+    made = [process(kernel=KERNEL, penalty=penalty) for penalty in PENALTIES]
+    return [dpfda.MeanFunction(**{**KNOWN, "mechanism": each, **changes}) for each in made]
 
 
-def sized(*sizes, **changes):
-    return [dpfda.MeanFunction(**{**KNOWN, "mechanism": "frl", "size": size, **changes}) for size in sizes]
+def sized(*sizes, kernel=KERNEL, **changes):
+    process = FiniteLaplace(kernel=kernel)
+    return [dpfda.MeanFunction(**{**KNOWN, "mechanism": process, "size": size, **changes}) for size in sizes]
 
 
 def sample(n=N, seed=0):
@@ -285,7 +289,7 @@ def test_a_failure_among_the_records_is_one_constant_error_and_the_charge_stays(
 
 
 OTHER = dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=2.0, mechanism="k-norm", basis="legendre", size=3)
-NEAREST = dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=2.0, mechanism="dictionary", candidates=[np.sin])
+NEAREST = dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=2.0, mechanism=DictionaryDraw(candidates=[np.sin]))
 ADDED = dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=2.0, neighbours=ADD_REMOVE, planned_n=5)
 
 
@@ -310,7 +314,7 @@ ADDED = dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=2.0, neighbours=ADD_REM
         ),
         ({"candidates": [ADDED]}, r"^A private choice needs neighbours='replace-one', .* got 'add-or-remove-one'\."),
         ({"randomness": 7}, "randomness must be None or a source"),
-        ({"workers": 0}, "workers must be None or a whole number"),
+        ({"reading": 4}, "reading must be None or an object such as"),
     ],
     ids=[
         "epsilon",
@@ -325,7 +329,7 @@ ADDED = dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=2.0, neighbours=ADD_REM
         "a dictionary",
         "relation",
         "randomness",
-        "workers",
+        "reading",
     ],
 )
 def test_mistakes_are_refused_before_the_charge(changes, text):

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import dpfda
 from dpfda.kernels import Matern
 from dpfda.ledger import SessionLedger
-from dpfda.mechanisms import SeededRandomness
+from dpfda.mechanisms import GaussianProcess, SeededRandomness
 from dpfda.privacy import Budget
 
 GOOD = {"epsilon": 1.0, "delta": 1e-6, "bound": 1.0, "domain": (0, 1)}
@@ -169,7 +169,7 @@ POINTS = {"epsilon": 1.0, "delta": 1e-6, "domain": (0, 1)}
 UNFITTED = {
     "density": (dpfda.DensityFunction(**POINTS), ("open", "sample", "score_samples")),
     "density gp": (
-        dpfda.DensityFunction(**POINTS, mechanism="gp", kernel=Matern(1.5, 0.2)),
+        dpfda.DensityFunction(**POINTS, mechanism=GaussianProcess(kernel=Matern(1.5, 0.2))),
         ("open", "sample", "score_samples"),
     ),
     "classifier": (dpfda.KernelClassifier(**POINTS, classes=(0, 1)), ("open", "predict", "score")),

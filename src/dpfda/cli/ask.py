@@ -10,22 +10,15 @@ import click
 
 import dpfda
 from dpfda.cli.charging import LEDGER, LedgerChoice, ledger_of
+from dpfda.cli.columns import Counts, called_after, check_sides, protected_points
 from dpfda.cli.notices import notice
-from dpfda.cli.options import DATASET, SPENT, kernel_option, options
-from dpfda.cli.point_options import DOMAIN, POINT_FILE, UNIT_OR_COUNTS
-from dpfda.cli.point_values import (
-    Counts,
-    DensityOptions,
-    PointSourceOptions,
-    called_after,
-    check_sides,
-    protected_points,
-)
+from dpfda.cli.options import DATASET, POINT_DOMAIN, POINT_FILE, SPENT, UNIT_OR_COUNTS, option, options
 from dpfda.cli.release_density import about_density, stated_domain
 from dpfda.cli.releasing import NOTHING, opened, show_dry_run, told_line
 from dpfda.cli.targets import check_targets
-from dpfda.cli.values import grouped
+from dpfda.cli.values import DensityOptions, PointSourceOptions, grouped
 from dpfda.errors import DataError, PrivacyRefused, UsageError
+from dpfda.mechanisms import GaussianProcess
 from dpfda.page.evaluation import places
 from dpfda.releases import Certificate
 
@@ -34,17 +27,11 @@ PURE = (
     "density once, with dpfda release density, and evaluate it wherever you like, free."
 )
 ASKED = [
-    DOMAIN,
+    POINT_DOMAIN,
     *SPENT,
-    kernel_option("Kernel of the estimate and of its noise; answers are fastest for Markov ones on a line"),
-    click.option(
-        "--bandwidth",
-        metavar="NUMBER|...",
-        help="Instead of a kernel: of a Gaussian one, one for each side, or a matrix.  [default: n^(-1/(4+d))]",
-    ),
-    click.option(
-        "--answers", type=click.IntRange(min=1), help="How many points will ever be answered.  [default: many]"
-    ),
+    option("kernel", "ask"),
+    option("bandwidth", "ask"),
+    option("answers"),
     click.option(
         "--store", required=True, type=click.Path(path_type=Path), help="Where answers are kept, e.g. oracle.db."
     ),
@@ -119,14 +106,22 @@ def ask(
         )
     book = ledger_of(account)
     choices = DensityOptions(
-        domain, (), epsilon, delta, "replace-one", "gp", "exact", kernel, bandwidth, None, None, None
+        domain=domain,
+        edges=(),
+        epsilon=epsilon,
+        delta=delta,
+        neighbours="replace-one",
+        mechanism=GaussianProcess.name,
+        calibration=None,
+        kernel=kernel,
+        bandwidth=bandwidth,
+        bandwidth_epsilon=None,
+        eta=None,
+        size=None,
+        answers=answers,
     )
     est = dpfda.DensityFunction(
-        **choices.parameters(),
-        answers=answers,
-        dataset=dataset or source.file.stem,
-        ledger=book,
-        force=force or not new,
+        **choices.parameters(), dataset=dataset or source.file.stem, ledger=book, force=force or not new
     )
     table = opened(source.file)
     points = protected_points(table, source, {} if counts is None else {counts: "the counts"})

@@ -12,7 +12,7 @@ import click
 import dpfda
 from dpfda.cli.budget_words import typed
 from dpfda.cli.charging import LEDGER, LedgerChoice, LedgerQuote, check_books, ledger_of
-from dpfda.cli.options import CENTRE, DATASET, FILE, options
+from dpfda.cli.options import CENTRE, DATASET, FILE, option, options
 from dpfda.cli.release import centre_of, curves_of
 from dpfda.cli.releasing import NOTHING, opened, told_line
 from dpfda.cli.targets import check_targets, same_file, write_text
@@ -21,7 +21,7 @@ from dpfda.errors import UsageError
 from dpfda.page.evaluation import numbers
 
 ASKED = [
-    click.option("--domain", default="0,1", show_default=True, metavar="LOW,HIGH", help="Public domain of the curves."),
+    option("domain", default="0,1"),
     click.option("--epsilon", required=True, type=float, help="What the choice costs, on top of releases, e.g. 0.1."),
     click.option(
         "--candidates",

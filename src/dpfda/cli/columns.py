@@ -1,14 +1,17 @@
-"""Columns of a file that are points: which they are, in which order, and what stands beside them."""
+"""Columns of a file that are points: which they are, what stands beside them, and whether both fit the domain."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import dpfda
 from dpfda.arrays import brief
+from dpfda.cli.releasing import NOTHING, check_row
+from dpfda.cli.values import OutputOptions, PointSourceOptions
 from dpfda.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -175,3 +178,57 @@ def _texts(source: Any, name: str, *, numbers: bool) -> Any:
     labels = np.empty(len(found), dtype=object)
     labels[:] = found
     return labels
+
+
+def protected_points(table: Table, source: PointSourceOptions, beside: dict[str, str]) -> dpfda.Curves:
+    """The points of a file, when it is clear who is protected."""
+    if (source.unit is None) == ("the counts" not in beside.values()):
+        raise UsageError(
+            "Say who is protected, by one of the two: --unit COLUMN, or --unit row if every row is another person; or "
+            "--counts COLUMN if a row stands for so many people, one point each."
+        )
+    points = read_points(table, source.points, unit=source.column, beside=beside)
+    check_row(table, source.unit)
+    return points
+
+
+def called_after(points: dpfda.Curves, what: str, column: str | None) -> dpfda.Curves:
+    """The points, named after the column beside them too: with another label or other counts it is another release."""
+    return points if column is None else replace(points, columns=f"{points.columns}; {what} {column}")
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many people rows stand for, read when it is needed."""
+
+    points: dpfda.Curves
+    column: str
+
+    def __post_init__(self) -> None:
+        from dpfda.records.columns import check_count
+
+        check_count(self.column)
+        check_numbers(self.points, self.column)
+
+    @cached_property
+    def numbers(self) -> Any:
+        """One for each row, (n,), NaN where a cell is none."""
+        return read_numbers(self.points, self.column, what="counts")
+
+
+def check_sides(points: dpfda.Curves, sides: int) -> None:
+    """One column for each side of the domain."""
+    columns = points.source.width
+    if columns != sides:
+        raise UsageError(
+            f"--points names {columns} column{'s' * (columns > 1)} ({points.columns}) and the domain has {sides} "
+            f"side{'s' * (sides > 1)}: one for each." + NOTHING
+        )
+
+
+def check_drawn(sides: int, output: OutputOptions, *, what: str) -> None:
+    """A picture only where there can be one, before anything is charged."""
+    if output.picture is not None and sides > 2:
+        raise UsageError(
+            f"--plot draws {what} of one or two coordinates, and there are {sides}. Leave it out." + NOTHING
+        )

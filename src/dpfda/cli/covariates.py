@@ -6,45 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from dpfda.arrays import brief
 from dpfda.cli.values import SourceOptions
 from dpfda.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from dpfda.records.files import Table
-
-NAMES = click.option(
-    "--covariates",
-    required=True,
-    metavar="NAME,NAME=A|B",
-    help="Columns that the curves are regressed on: numbers, or declared levels, e.g. 'age,sex=female|male', which "
-    "need no range and are compared with the first. A cell that is no number, or no level, counts as missing.",
-)
-PLANNED_NAMES = click.option(
-    "--covariates",
-    metavar="NAME,NAME=A|B",
-    help="Columns and declared levels, as for a release.  [default: as many as there are ranges]",
-)
-LIMITS = [
-    click.option(
-        "--covariate-limits",
-        metavar="LOW:HIGH,...",
-        help="Public range of each covariate without levels, in their order, e.g. 18:90,0:1; not read from the data.",
-    ),
-    click.option(
-        "--covariate-bound",
-        type=float,
-        help="Instead of ranges: public bound on the Euclidean norm of the covariates together.",
-    ),
-    click.option("--no-intercept", is_flag=True, help="Fit no intercept: it is the public centre."),
-]
-RIDGE = click.option(
-    "--ridge",
-    type=float,
-    help="Added to the diagonal of the moments of scaled covariates.  [default: chosen after the noise, free]",
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The options that plans and releases share, in the order in which help shows them."""
+"""The options of commands, made from `dpfda.parameters`, in the order in which help shows them."""
 
 from __future__ import annotations
 
@@ -11,30 +11,85 @@ import click
 from dpfda.bases import LEAST_SIZES
 from dpfda.cli.charging import LEDGER
 from dpfda.kernels import BY_RANGE
+from dpfda.mechanisms.table import names_with, typed_for
+from dpfda.parameters import CLASSIFIER_LOSSES, PARAMETERS, REGRESSOR_LOSSES, Parameter
 
-# Written out, since looking them up would load the numeric libraries for --help; a test compares them.
-MECHANISMS = (
-    "auto",
-    "gaussian",
-    "k-norm",
-    "laplace",
-    "gp",
-    "iclp-qr",
-    "iclp-ar",
-    "frl",
-    "bernstein",
-    "exponential",
-)
-OF_MOMENTS = ("auto", "gaussian", "wishart", "k-norm", "laplace", "iclp-qr")
-OF_COMPONENTS = (*OF_MOMENTS, "covariance", "exponential", "gibbs")
-OF_REGRESSION = ("auto", "gaussian", "k-norm", "laplace", "iclp-qr")
-CALIBRATIONS = ("exact", "published", "simple")
 NOT_ORTHONORMAL = ("bernstein",)
-SMOOTHINGS = ("auto", "none", "sobolev-1", "sobolev-2", "sobolev-4", "sobolev-8", "james-stein")
+ORTHONORMAL_ONLY = ("covariance", "components", "regression")
+SMOOTHED = ("mean", "covariance", "components", "regression", "density")
+PATH = click.Path(path_type=Path)
+
+Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
+class MechanismName(click.ParamType):  # type: ignore[type-arg]
+    """A name of the table of mechanisms; looked up when it is typed, so that what is registered later is taken too."""
+
+    name = "mechanism"
+
+    def __init__(self, statistic: str) -> None:
+        self.statistic = statistic
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return f"[{'|'.join(typed_for(self.statistic))}]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        known = typed_for(self.statistic)
+        if value not in known:
+            self.fail(f"{value!r} is not one of {', '.join(map(repr, known))}.", param, ctx)
+        return value
+
+
+def option(
+    parameter: str | Parameter,
+    statistic: str = "",
+    *,
+    required: bool = False,
+    default: Any = None,
+    choices: tuple[str, ...] = (),
+    multiple: bool = False,
+    path: bool = False,
+) -> Option:
+    """The option of a parameter, with the words that hold for a statistic."""
+    stated = PARAMETERS[parameter] if isinstance(parameter, str) else parameter
+    offered = typed_for(statistic)
+    able = [name for name in names_with(stated.name, statistic) if name in offered]
+    bases = [name for name in sorted(LEAST_SIZES) if not (statistic in ORTHONORMAL_ONLY and name in NOT_ORTHONORMAL)]
+    text = stated.text(
+        statistic,
+        mechanisms=" and ".join(", ".join(able).rsplit(", ", 1)),
+        kernels=", ".join(sorted(BY_RANGE)),
+        bases=", ".join(bases),
+    )
+    if stated.kind is bool:
+        return click.option(stated.option, is_flag=True, help=text)
+    kind: Any = stated.kind
+    if stated.name == "mechanism":
+        kind = MechanismName(statistic)
+    elif choices or stated.choices:
+        kind = click.Choice(choices or stated.choices)
+    elif path:
+        kind = PATH
+    elif stated.kind is int:
+        kind = click.IntRange(1, stated.most)
+    # A default of None is a default for click, and would make a required option none.
+    usual = {} if default is None else {"default": default, "show_default": True}
+    return click.option(
+        stated.option, type=kind, metavar=stated.metavar, required=required, multiple=multiple, help=text, **usual
+    )
+
+
+def mechanism_options(statistic: str, *settings: str) -> list[Option]:
+    """The mechanism, and the settings of mechanisms that this statistic takes."""
+    return [
+        option("mechanism", statistic, default="auto"),
+        *(option(name, statistic) for name in settings),
+    ]
+
+
+# The file, and whose rows they are.
 FILE = [
-    click.argument("file", type=click.Path(path_type=Path)),
+    click.argument("file", type=PATH),
     click.option(
         "--unit",
         required=True,
@@ -59,187 +114,135 @@ FILE = [
         "'joint'.",
     ),
 ]
-SPENT = [
-    click.option("--epsilon", required=True, type=float, help="Privacy loss, e.g. 1."),
-    click.option("--delta", required=True, type=float, help="0 for pure privacy, else e.g. 1e-6."),
+POINT_FILE = [
+    click.argument("file", type=PATH),
+    click.option(
+        "--points",
+        required=True,
+        multiple=True,
+        metavar="COLUMN,...",
+        help="Columns of coordinates, one for each side of the domain, in its order: names, or patterns such as 'x*'.",
+    ),
 ]
-NEIGHBOURS = click.option(
-    "--neighbours",
-    type=click.Choice(["replace-one", "add-or-remove-one"]),
-    default="replace-one",
-    show_default=True,
-    help="Under add-or-remove-one the number of units is private too.",
-)
-STATED = [
-    click.option("--domain", default="0,1", show_default=True, metavar="LOW,HIGH", help="Public domain of the curves."),
-    *SPENT,
-    click.option("--bound", type=float, help="Public bound on a curve's root mean square; not read from the data."),
-    click.option("--limits", metavar="LOW,HIGH", help="Instead of a bound: the public range of values."),
-    NEIGHBOURS,
+WHOSE = "Who is protected: the column that says whose point a row is, or 'row' if every row is another person."
+UNIT = click.option("--unit", required=True, metavar="COLUMN|row", help=WHOSE)
+UNIT_OR_COUNTS = [
+    click.option("--unit", metavar="COLUMN|row", help=WHOSE),
+    click.option(
+        "--counts",
+        metavar="COLUMN",
+        help="Instead of --unit: the column that says how many people a row stands for, one point each.",
+    ),
 ]
-PARTS = click.option("--size", type=click.IntRange(min=1), help="Their number.  [default: the planner's choice]")
-PENALTY = click.option("--penalty", type=float, help="How much it does.  [default: by a rule of n and epsilon]")
-CALIBRATION = click.option(
-    "--calibration",
-    type=click.Choice(CALIBRATIONS),
-    default="exact",
-    show_default=True,
-    help="Noise of the papers' mechanisms: as little as privacy needs, or as published; simple is for gp.",
-)
-MEAN_OPTION = click.option(
-    "--mean",
-    type=click.Choice(["joint", "centre"]),
-    help="Release the mean along, or take the public centre for it.  [default: joint where that can be done]",
-)
+LABEL = [click.option("--label", required=True, metavar="COLUMN", help="The column of labels.")]
+RESPONSE = click.option("--response", required=True, metavar="COLUMN", help="The column of responses.")
 
-CENTRE = click.option(
-    "--centre",
-    type=click.Path(path_type=Path),
-    help="File of a mean release that is subtracted first; it has been paid for.  [default: zero, or half-way]",
-)
-
-
-def mechanism_option(names: tuple[str, ...]) -> Any:
-    return click.option(
-        "--mechanism",
-        type=click.Choice(names),
-        default="auto",
-        show_default=True,
-        help="How privacy is reached; auto takes what the planner expects to err least.",
-    )
-
-
-def kernel_option(use: str) -> Any:
-    names = ", ".join(sorted(BY_RANGE))
-    return click.option("--kernel", metavar="NAME,RANGE", help=f"{use}: {names}, e.g. matern-3/2,0.1.")
-
-
-def eta_option(users: str) -> Any:
-    return click.option(
-        "--eta",
-        type=float,
-        help=f"Of {users}: power of the kernel that penalises the mean.  [default: by a rule]",
-    )
-
-
-def basis_option(*, but: tuple[str, ...] = ()) -> Any:
-    # No click.Choice: bases that are registered later, from outside the package, are taken too.
-    names = ", ".join(name for name in sorted(LEAST_SIZES) if name not in but)
-    return click.option(
-        "--basis", metavar="NAME", help=f"Functions that carry the curve: {names}.  [default: the planner's choice]"
-    )
-
-
-# What is asked of each kind of summary, in the order in which help shows it.
+# What is public, and what is asked for.
+SPENT = [option("epsilon", required=True), option("delta", required=True)]
+NEIGHBOURS = option("neighbours", default="replace-one")
+STATED = [option("domain", default="0,1"), *SPENT, option("bound"), option("limits"), NEIGHBOURS]
+CENTRE = option("centre", path=True)
+DATASET = option("dataset")
 MEAN = [
     *STATED,
-    mechanism_option(MECHANISMS),
-    CALIBRATION,
-    kernel_option("Noise kernel of gp, iclp-qr, iclp-ar, frl and exponential"),
-    eta_option("gp, iclp-qr and iclp-ar"),
-    PENALTY,
-    basis_option(),
-    PARTS,
+    *mechanism_options("mean", "calibration", "kernel", "eta", "penalty"),
+    option("basis", "mean"),
+    option("size"),
 ]
 COVARIANCE = [
     *STATED,
-    MEAN_OPTION,
-    mechanism_option(OF_MOMENTS),
-    kernel_option("Noise kernel of iclp-qr"),
-    eta_option("iclp-qr"),
-    PENALTY,
-    basis_option(but=NOT_ORTHONORMAL),
-    PARTS,
+    option("mean"),
+    *mechanism_options("covariance", "kernel", "eta", "penalty"),
+    option("basis", "covariance"),
+    option("size"),
 ]
 COMPONENTS = [
-    click.option("--k", default=2, show_default=True, type=click.IntRange(min=1), help="How many components."),
+    option("n_components", default=2),
     *STATED,
-    MEAN_OPTION,
-    mechanism_option(OF_COMPONENTS),
-    kernel_option("Base measure of exponential and gibbs, or noise kernel of iclp-qr"),
-    click.option(
-        "--base",
-        type=click.Choice(["bingham", "projected"]),
-        default="bingham",
-        show_default=True,
-        help="How exponential makes frames of the kernel: two laws, both private.",
-    ),
-    click.option(
-        "--explained-variance",
-        type=float,
-        metavar="SHARE",
-        help="Share of epsilon that exponential spends on the variances, e.g. 0.2.  [default: none are released]",
-    ),
-    eta_option("iclp-qr"),
-    PENALTY,
-    basis_option(but=NOT_ORTHONORMAL),
-    PARTS,
+    option("mean"),
+    *mechanism_options("components", "kernel", "base"),
+    option("explained_variance"),
+    option("eta", "components"),
+    option("penalty", "components"),
+    option("basis", "components"),
+    option("size"),
 ]
-REGRESSION = [*STATED, mechanism_option(OF_REGRESSION), basis_option(but=NOT_ORTHONORMAL), PARTS]
-
-
-DATASET = click.option(
-    "--dataset", help="Name of the data set, on the card and in the ledger.  [default: the file's name]"
+REGRESSION = [
+    *STATED,
+    *mechanism_options("regression", "kernel", "eta", "penalty"),
+    option("basis", "regression"),
+    option("size"),
+]
+COVARIATES = option("covariate_levels", required=True)
+PLANNED_COVARIATES = click.option(
+    "--covariates",
+    metavar="NAME,NAME=A|B",
+    help="Columns and declared levels, as for a release.  [default: as many as there are ranges]",
 )
+COVARIATE_LIMITS = [option("covariate_limits"), option("covariate_bound"), option("intercept")]
+RIDGE = option("ridge")
+POINT_DOMAIN = option("domain", "density", multiple=True)
+DENSITY = [
+    POINT_DOMAIN,
+    option("edges", multiple=True),
+    *SPENT,
+    NEIGHBOURS,
+    *mechanism_options("density", "calibration", "kernel", "bandwidth"),
+    option("bandwidth_epsilon"),
+    option("eta", "density"),
+    option("size", "density"),
+]
+CLASSES = option("classes", required=True)
+RESPONSE_BOUND = [option("response_bound", required=True), option("threshold")]
 
 
-def output_options(kind: str) -> list[Any]:
-    """The options that say how a release is made and where it goes; its name ends in its kind."""
-    smoothing = click.option(
-        "--smoothing",
-        type=click.Choice(SMOOTHINGS),
-        default="auto",
-        show_default=True,
-        help=f"How the noisy {SMOOTHED.get(kind)} smoothed; free, because it sees only what was released.",
-    )
-    workers = click.option(
-        "--workers", type=click.IntRange(min=1), help="Threads that encode.  [default: processors, at most 4]"
-    )
+def machine_options(task: str) -> list[Option]:
+    """What a classifier or a regressor is told."""
+    losses = CLASSIFIER_LOSSES if task == "classifier" else REGRESSOR_LOSSES
     return [
-        click.option(
-            "--n",
-            type=click.IntRange(min=1),
-            help="Public number of units, stated rather than counted; for replace-one.  [default: counted]",
-        ),
-        click.option(
-            "--planned-n",
-            type=click.IntRange(min=1),
-            help="Public guess of the number of units, for add-or-remove-one.",
-        ),
-        *([smoothing] if kind in SMOOTHED else []),
-        DATASET,
-        *LEDGER,
-        click.option(
-            "--out",
-            type=click.Path(path_type=Path),
-            help=f"Release file.  [default: NAME-{kind}.json, in this folder]",
-        ),
-        click.option(
-            "--plot", "picture", type=click.Path(path_type=Path), help="Also write a picture (png, pdf, svg)."
-        ),
-        click.option("--overwrite", is_flag=True, help="Replace files that exist."),
-        click.option("--dry-run", is_flag=True, help="Say what would be done: no values are read, nothing is charged."),
-        click.option("--force", is_flag=True, help="Go on although next to nothing but noise is expected."),
-        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-        *([workers] if kind in SMOOTHED else []),
+        option("domain", "machine", multiple=True),
+        *SPENT,
+        NEIGHBOURS,
+        option("loss", task, default=losses[0], choices=losses),
+        option("kernel", "machine"),
+        option("penalty", "machine"),
+        option("features"),
+        *mechanism_options("machine", "eta"),
     ]
 
 
-SMOOTHED = {
-    "mean": "curve is",
-    "covariance": "covariance is",
-    "components": "covariance behind the components is",
-    "regression": "coefficients are",
-    "density": "density is",
-}
+def output_options(kind: str) -> list[Option]:
+    """The options that say how a release is made and where it goes; its name ends in its kind."""
+    return [
+        option("n"),
+        option("planned_n"),
+        *([option("smoothing", kind, default="auto")] if kind in SMOOTHED else []),
+        DATASET,
+        *LEDGER,
+        click.option("--out", type=PATH, help=f"Release file.  [default: NAME-{kind}.json, in this folder]"),
+        click.option("--plot", "picture", type=PATH, help="Also write a picture (png, pdf, svg)."),
+        click.option("--overwrite", is_flag=True, help="Replace files that exist."),
+        click.option("--dry-run", is_flag=True, help="Say what would be done: no values are read, nothing is charged."),
+        option("force"),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+        *([option("workers")] if kind in SMOOTHED else []),
+    ]
+
+
+# What a plan is told instead of a file.
+PEOPLE = [click.option("--n", required=True, type=click.IntRange(min=1), help="Number of people, public or guessed.")]
+GRID_SIZE = [
+    click.option("--grid-size", type=click.IntRange(min=1), help="Number of points at which curves are known.")
+]
+JSON = [click.option("--json", "as_json", is_flag=True, help="Print JSON.")]
 
 
 def options(*groups: list[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add options to a command, in the order in which help shows them."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed([option for group in groups for option in group]):
-            command = option(command)
+        for each in reversed([each for group in groups for each in group]):
+            command = each(command)
         return command
 
     return add

@@ -10,19 +10,30 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import dpfda
-from dpfda.cli.covariates import LIMITS, PLANNED_NAMES, limits_of, names_of
-from dpfda.cli.options import COMPONENTS, COVARIANCE, MEAN, MECHANISMS, REGRESSION, options
+from dpfda.cli.covariates import limits_of, names_of
+from dpfda.cli.derived import Statistics
+from dpfda.cli.options import (
+    COMPONENTS,
+    COVARIANCE,
+    COVARIATE_LIMITS,
+    GRID_SIZE,
+    JSON,
+    MEAN,
+    PEOPLE,
+    PLANNED_COVARIATES,
+    REGRESSION,
+    options,
+)
 from dpfda.cli.targets import check_picture, check_targets
 from dpfda.cli.values import CurveOptions, ProcessOptions, check_bound, grouped
 from dpfda.cli.words import in_words
 from dpfda.errors import UsageError
+from dpfda.mechanisms import ExponentialDraw
+from dpfda.mechanisms.table import AUTO, typed_for
 
 if TYPE_CHECKING:
     from dpfda.statistics.mean.plan import Ranking
 
-PEOPLE = [click.option("--n", required=True, type=click.IntRange(min=1), help="Number of people, public or guessed.")]
-GRID = [click.option("--grid-size", type=click.IntRange(min=1), help="Number of points at which curves are known.")]
-JSON = [click.option("--json", "as_json", is_flag=True, help="Print JSON.")]
 PICTURE = [
     click.option("--plot", "picture", type=click.Path(path_type=Path), help="Also write a picture (png, pdf, svg)."),
     click.option("--overwrite", is_flag=True, help="Replace a picture that exists."),
@@ -33,7 +44,7 @@ COUNT = [
 Rows = tuple[tuple[str, float | None, str], ...]
 
 
-@click.group()
+@click.group(cls=Statistics)
 def plan() -> None:
     """Plan a release: reads no data and costs nothing.
 
@@ -50,14 +61,14 @@ def plan() -> None:
 
 
 @plan.command("mean")
-@options(PEOPLE, MEAN, GRID, PICTURE, JSON)
+@options(PEOPLE, MEAN, GRID_SIZE, PICTURE, JSON)
 @grouped(CurveOptions, ProcessOptions)
 def plan_mean(
     choices: CurveOptions,
     process: ProcessOptions,
     *,
     n: int,
-    calibration: str,
+    calibration: str | None,
     grid_size: int | None,
     picture: Path | None,
     overwrite: bool,
@@ -76,7 +87,8 @@ def plan_mean(
     check_bound(choices.bound, choices.limits)
     check_picture(picture)
     check_targets([picture] if picture is not None else [], overwrite=overwrite)
-    made = dpfda.MeanFunction(**_parameters(choices, process), calibration=calibration).plan(n, grid_size=grid_size)
+    stated = choices.parameters("mean", **process.settings(), calibration=calibration)
+    made = dpfda.MeanFunction(**stated).plan(n, grid_size=grid_size)
     ranking = made.table()
     if picture is not None:
         made.plot().savefig(picture, dpi=150)
@@ -90,7 +102,7 @@ def plan_mean(
 
 
 @plan.command("covariance")
-@options(PEOPLE, COVARIANCE, GRID, JSON)
+@options(PEOPLE, COVARIANCE, GRID_SIZE, JSON)
 @grouped(CurveOptions, ProcessOptions)
 def plan_covariance(
     choices: CurveOptions, process: ProcessOptions, *, n: int, mean: str | None, grid_size: int | None, as_json: bool
@@ -105,12 +117,13 @@ def plan_covariance(
       dpfda plan covariance --n 382 --epsilon 1 --delta 0 --limits 0,1 --mean centre --json
     """
     check_bound(choices.bound, choices.limits, what="A covariance function")
-    made = dpfda.CovarianceFunction(**_parameters(choices, process), mean=mean).plan(n, grid_size=grid_size)
+    stated = choices.parameters("covariance", **process.settings())
+    made = dpfda.CovarianceFunction(**stated, mean=mean).plan(n, grid_size=grid_size)
     show_plan(made, made.table(), "root mean square error", as_json=as_json)
 
 
 @plan.command("components")
-@options(PEOPLE, COMPONENTS, GRID, JSON)
+@options(PEOPLE, COMPONENTS, GRID_SIZE, JSON)
 @grouped(CurveOptions, ProcessOptions)
 def plan_components(
     choices: CurveOptions,
@@ -119,7 +132,7 @@ def plan_components(
     n: int,
     k: int,
     mean: str | None,
-    base: str,
+    base: str | None,
     explained_variance: float | None,
     grid_size: int | None,
     as_json: bool,
@@ -133,23 +146,25 @@ def plan_components(
       dpfda plan components --n 5000 --k 2 --epsilon 1 --delta 0 --bound 1
       dpfda plan components --n 382 --k 1 --epsilon 1 --delta 0 --limits 0,1 --mechanism exponential
     """
-    from dpfda.statistics.components.plan import table
+    from dpfda.statistics.components.plan import DRAWN, table
 
     check_bound(choices.bound, choices.limits, what="A principal component")
-    est = dpfda.FPCA(k, **_parameters(choices, process), mean=mean, base=base, explained_variance=explained_variance)
+    stated = choices.parameters("components", **process.settings(), base=base)
+    est = dpfda.FPCA(k, **stated, mean=mean, explained_variance=explained_variance)
     made = est.plan(n, grid_size=grid_size)
-    joint = mean != "centre" and choices.mechanism not in ("exponential", "gibbs")
+    joint = mean != "centre" and choices.mechanism not in DRAWN
     name = made.to_dict()["mechanism"]
-    rows = table(replace(made.request, mechanism="auto"), k=k, joint=joint, base=base)
+    rows = table(replace(made.request, mechanism=AUTO), k=k, joint=joint, base=base or ExponentialDraw().base)
     marked = tuple((each, error, "chosen" if each == name else note) for each, error, note in rows)
     show_plan(made, marked, f"squared distance of the span, of at most {k}", as_json=as_json)
 
 
 @plan.command("regression")
-@options(PEOPLE, [PLANNED_NAMES], LIMITS, COUNT, REGRESSION, GRID, JSON)
-@grouped(CurveOptions)
+@options(PEOPLE, [PLANNED_COVARIATES], COVARIATE_LIMITS, COUNT, REGRESSION, GRID_SIZE, JSON)
+@grouped(CurveOptions, ProcessOptions)
 def plan_regression(
     choices: CurveOptions,
+    process: ProcessOptions,
     *,
     n: int,
     covariates: str | None,
@@ -182,7 +197,7 @@ def plan_regression(
             "are."
         )
     est = dpfda.FunctionOnScalarRegression(
-        **choices.parameters(),
+        **choices.parameters("regression", **process.settings()),
         covariate_limits=limits,
         covariate_bound=covariate_bound,
         covariate_levels=None if named is None else named.levels or None,
@@ -190,10 +205,6 @@ def plan_regression(
     )
     made = est.plan(n, covariates=covariate_count if named is None else named.columns, grid_size=grid_size)
     show_plan(made, made.table(), "root mean square error", as_json=as_json)
-
-
-def _parameters(choices: CurveOptions, process: ProcessOptions) -> dict[str, Any]:
-    return choices.parameters() | process.parameters()
 
 
 def show_plan(made: Any, rows: Rows, measure: str, *, as_json: bool, title: str = "") -> None:
@@ -231,6 +242,6 @@ def print_ranking(ranking: Ranking) -> None:
     # One reason for each: that of the exact calibration comes first.
     reasons: dict[str, str] = {}
     for row in ranking.entries:
-        if row.prediction is None and row.mechanism in MECHANISMS:
+        if row.prediction is None and row.mechanism in typed_for("mean"):
             reasons.setdefault(row.mechanism, f"{row.mechanism}: {in_words(row.note)}")
     print_notes(tuple(reasons.values()))

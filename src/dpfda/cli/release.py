@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import dpfda
-from dpfda.cli.covariates import (
-    LIMITS,
-    NAMES,
+from dpfda.cli.covariates import check_columns, empty_covariates, limits_of, names_of, read_covariates
+from dpfda.cli.derived import Statistics
+from dpfda.cli.options import (
+    CENTRE,
+    COMPONENTS,
+    COVARIANCE,
+    COVARIATE_LIMITS,
+    COVARIATES,
+    FILE,
+    MEAN,
+    REGRESSION,
     RIDGE,
-    check_columns,
-    empty_covariates,
-    limits_of,
-    names_of,
-    read_covariates,
+    options,
+    output_options,
 )
-from dpfda.cli.options import CENTRE, COMPONENTS, COVARIANCE, FILE, MEAN, REGRESSION, options, output_options
 from dpfda.cli.releasing import check_row, opened, output_parameters, ready, write
 from dpfda.cli.values import CurveOptions, OutputOptions, ProcessOptions, SourceOptions, check_bound, grouped
 from dpfda.errors import UsageError
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
     from dpfda.records.files import Table
 
 
-@click.group()
+@click.group(cls=Statistics)
 def release() -> None:
     """Release a private summary of a file.
 
@@ -50,7 +54,12 @@ def release() -> None:
 @options(FILE, MEAN, output_options("mean"))
 @grouped(SourceOptions, CurveOptions, ProcessOptions, OutputOptions)
 def release_mean(
-    source: SourceOptions, choices: CurveOptions, process: ProcessOptions, output: OutputOptions, *, calibration: str
+    source: SourceOptions,
+    choices: CurveOptions,
+    process: ProcessOptions,
+    output: OutputOptions,
+    *,
+    calibration: str | None,
 ) -> None:
     """Release the mean curve of FILE, a wide CSV or Parquet table: one row a curve, one column a grid point.
 
@@ -63,8 +72,9 @@ def release_mean(
     """
     check_bound(choices.bound, choices.limits, source=source)
     table = opened(source.file)
-    parameters = _parameters(table, choices, output, "mean") | process.parameters()
-    _release(dpfda.MeanFunction(**parameters, calibration=calibration), table, source, output, kind="mean")
+    settings = {**process.settings(), "calibration": calibration}
+    parameters = _parameters(table, choices, output, "mean", settings)
+    release_curves(dpfda.MeanFunction(**parameters), table, source, output, kind="mean")
 
 
 @release.command("covariance")
@@ -93,9 +103,9 @@ def release_covariance(
     """
     check_bound(choices.bound, choices.limits, what="A covariance function", source=source)
     table = opened(source.file)
-    parameters = _parameters(table, choices, output, "covariance") | process.parameters()
+    parameters = _parameters(table, choices, output, "covariance", process.settings())
     est = dpfda.CovarianceFunction(**parameters, mean=mean, centre=centre_of(centre))
-    _release(est, table, source, output, kind="covariance")
+    release_curves(est, table, source, output, kind="covariance")
 
 
 @release.command("components")
@@ -109,7 +119,7 @@ def release_components(
     *,
     k: int,
     mean: str | None,
-    base: str,
+    base: str | None,
     explained_variance: float | None,
     centre: Path | None,
 ) -> None:
@@ -125,24 +135,25 @@ def release_components(
     """
     check_bound(choices.bound, choices.limits, what="A principal component", source=source)
     table = opened(source.file)
-    parameters = _parameters(table, choices, output, "components") | process.parameters()
+    settings = {**process.settings(), "base": base}
+    parameters = _parameters(table, choices, output, "components", settings)
     est = dpfda.FPCA(
         k,
         **parameters,
         mean=mean,
-        base=base,
         explained_variance=explained_variance,
         centre=centre_of(centre),
     )
-    _release(est, table, source, output, kind="components")
+    release_curves(est, table, source, output, kind="components")
 
 
 @release.command("regression")
-@options(FILE, [NAMES], LIMITS, REGRESSION, [CENTRE, RIDGE], output_options("regression"))
-@grouped(SourceOptions, CurveOptions, OutputOptions)
+@options(FILE, [COVARIATES], COVARIATE_LIMITS, REGRESSION, [CENTRE, RIDGE], output_options("regression"))
+@grouped(SourceOptions, CurveOptions, ProcessOptions, OutputOptions)
 def release_regression(
     source: SourceOptions,
     choices: CurveOptions,
+    process: ProcessOptions,
     output: OutputOptions,
     *,
     covariates: str,
@@ -167,7 +178,7 @@ def release_regression(
     check_bound(choices.bound, choices.limits, what="A regression of curves", source=source)
     named = names_of(covariates)
     table = opened(source.file)
-    parameters = _parameters(table, choices, output, "regression")
+    parameters = _parameters(table, choices, output, "regression", process.settings())
     est = dpfda.FunctionOnScalarRegression(
         **parameters,
         covariate_limits=limits_of(covariate_limits, covariate_bound, named),
@@ -187,10 +198,12 @@ def release_regression(
         write(est, result, source.file, output, kind="regression", panels=len(result.names))
 
 
-def _parameters(table: Table, choices: CurveOptions, output: OutputOptions, kind: str) -> dict[str, Any]:
+def _parameters(
+    table: Table, choices: CurveOptions, output: OutputOptions, kind: str, settings: dict[str, Any]
+) -> dict[str, Any]:
     """The parameters of an estimator; what it would refuse is refused here in the words of the command line."""
     made = output_parameters(table, choices.neighbours, output, kind=kind)
-    return choices.parameters() | made | {"smoothing": output.smoothing, "workers": output.workers}
+    return choices.parameters(kind, **settings) | made | {"smoothing": output.smoothing, "reading": output.reading}
 
 
 def centre_of(path: Path | None) -> Any:
@@ -203,7 +216,7 @@ def centre_of(path: Path | None) -> Any:
     return mean
 
 
-def _release(est: Any, table: Table, source: SourceOptions, output: OutputOptions, *, kind: str) -> None:
+def release_curves(est: Any, table: Table, source: SourceOptions, output: OutputOptions, *, kind: str) -> None:
     """Check everything, read, release, write and print: the same for every summary of curves alone."""
     curves = curves_of(table, source)
     ordered = est.order(curves)

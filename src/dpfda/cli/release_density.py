@@ -7,21 +7,11 @@ from typing import Any
 import click
 
 import dpfda
-from dpfda.cli.options import options, output_options
-from dpfda.cli.plan import JSON, PEOPLE, show_plan
-from dpfda.cli.point_options import DENSITY, POINT_FILE, UNIT_OR_COUNTS
-from dpfda.cli.point_values import (
-    BOUGHT,
-    Counts,
-    DensityOptions,
-    PointSourceOptions,
-    called_after,
-    check_drawn,
-    check_sides,
-    protected_points,
-)
+from dpfda.cli.columns import Counts, called_after, check_drawn, check_sides, protected_points
+from dpfda.cli.options import DENSITY, JSON, PEOPLE, POINT_FILE, UNIT_OR_COUNTS, options, output_options
+from dpfda.cli.plan import show_plan
 from dpfda.cli.releasing import opened, output_parameters, ready, write
-from dpfda.cli.values import OutputOptions, grouped
+from dpfda.cli.values import BOUGHT, DensityOptions, OutputOptions, PointSourceOptions, grouped
 
 ERROR = "root mean square error"
 
@@ -50,7 +40,7 @@ def release_density(
     est = dpfda.DensityFunction(
         **stated,
         smoothing=output.smoothing,
-        workers=output.workers,
+        reading=output.reading,
     )
     points = protected_points(table, source, {} if counts is None else {counts: "the counts"})
     many = None if counts is None else Counts(points, counts)

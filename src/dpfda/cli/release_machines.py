@@ -8,40 +8,43 @@ from typing import Any
 import click
 
 import dpfda
-from dpfda.cli.columns import check_numbers, classes_in, read_labels, read_numbers
-from dpfda.cli.options import options, output_options
-from dpfda.cli.plan import JSON, PEOPLE, show_plan
-from dpfda.cli.point_options import (
+from dpfda.cli.columns import (
+    called_after,
+    check_drawn,
+    check_numbers,
+    check_sides,
+    classes_in,
+    protected_points,
+    read_labels,
+    read_numbers,
+)
+from dpfda.cli.options import (
     CLASSES,
-    CLASSIFIER_LOSSES,
+    JSON,
     LABEL,
+    PEOPLE,
     POINT_FILE,
-    REGRESSOR_LOSSES,
     RESPONSE,
     RESPONSE_BOUND,
     UNIT,
     machine_options,
+    options,
+    output_options,
 )
-from dpfda.cli.point_values import (
-    MachineOptions,
-    PointSourceOptions,
-    called_after,
-    check_drawn,
-    check_sides,
-    classes_of,
-    protected_points,
-)
+from dpfda.cli.plan import show_plan
 from dpfda.cli.releasing import opened, output_parameters, ready, write
-from dpfda.cli.values import OutputOptions, grouped
+from dpfda.cli.values import MachineOptions, OutputOptions, PointSourceOptions, classes_of, grouped
 
 SIDES = [
-    click.option("--dimension", type=click.IntRange(min=1), help="Coordinates of a point, where --domain is for all.")
+    click.option(
+        "--dimension", type=click.IntRange(min=1), help="Number of coordinates of a point, where --domain is for all."
+    )
 ]
 NOISE = "noise in the function, root mean square"
 
 
 @click.command("classifier")
-@options(POINT_FILE, LABEL, [CLASSES, UNIT], machine_options(CLASSIFIER_LOSSES), output_options("classifier"))
+@options(POINT_FILE, LABEL, [CLASSES, UNIT], machine_options("classifier"), output_options("classifier"))
 @grouped(PointSourceOptions, MachineOptions, OutputOptions)
 def release_classifier(
     source: PointSourceOptions, choices: MachineOptions, output: OutputOptions, *, label: str, classes: str
@@ -70,7 +73,7 @@ def release_classifier(
 
 
 @click.command("regressor")
-@options(POINT_FILE, [RESPONSE], RESPONSE_BOUND, [UNIT], machine_options(REGRESSOR_LOSSES), output_options("regressor"))
+@options(POINT_FILE, [RESPONSE], RESPONSE_BOUND, [UNIT], machine_options("regressor"), output_options("regressor"))
 @grouped(PointSourceOptions, MachineOptions, OutputOptions)
 def release_regressor(
     source: PointSourceOptions,
@@ -110,7 +113,7 @@ def release_regressor(
 
 
 @click.command("classifier")
-@options(PEOPLE, SIDES, machine_options(CLASSIFIER_LOSSES), JSON)
+@options(PEOPLE, SIDES, machine_options("classifier"), JSON)
 @grouped(MachineOptions)
 def plan_classifier(choices: MachineOptions, *, n: int, dimension: int | None, as_json: bool) -> None:
     """Say what a release of a classifier would do, and how large the noise of every mechanism would be.
@@ -126,7 +129,7 @@ def plan_classifier(choices: MachineOptions, *, n: int, dimension: int | None, a
 
 
 @click.command("regressor")
-@options(PEOPLE, SIDES, RESPONSE_BOUND, machine_options(REGRESSOR_LOSSES), JSON)
+@options(PEOPLE, SIDES, RESPONSE_BOUND, machine_options("regressor"), JSON)
 @grouped(MachineOptions)
 def plan_regressor(
     choices: MachineOptions,

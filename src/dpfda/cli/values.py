@@ -1,4 +1,4 @@
-"""What the options of a command mean: groups of them, and texts turned into numbers and kernels."""
+"""What the options of a command mean: groups of them, and texts turned into numbers, kernels and mechanisms."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import dpfda
 from dpfda.arrays import brief
 from dpfda.errors import UsageError
+from dpfda.mechanisms.table import by_name
 from dpfda.page.evaluation import numbers
 
 if TYPE_CHECKING:
     from dpfda.kernels import Kernel
+
+BOUGHT = "private-iqr"
+MOST_EDGES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +48,8 @@ class CurveOptions:
     basis: str | None
     size: int | None
 
-    def parameters(self) -> dict[str, Any]:
-        """The parameters of an estimator that say all this."""
+    def parameters(self, statistic: str, **settings: Any) -> dict[str, Any]:
+        """The parameters of an estimator that say all this; settings go onto the mechanism."""
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
@@ -52,7 +57,7 @@ class CurveOptions:
             "limits": None if self.limits is None else interval(self.limits, "--limits"),
             "domain": interval(self.domain),
             "neighbours": self.neighbours,
-            "mechanism": self.mechanism,
+            "mechanism": by_name(self.mechanism, statistic, settings),
             "basis": self.basis,
             "size": self.size,
         }
@@ -66,8 +71,8 @@ class ProcessOptions:
     eta: float | None
     penalty: float | None
 
-    def parameters(self) -> dict[str, Any]:
-        """The parameters of an estimator that say this."""
+    def settings(self) -> dict[str, Any]:
+        """The settings of a mechanism that say this."""
         return {"kernel": kernel_of(self.kernel), "eta": self.eta, "penalty": self.penalty}
 
 
@@ -89,6 +94,107 @@ class OutputOptions:
     ledger: str | None = None
     anchor: Path | None = None
     key: str | None = None
+
+    @property
+    def reading(self) -> dpfda.Reading:
+        """How records are read."""
+        return dpfda.Reading(workers=self.workers)
+
+
+@dataclass(frozen=True, slots=True)
+class PointSourceOptions:
+    """The file, and the columns that hold points."""
+
+    file: Path
+    points: tuple[str, ...]
+    unit: str | None
+
+    @property
+    def column(self) -> str | None:
+        """The column that says whose row it is; None where every row is another person."""
+        return None if self.unit == "row" else self.unit
+
+
+@dataclass(frozen=True, slots=True)
+class DensityOptions:
+    """What is public, and what is asked for, of a density."""
+
+    domain: tuple[str, ...]
+    edges: tuple[str, ...]
+    epsilon: float
+    delta: float
+    neighbours: str
+    mechanism: str
+    calibration: str | None
+    kernel: str | None
+    bandwidth: str | None
+    bandwidth_epsilon: float | None
+    eta: float | None
+    size: int | None
+    answers: int | None = None
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of an estimator that say all this."""
+        if bool(self.domain) == bool(self.edges):
+            raise UsageError(
+                "A density needs a domain known in advance, e.g. --domain 0,100, or else the edges of bins, e.g. "
+                "--edges 0,1,5,10, and not both. Neither may be read from the data."
+            )
+        return {
+            "domain": domain_of(self.domain) if self.domain else None,
+            "edges": edges_of(self.edges) if self.edges else None,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "neighbours": self.neighbours,
+            "mechanism": by_name(
+                self.mechanism,
+                "density",
+                {
+                    "calibration": self.calibration,
+                    "kernel": kernel_of(self.kernel),
+                    "bandwidth": bandwidth_of(self.bandwidth),
+                    "eta": self.eta,
+                    "answers": self.answers,
+                },
+            ),
+            "bandwidth_epsilon": self.bandwidth_epsilon,
+            "size": self.size,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MachineOptions:
+    """What is public, and what is asked for, of a kernel machine."""
+
+    domain: tuple[str, ...]
+    epsilon: float
+    delta: float
+    neighbours: str
+    loss: str
+    kernel: str | None
+    penalty: float | None
+    features: int | None
+    mechanism: str
+    eta: float | None
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of an estimator that say all this."""
+        if not self.domain:
+            raise UsageError(
+                "A kernel machine needs a domain known in advance: one interval for every coordinate, e.g. --domain "
+                "0,1, or one for each, e.g. --domain '0,1;18,90'. It may not be read from the data."
+            )
+        return {
+            "domain": domain_of(self.domain),
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "neighbours": self.neighbours,
+            "loss": self.loss,
+            "kernel": kernel_of(self.kernel),
+            "penalty": self.penalty,
+            "features": "auto" if self.features is None else self.features,
+            "mechanism": by_name(self.mechanism, "machine", {"eta": self.eta}),
+        }
 
 
 def grouped(*groups: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -160,3 +266,52 @@ def check_bound(
         )
     if bound is not None and limits is not None:
         raise UsageError(f"--bound {bound:g} and --limits {limits} both bound the curves. Leave one of them out.")
+
+
+def domain_of(texts: tuple[str, ...]) -> list[tuple[float, ...]]:
+    """The sides of a domain: stated one after the other, or separated by semicolons."""
+    return [interval(part) for text in texts for part in text.split(";")]
+
+
+def edges_of(texts: tuple[str, ...]) -> list[list[float]]:
+    """Edges along each side: numbers, and stretches of equal steps such as 0:100:5, by default of steps of one."""
+    sides = [part for text in texts for part in text.split(";")]
+    try:
+        return [[edge for item in side.split(",") for edge in _stretch(item)] for side in sides]
+    except ValueError:
+        raise UsageError(
+            "--edges takes increasing numbers separated by commas, or stretches FIRST:LAST:STEP of at most "
+            f"{MOST_EDGES} of them, e.g. --edges 0,1,5:100:5; got {brief(' '.join(texts))}."
+        ) from None
+
+
+def _stretch(item: str) -> list[float]:
+    first, *rest = (float(part) for part in item.split(":"))
+    if not rest:
+        return [first]
+    last, step = (*rest, 1.0)[:2]
+    steps = (last - first) / step
+    if len(rest) > 2 or not 1 <= steps <= MOST_EDGES or abs(steps - round(steps)) > 1e-9 * steps:
+        raise ValueError
+    return [*(first + index * step for index in range(round(steps))), last]
+
+
+def bandwidth_of(text: str | None) -> Any:
+    """A number, one for each side, rows of a matrix separated by semicolons, or the name of a private choice."""
+    if text is None or text == BOUGHT:
+        return text
+    rows = [numbers(part, "--bandwidth", count=None) for part in text.split(";")]
+    if len(rows) > 1:
+        return rows
+    return rows[0] if len(rows[0]) > 1 else rows[0][0]
+
+
+def classes_of(text: str) -> tuple[str, str]:
+    """Two labels separated by a comma."""
+    labels = tuple(label.strip() for label in text.split(","))
+    if len(labels) != 2 or not all(labels) or labels[0] == labels[1]:
+        raise UsageError(
+            "--classes takes two different labels separated by a comma, e.g. --classes healthy,ill; got "
+            f"{brief(text)}. They may not be read from the data."
+        )
+    return labels[0], labels[1]

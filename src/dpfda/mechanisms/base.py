@@ -35,25 +35,25 @@ class Mechanism(Noisy, Protocol):
 
 
 # By the name on cards: what a verification asks about `laws` (of the noise, by name), `whole` and `reach`.
-MECHANISMS: dict[str, tuple[Any, ...]] = {}
+DRAWS: dict[str, tuple[Any, ...]] = {}
 M = TypeVar("M", bound=type)
 
 
-def register_mechanism(mechanism: M) -> M:
-    """Put a mechanism into the table that cards are verified by; a decorator for classes, others' too.
+def register_draw(mechanism: M) -> M:
+    """Put what draws a release into the table that cards are verified by; `register_mechanism` does it for noise.
 
     It states `laws`, the names of the laws that its noise can have, and may state `norms`, the names of the norms in
     which its sensitivity can be. One that adds no noise but draws the release as a
     whole is `whole`, and its `reach(bound, step)` is how often the move of one unit counts in the range of its log
     likelihood ratios. Several may share a name, and are told apart by their laws.
     """
-    MECHANISMS[mechanism.name] = (*MECHANISMS.get(mechanism.name, ()), mechanism)  # type: ignore[attr-defined]
+    DRAWS[mechanism.name] = (*DRAWS.get(mechanism.name, ()), mechanism)  # type: ignore[attr-defined]
     return mechanism
 
 
 def mechanism_with(name: str, law: str) -> Any | None:
     """The mechanism of this name whose noise can have this law; None where there is none."""
-    return next((known for known in MECHANISMS.get(name, ()) if law in known.laws), None)
+    return next((known for known in DRAWS.get(name, ()) if law in known.laws), None)
 
 
 def check_mechanism(mechanism: object) -> None:

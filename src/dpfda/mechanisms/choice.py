@@ -12,7 +12,7 @@ import numpy as np
 from dpfda.arrays import Integers, brief
 from dpfda.bases.norms import L2, Norm, Sensitivity, up
 from dpfda.errors import UsageError
-from dpfda.mechanisms.base import check_coordinates, check_profile, check_source, register_mechanism
+from dpfda.mechanisms.base import check_coordinates, check_profile, check_source, register_draw
 from dpfda.mechanisms.decision import decide, exponential, exponential_exactly, wide
 from dpfda.mechanisms.noise import NothingAdded, register_law
 from dpfda.mechanisms.randomness import Randomness
@@ -96,7 +96,7 @@ def rate_of(epsilon: float, spread: float) -> float:
     return rate
 
 
-@register_mechanism
+@register_draw
 @dataclass(frozen=True, eq=False, repr=False)
 class Dictionary:
     """A choice among public vectors, the nearer to the sum the more likely: `exp(-distance / scale)`.

@@ -12,7 +12,7 @@ from dpfda.arrays import Array, Integers, brief
 from dpfda.bases.norms import L2, Norm, Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms.ball import draw_in_ball
-from dpfda.mechanisms.base import check_coordinates, check_profile, check_source, register_mechanism
+from dpfda.mechanisms.base import check_coordinates, check_profile, check_source, register_draw
 from dpfda.mechanisms.gaussian import GaussianLaw
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.privacy import RangeProfile
@@ -20,7 +20,7 @@ from dpfda.privacy import RangeProfile
 SMALLEST_PRIOR = 2.0**-10  # in lattice steps: such a coordinate is zero but for a chance of exp(-2^19)
 
 
-@register_mechanism
+@register_draw
 @dataclass(frozen=True, slots=True)
 class Exponential:
     """An integer vector b of the ball `|b|_2 <= radius`, drawn in proportion to `exp(utility/scale) prior(b)`.

@@ -16,14 +16,14 @@ from dpfda.mechanisms.base import (
     check_source,
     draw_shaped,
     inverse,
-    register_mechanism,
 )
 from dpfda.mechanisms.noise import Care, NoiseLaw, Simulator, check_blocks, check_scale, register_law
 from dpfda.mechanisms.randomness import Randomness
+from dpfda.mechanisms.table import EVERYWHERE, register_mechanism
 from dpfda.privacy import GaussianProfile
 
 
-@register_mechanism
+@register_mechanism("gaussian", serves=EVERYWHERE, shaped=True)
 @dataclass(frozen=True, slots=True)
 class Gaussian:
     """Independent Gaussian noise on the integers; coordinate j has deviation `scale * shape[j]`.

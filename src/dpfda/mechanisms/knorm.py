@@ -13,16 +13,17 @@ import numpy as np
 from dpfda.arrays import Array, Integers, as_plain_ints
 from dpfda.bases.norms import BlockNorm, Sensitivity, up
 from dpfda.errors import UsageError
-from dpfda.mechanisms.base import check_coordinates, check_profile, check_source, register_mechanism
+from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.decision import Booleans, decide, exponential, exponential_exactly, wide
 from dpfda.mechanisms.noise import Care, NoiseLaw, Simulator, check_blocks, check_scale, register_law
 from dpfda.mechanisms.randomness import Randomness
+from dpfda.mechanisms.table import EVERYWHERE, register_mechanism
 from dpfda.privacy import PureProfile
 
 LARGEST_BLOCK = 20  # beyond it fewer than one proposal in two hundred is accepted
 
 
-@register_mechanism
+@register_mechanism("k-norm", serves=EVERYWHERE, shaped=True)
 @dataclass(frozen=True, slots=True)
 class KNorm:
     """Noise with density proportional to `exp(-sum_b shares[b] |z_b|_2 / scale)` over consecutive blocks.

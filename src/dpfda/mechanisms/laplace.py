@@ -15,15 +15,15 @@ from dpfda.mechanisms.base import (
     check_source,
     draw_shaped,
     inverse,
-    register_mechanism,
 )
 from dpfda.mechanisms.knorm import RadialLaw
 from dpfda.mechanisms.noise import check_blocks, check_scale
 from dpfda.mechanisms.randomness import Randomness
+from dpfda.mechanisms.table import EVERYWHERE, register_mechanism
 from dpfda.privacy.profiles import LaplaceProfile
 
 
-@register_mechanism
+@register_mechanism("laplace", serves=EVERYWHERE, shaped=True)
 @dataclass(frozen=True, slots=True)
 class Laplace:
     """Independent Laplace noise on the integers; coordinate j has scale `scale * shape[j]`.

@@ -12,17 +12,18 @@ from dpfda.arrays import Array, Integers, brief
 from dpfda.bases.norms import Norm, Nuclear, Sensitivity, up
 from dpfda.bases.symmetric import multiplicities, pack, places, side_of
 from dpfda.errors import UsageError
-from dpfda.mechanisms.base import check_coordinates, check_profile, check_source, register_mechanism
+from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.decision import Booleans
 from dpfda.mechanisms.noise import Care, NoiseLaw, Simulator, register_law
 from dpfda.mechanisms.normals import WORD, Reals, draw_normals
 from dpfda.mechanisms.randomness import LARGEST_SCALE, SMALLEST_SCALE, Randomness
+from dpfda.mechanisms.table import register_mechanism
 from dpfda.privacy import PureProfile
 
 LARGEST_BATCH = 2**20  # entries of matrices at a time
 
 
-@register_mechanism
+@register_mechanism("wishart", serves=("covariance", "components"), shaped=True)
 @dataclass(frozen=True, slots=True)
 class Wishart:
     """Noise `W_1 - W_2`, rounded, on a symmetric integer matrix S that is given by its entries (`symmetric.pack`).

@@ -20,7 +20,7 @@ DEFAULT_BASIS = "reinsch"  # cosines are flat at the ends, where most curves are
 
 def own_design(request: Request, mechanism: str | Mechanism) -> Design:
     """Raw coordinates with noise, to be smoothed afterwards."""
-    gaussian = mechanism == "gaussian" or isinstance(mechanism, Gaussian)
+    gaussian = mechanism == Gaussian.name or isinstance(mechanism, Gaussian)
     basis, why = basis_of(request, default_size(request, pure=not gaussian), DEFAULT_BASIS)
     weights = design_weights(request, basis)
     sizes, terms = optimal_blocks(weights)
@@ -30,16 +30,13 @@ def own_design(request: Request, mechanism: str | Mechanism) -> Design:
         # its term is `sqrt(2)/x` and the whole error `(T + sqrt(2)/x)^2 (1 + x^2)` is least at `x^3 = sqrt(2)/T`.
         # Gaussian noise: least at `x^4 = 1/size`.
         sizes, terms = (1, *sizes), (math.sqrt(2) / share, *terms)
-    named: dict[str, Mechanism] = {
-        "gaussian": Gaussian(),
-        "laplace": Laplace(),
-        # Terms t_b = sqrt((M_b+1) sum a_j^2) have the least error at shares with e_b^2 proportional to t_b.
-        "k-norm": KNorm(sizes, tuple(math.sqrt(term / sum(terms)) for term in terms)),
-    }
+    # Terms t_b = sqrt((M_b+1) sum a_j^2) have the least error at shares with e_b^2 proportional to t_b.
+    blocks = KNorm(sizes, tuple(math.sqrt(term / sum(terms)) for term in terms))
+    shaped: dict[str, Mechanism] = {law.name: law for law in (Gaussian(), Laplace(), blocks)}
     return Design(
         name=mechanism if isinstance(mechanism, str) else mechanism.name,
         basis=basis,
-        mechanism=named[mechanism] if isinstance(mechanism, str) else mechanism,
+        mechanism=shaped[mechanism] if isinstance(mechanism, str) else mechanism,
         weights=None,
         least_scale=0.0,
         count_weight=max(1, round(share * RADIUS)) if request.counted else 0,

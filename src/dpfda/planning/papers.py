@@ -14,12 +14,22 @@ from dpfda.bases.lattice import RADIUS
 from dpfda.bases.norms import L2, Sensitivity, up
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.kernels import Kernel, Matern, Tensor
-from dpfda.mechanisms import Gaussian, Laplace, Mechanism, SoftThreshold
+from dpfda.mechanisms import (
+    Bernstein,
+    FiniteLaplace,
+    Gaussian,
+    GaussianProcess,
+    Laplace,
+    LaplaceProcess,
+    Mechanism,
+    SoftThreshold,
+    ThresholdedLaplaceProcess,
+)
 from dpfda.mechanisms.randomness import LARGEST_SCALE
 from dpfda.messages import arg
 from dpfda.planning.compatibility import Law, penalised
 from dpfda.planning.default_design import basis_of, check_domain
-from dpfda.planning.request import Design, Request
+from dpfda.planning.request import Design, Request, designs
 from dpfda.privacy import calibrate
 
 
@@ -155,11 +165,13 @@ WIDEST = 2.0**20  # beyond this ratio of noise scales a coordinate carries nothi
 SMALLEST = 1e-300
 
 
+@designs(GaussianProcess)
 def gp(request: Request) -> Design:
     """The Gaussian process of Mirshani et al. around a mean penalised by a power of its kernel."""
     return _process(request, "gp", "gaussian")
 
 
+@designs(LaplaceProcess)
 def iclp_qr(request: Request) -> Design:
     """The Laplace process of Lin and Reimherr around a mean with quadratic penalty."""
     return _process(request, "iclp-qr", "laplace")
@@ -191,6 +203,7 @@ def _process(request: Request, name: str, law: Law) -> Design:
     )
 
 
+@designs(ThresholdedLaplaceProcess)
 def iclp_ar(request: Request) -> Design:
     """The Laplace process of Lin and Reimherr around a mean with absolute penalty: a soft threshold."""
     kernel, why_kernel = noise_kernel(request)
@@ -223,6 +236,7 @@ def iclp_ar(request: Request) -> Design:
     )
 
 
+@designs(FiniteLaplace)
 def frl(request: Request) -> Design:
     """Independent Laplace noise on a few coordinates: the finite-dimensional representation of Lin and Reimherr."""
     safe = privacy_safe("frl", n=request.n, epsilon=request.budget.epsilon, decay=1.0)
@@ -247,6 +261,7 @@ def frl(request: Request) -> Design:
     )
 
 
+@designs(Bernstein)
 def bernstein(request: Request) -> Design:
     """Independent Laplace noise on the values at the points of a lattice, and Bernstein polynomials through them.
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpfda.arrays import as_plain_ints, as_real, is_whole
+from dpfda.arrays import as_plain_ints, is_whole
 from dpfda.bases import Basis, Domain
 from dpfda.bases.base import MOST_FUNCTIONS
 from dpfda.bases.lattice import MOST_UNITS
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
-from dpfda.mechanisms import Mechanism
+from dpfda.mechanisms import GaussianProcess, Mechanism, Process
 from dpfda.messages import arg
 from dpfda.privacy import ADD_REMOVE, Budget
 
-CALIBRATIONS = ("exact", "published", "simple")
 MOST_VALUES = 2**24  # of one curve
 
 
@@ -53,22 +51,14 @@ class Request:
 
     def __post_init__(self) -> None:
         check_units(self.n)
-        if not isinstance(self.calibration, str) or self.calibration not in CALIBRATIONS:
-            known = ", ".join(map(repr, CALIBRATIONS))
-            raise UsageError(parameter="calibration", value=self.calibration, rule=f"must be one of {known}")
+        # The object that has all settings of noise processes refuses what is none of them.
+        GaussianProcess(kernel=self.kernel, eta=self.eta, penalty=self.penalty, calibration=self.calibration)
         if not (self.grid_size is None or is_whole(self.grid_size, 1, MOST_VALUES)):
             raise UsageError(
                 parameter="grid_size",
                 value=self.grid_size,
                 rule=f"is the number of values of a curve, 1 to {MOST_VALUES}",
             )
-        if not (self.kernel is None or isinstance(self.kernel, Kernel)):
-            raise UsageError(
-                parameter="kernel", value=self.kernel, rule="must be a kernel such as dpfda.kernels.Matern(1.5, 0.1)"
-            )
-        for name, value, least in (("eta", self.eta, 0.0), ("penalty", self.penalty, 0.0)):
-            if value is not None and not least <= as_real(value) < math.inf:
-                raise UsageError(parameter=name, value=value, rule="must be a finite number, 0 or more")
         if not (self.size is None or is_whole(self.size, 1, MOST_FUNCTIONS)):
             raise UsageError(
                 parameter="size",
@@ -106,3 +96,17 @@ class Design:
     reasons: tuple[tuple[str, str], ...]
     smoothing: bool = True  # whether it is made to be smoothed after the noise
     thresholds: tuple[float, ...] = ()  # in units of the bound, for coordinates that are shrunk before the noise
+
+
+# Who designs a mean by a mechanism with settings; a mechanism that brings its own `design` needs no entry.
+DESIGNS: dict[str, Callable[[Request], Design]] = {}
+
+
+def designs(mechanism: type[Process]) -> Callable[[Callable[[Request], Design]], Callable[[Request], Design]]:
+    """Let a function design means by a mechanism of the table."""
+
+    def add(function: Callable[[Request], Design]) -> Callable[[Request], Design]:
+        DESIGNS[mechanism.name] = function
+        return function
+
+    return add

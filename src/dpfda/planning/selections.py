@@ -8,15 +8,16 @@ from dpfda.arrays import Array
 from dpfda.bases import Basis
 from dpfda.bases.lattice import RADIUS
 from dpfda.errors import UsageError
-from dpfda.mechanisms import Dictionary, Exponential
+from dpfda.mechanisms import Dictionary, DictionaryDraw, Exponential, ExponentialDraw
 from dpfda.messages import arg
 from dpfda.planning.default_design import DEFAULT_BASIS, basis_of
 from dpfda.planning.papers import TERMS, noise_basis, noise_kernel
-from dpfda.planning.request import Design, Request
+from dpfda.planning.request import Design, Request, designs
 
 DICTIONARY_SIZE = 64
 
 
+@designs(ExponentialDraw)
 def exponential(request: Request) -> Design:
     """Awan et al., Example 3.5: a function of the ball, drawn in proportion to `exp(-sum |X_i - b|^2 / scale)`.
 
@@ -43,14 +44,15 @@ def exponential(request: Request) -> Design:
     )
 
 
+@designs(DictionaryDraw)
 def dictionary(request: Request) -> Design:
     """Hall et al., Section 3.2: one of the user's candidate functions, the nearer to the mean the more likely."""
     _public_size(request, "dictionary")
     if not request.candidates:
         raise UsageError(
             arg("mechanism", "dictionary"),
-            " chooses among candidates: pass candidates=[function, ...], each a function of the points, "
-            "e.g. lambda t: np.interp(t, grid, values). They must be public.",
+            " chooses among candidates: say mechanism=dpfda.mechanisms.DictionaryDraw(candidates=[function, ...]), "
+            "each a function of the points, e.g. lambda t: np.interp(t, grid, values). They must be public.",
             parameter="candidates",
         )
     basis, why = basis_of(request, min(request.grid_size or DICTIONARY_SIZE, DICTIONARY_SIZE), DEFAULT_BASIS)

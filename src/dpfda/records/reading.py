@@ -16,10 +16,17 @@ from dpfda.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How records are read; nothing here changes a release, not by a bit."""
+    """How records are read; nothing here changes a release, not by a bit.
 
-    batch_rows: int | None = None  # None: about a million values at a time
-    workers: int | None = None  # None: one for each processor, at most four
+    Parameters
+    ----------
+    batch_rows : rows read at a time; None for about a million values.
+    workers : threads that encode; None for one for each processor, at most four.
+    progress : whether a bar shows how far reading is; None for a bar on a terminal alone.
+    """
+
+    batch_rows: int | None = None
+    workers: int | None = None
     progress: bool | None = None
 
     def __post_init__(self) -> None:
@@ -35,6 +42,17 @@ class Reading:
     def threads(self) -> int:
         """How many threads encode records: as stated, or one for each processor and at most four."""
         return min(4, os.cpu_count() or 1) if self.workers is None else self.workers
+
+
+def as_reading(reading: object) -> Reading:
+    """How records are to be read; None for the usual way."""
+    if reading is None:
+        return Reading()
+    if not isinstance(reading, Reading):
+        raise UsageError(
+            parameter="reading", value=reading, rule="must be None or an object such as dpfda.Reading(workers=2)"
+        )
+    return reading
 
 
 PATIENCE = 2.0  # seconds before a bar appears

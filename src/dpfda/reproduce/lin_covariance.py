@@ -9,7 +9,7 @@ import numpy as np
 
 from dpfda import bases
 from dpfda.arrays import Array
-from dpfda.mechanisms.randomness import SeededRandomness
+from dpfda.mechanisms import LaplaceProcess, SeededRandomness
 from dpfda.statistics.covariance.estimator import CovarianceFunction
 from dpfda.studies.outcome import Outcome, Reproduction, Setting, Table, leave_room
 from dpfda.studies.simulators import GRID, ICLP_KERNEL, TERMS, karhunen_loeve, weights
@@ -20,7 +20,7 @@ DECAY = 4.0
 SIZES = (500, 1000, 2000, 5000, 10_000, 20_000)
 SHOWN = 2000  # the sample size of the contours
 METHODS: dict[str, dict[str, Any]] = {
-    "tensor-product Laplace process": {"mechanism": "iclp-qr", "delta": 0.0, "kernel": ICLP_KERNEL},
+    "tensor-product Laplace process": {"mechanism": LaplaceProcess(kernel=ICLP_KERNEL), "delta": 0.0},
     "our default, pure": {"mechanism": "auto", "delta": 0.0},
     "our default, approximate": {"mechanism": "auto", "delta": DELTA},
 }

@@ -16,6 +16,7 @@ import numpy as np
 from dpfda.arrays import Array
 from dpfda.kernels import Matern
 from dpfda.mechanisms import SeededRandomness
+from dpfda.records.reading import Reading
 from dpfda.statistics.mean.estimator import MeanFunction
 from dpfda.studies import published, simulators
 from dpfda.studies.outcome import Outcome, Reproduction, Setting, Table
@@ -257,7 +258,7 @@ def _ours(
         bound=sample.l2,
         domain=(0.0, 1.0),
         randomness=randomness,
-        progress=False,
+        reading=Reading(progress=False),
         force=True,
     )
     values = np.array([estimator.fit(curves, grid=GRID).release_(GRID) for _ in range(releases)])

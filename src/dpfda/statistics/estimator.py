@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -18,8 +18,9 @@ from dpfda.curator.summary import Public
 from dpfda.errors import DataError, UsageError
 from dpfda.kernels import Kernel
 from dpfda.ledger import AnyLedger, Charge, OwnSpend, Quote, as_ledger
-from dpfda.mechanisms import Randomness
+from dpfda.mechanisms import GaussianProcess, Mechanism, Process, Randomness
 from dpfda.mechanisms.base import check_mechanism, check_source
+from dpfda.mechanisms.table import AUTO, owner_of, resolve
 from dpfda.messages import Message, arg
 from dpfda.planning.base import AnyPlan, refusal
 from dpfda.planning.request import check_units
@@ -27,7 +28,7 @@ from dpfda.privacy import Budget, Counting, Unit
 from dpfda.privacy.budget import stated_budget
 from dpfda.records import Curves, smallest_cap
 from dpfda.records.forgetting import forgets_records
-from dpfda.records.reading import Reading
+from dpfda.records.reading import Reading, as_reading
 from dpfda.releases import Release
 from dpfda.releases.cards.words import say
 
@@ -45,8 +46,6 @@ ONE_POINT = (
 # Parameters that may be a list or an array; all others are single values.
 OF_MANY = frozenset(
     {
-        "bandwidth",
-        "candidates",
         "centre",
         "classes",
         "covariate_levels",
@@ -74,7 +73,7 @@ def is_single(value: object) -> bool:
 
 
 COUNTED_ONLY = Message(
-    arg("mechanism", "gp"),
+    arg("mechanism", GaussianProcess.name),
     " answers with weights that are bounded by the number of units, so that number is counted and not stated: leave ",
     arg("n"),
     " out, or take another mechanism.",
@@ -173,8 +172,11 @@ class FitOrder:
 class Spender(BaseEstimator):  # type: ignore[misc]
     """An estimator that charges a ledger, or counts for itself what it and its clones spend."""
 
+    statistic: ClassVar[str]  # the name under which the table of mechanisms knows it
+
     epsilon: float
     delta: float
+    mechanism: str | Mechanism | Process = AUTO
     neighbours: str = "replace-one"
     n: int | None = None
     planned_n: int | None = None
@@ -182,7 +184,42 @@ class Spender(BaseEstimator):  # type: ignore[misc]
     ledger: AnyLedger | str | None = None
     randomness: Randomness | None = None
     force: bool = False
-    batch_rows: int | None = None
+    reading: Reading | None = None
+
+    def __new__(cls, *arguments: Any, **stated: Any) -> Self:
+        # Before `__init__`, which could only say that it does not know the name.
+        cls._check_moved(stated)
+        made: Self = super().__new__(cls)
+        return made
+
+    @classmethod
+    def _check_moved(cls, stated: Mapping[str, Any]) -> None:
+        """Refuse settings of a mechanism in the place of parameters, and say where they belong."""
+        known = {each.name for each in fields(cls) if each.init}
+        for name in stated:
+            if name in {each.name for each in fields(Reading)}:
+                raise UsageError(
+                    parameter=name,
+                    rule="says how records are read, and belongs to the object that says all of it",
+                    fix=f"Say reading=dpfda.Reading({name}=...).",
+                )
+            owner = None if name in known else owner_of(name, cls.statistic, stated.get("mechanism"))
+            if owner is not None:
+                raise UsageError(
+                    parameter=name,
+                    rule="belongs to the mechanism",
+                    fix=f"Say mechanism=dpfda.mechanisms.{owner.__name__}({name}=...).",
+                )
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, as scikit-learn does; None of them may be a setting of the mechanism."""
+        self._check_moved(params | {"mechanism": params.get("mechanism", self.mechanism)})
+        made: Self = super().set_params(**params)
+        return made
+
+    def _chosen(self) -> tuple[Any, dict[str, Any]]:
+        """The mechanism as plans take it: a name with the settings that were stated, or a noise law."""
+        return resolve(self.mechanism, self.statistic)
 
     def check_seen(self, plan: AnyPlan) -> None:
         """Refuse what would be next to nothing but noise, by its plan alone, unless `force` is set.
@@ -266,7 +303,7 @@ class Spender(BaseEstimator):  # type: ignore[misc]
             )
         stated_budget(params["epsilon"], params.get("delta", 0.0))
         mechanism = params.get("mechanism", "auto")
-        if not isinstance(mechanism, str):
+        if not isinstance(mechanism, str | Process):
             if isinstance(mechanism, type) or not hasattr(mechanism, "profile"):
                 raise UsageError(
                     parameter="mechanism",
@@ -274,7 +311,8 @@ class Spender(BaseEstimator):  # type: ignore[misc]
                     rule="must be a name, e.g. 'auto', or an object such as dpfda.mechanisms.Laplace()",
                 )
             check_mechanism(mechanism)
-        check_flag(params.get("progress"), "progress", none=True)
+        self._chosen()  # refuses settings that this statistic does not take
+        as_reading(self.reading)
 
     @property
     def spent_(self) -> Budget | None:
@@ -323,8 +361,6 @@ class CurveEstimator(Spender):
     domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0)
     centre: Centre | None = None
     size: int | None = None
-    workers: int | None = None
-    progress: bool | None = None
 
     def facts(self, curves: Curves, *, count_weight: int = 0) -> Public:
         """The public facts about these curves: what was stated, their layout, and their number where it is public."""
@@ -378,7 +414,7 @@ class CurveEstimator(Spender):
 
     def _public_arguments(self) -> Reading:
         self._check_parameters()
-        reading = Reading(batch_rows=self.batch_rows, workers=self.workers, progress=self.progress)
+        reading = as_reading(self.reading)
         Budget(self.epsilon, self.delta)  # refuses what is none, as the next line does
         as_domain(self.domain)
         return reading

@@ -25,7 +25,7 @@ from dpfda.records import Encoder, as_curves
 from dpfda.records.encoder import FRACTIONS
 from dpfda.records.fold import Encode
 from dpfda.records.forgetting import forgets_records
-from dpfda.records.reading import Reading
+from dpfda.records.reading import Reading, as_reading
 from dpfda.releases.cards.words import say
 from dpfda.releases.choices import ChoiceCard
 from dpfda.statistics.estimator import Centre
@@ -151,9 +151,7 @@ def private_bound(
     ledger: AnyLedger | str | None = None,
     randomness: Randomness | None = None,
     force: bool = False,
-    batch_rows: int | None = None,
-    workers: int | None = None,
-    progress: bool | None = None,
+    reading: Reading | None = None,
 ) -> BoundChoice:
     """A bound within which about the stated share of units lies, by the root mean square of their average curves.
 
@@ -184,9 +182,7 @@ def private_bound(
         ledger=ledger,
         randomness=randomness,
         force=force,
-        batch_rows=batch_rows,
-        workers=workers,
-        progress=progress,
+        reading=reading,
     ).release()
     return choice
 
@@ -207,9 +203,7 @@ def bound_order(
     ledger: AnyLedger | str | None = None,
     randomness: Randomness | None = None,
     force: bool = False,
-    batch_rows: int | None = None,
-    workers: int | None = None,
-    progress: bool | None = None,
+    reading: Reading | None = None,
 ) -> ChoiceOrder:
     """What `private_bound` would buy, with the same arguments: checked and priced, not charged, and no value read.
 
@@ -220,7 +214,7 @@ def bound_order(
     if not (isinstance(quantile, int | float | np.number) and 0 < quantile <= 1):
         raise UsageError(parameter="quantile", value=quantile, rule="must lie in (0, 1], e.g. 0.95")
     check_flag(force, "force")
-    reading = Reading(batch_rows=batch_rows, workers=workers, progress=progress)
+    reading = as_reading(reading)
     curves = as_curves(X, grid=grid, units=units)
     estimator = MeanFunction(epsilon=epsilon, delta=0.0, bound=listed[-1], domain=domain, centre=centre, n=n)
     public = estimator.facts(curves)

@@ -26,7 +26,7 @@ from dpfda.privacy.budget import stated_budget
 from dpfda.records import Curves, as_curves
 from dpfda.records.fold import Encode
 from dpfda.records.forgetting import forgets_records
-from dpfda.records.reading import Reading
+from dpfda.records.reading import Reading, as_reading
 from dpfda.releases.choices import ChoiceCard
 from dpfda.statistics.mean.estimator import MeanFunction
 from dpfda.statistics.mean.plan import Plan
@@ -126,9 +126,7 @@ def private_choice(
     ledger: AnyLedger | str | None = None,
     randomness: Randomness | None = None,
     force: bool = False,
-    batch_rows: int | None = None,
-    workers: int | None = None,
-    progress: bool | None = None,
+    reading: Reading | None = None,
 ) -> Choice:
     """The setting whose error promises to be least: what it leaves out of the mean, plus its noise.
 
@@ -149,9 +147,7 @@ def private_choice(
         ledger=ledger,
         randomness=randomness,
         force=force,
-        batch_rows=batch_rows,
-        workers=workers,
-        progress=progress,
+        reading=reading,
     ).release()
     return choice
 
@@ -168,9 +164,7 @@ def choice_order(
     ledger: AnyLedger | str | None = None,
     randomness: Randomness | None = None,
     force: bool = False,
-    batch_rows: int | None = None,
-    workers: int | None = None,
-    progress: bool | None = None,
+    reading: Reading | None = None,
 ) -> ChoiceOrder:
     """What `private_choice` would buy, with the same arguments: checked and priced, not charged, and no value read.
 
@@ -178,14 +172,15 @@ def choice_order(
     """
     budget = stated_budget(epsilon, 0.0)
     check_flag(force, "force")
-    reading = Reading(batch_rows=batch_rows, workers=workers, progress=progress)
+    reading = as_reading(reading)
     listed = list(candidates) if isinstance(candidates, Sequence) else []
     if not listed or not all(isinstance(candidate, MeanFunction) for candidate in listed):
         raise UsageError(
             parameter="candidates",
             value=candidates,
             rule=(
-                "must be a list of estimators, e.g. [MeanFunction(mechanism='gp', penalty=p, ...) for p in penalties]"
+                "must be a list of estimators, e.g. [MeanFunction(mechanism=GaussianProcess(penalty=p), ...) for p in "
+                "penalties]"
             ),
         )
     curves = as_curves(X, grid=grid, units=units)

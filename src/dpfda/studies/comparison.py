@@ -11,14 +11,15 @@ import numpy as np
 from dpfda.arrays import Array, brief
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms import SeededRandomness
+from dpfda.mechanisms.table import by_name, typed_for
 from dpfda.privacy import Budget
+from dpfda.records.reading import Reading
 from dpfda.statistics.mean.estimator import MeanFunction
-from dpfda.statistics.mean.plan import CALIBRATED, DESIGNS
+from dpfda.statistics.mean.plan import calibrated
 from dpfda.studies.outcome import STAMP, Table, no_progress
 from dpfda.studies.simulators import GRID, MEANS, norms, sample, weights
 
-# All that need no candidates to choose among.
-MECHANISMS = ("auto", *(name for name in DESIGNS if name != "dictionary"))
+MECHANISMS = typed_for("mean")  # all that need no candidates to choose among
 CALIBRATIONS = ("exact", "published", "both")
 COLUMNS = (
     "mechanism",
@@ -172,6 +173,10 @@ class Run:
     refused: DpfdaError | None = None
     chosen: str = ""
 
+    @property
+    def _stated(self) -> str | None:
+        return self.calibration if self.mechanism in calibrated() else None
+
     def add(self, curves: Array, truth: Array, bound: float) -> None:
         """Release the mean of these curves once, unless the mechanism has refused before."""
         if self.refused is not None:
@@ -180,10 +185,9 @@ class Run:
             epsilon=self.budget.epsilon,
             delta=self.budget.delta,
             bound=bound,
-            mechanism=self.mechanism,
-            calibration=self.calibration,
+            mechanism=by_name(self.mechanism, "mean", {"calibration": self._stated}),
             randomness=self.randomness,
-            workers=1,
+            reading=Reading(workers=1),
             force=True,
         )
         try:
@@ -220,7 +224,7 @@ def _cases(mechanisms: Sequence[str], calibration: str) -> list[tuple[str, str]]
     return [
         (name, how)
         for name in dict.fromkeys(mechanisms)
-        for how in (published if calibration != "exact" and name in CALIBRATED else ("exact",))
+        for how in (published if calibration != "exact" and name in calibrated() else ("exact",))
     ]
 
 

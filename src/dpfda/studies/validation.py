@@ -12,7 +12,13 @@ import numpy as np
 from dpfda.arrays import Array, Integers, brief
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
-from dpfda.mechanisms.randomness import SeededRandomness
+from dpfda.mechanisms import (
+    FiniteLaplace,
+    GaussianProcess,
+    LaplaceProcess,
+    SeededRandomness,
+    ThresholdedLaplaceProcess,
+)
 from dpfda.studies import published, simulators
 from dpfda.studies.outcome import STAMP, Table, no_progress
 from dpfda.studies.published import Calibration, NoisyMean, Sample, Spectrum
@@ -76,7 +82,7 @@ def plain(*, eta: float = 1.0) -> Release:
 
 
 def mechanism(
-    name: Literal["gp", "iclp-qr", "iclp-ar", "frl"],
+    name: str,
     *,
     epsilon: float,
     delta: float = 0.0,
@@ -84,17 +90,18 @@ def mechanism(
     calibration: Calibration = "published",
 ) -> Release:
     """A published mechanism by name: private cross-validation over its penalty, or over the size of "frl"."""
-    if name == "frl":
+    if name == FiniteLaplace.name:
         return lambda sample, terms, size: published.frl(
             sample, terms, epsilon=epsilon, size=int(size), calibration=calibration
         )
     known: dict[str, Callable[..., NoisyMean]] = {
-        "gp": partial(published.gaussian_process, delta=delta),
-        "iclp-ar": published.iclp_ar,
-        "iclp-qr": published.iclp_qr,
+        GaussianProcess.name: partial(published.gaussian_process, delta=delta),
+        LaplaceProcess.name: published.iclp_qr,
+        ThresholdedLaplaceProcess.name: published.iclp_ar,
     }
     if name not in known:
-        raise UsageError(f"Cross-validation knows 'gp', 'iclp-qr', 'iclp-ar' and 'frl', got {brief(name)}.")
+        names = ", ".join(map(repr, known))
+        raise UsageError(f"Cross-validation knows {names} and {FiniteLaplace.name!r}, got {brief(name)}.")
     return lambda sample, terms, penalty: known[name](
         sample, terms, epsilon=epsilon, eta=eta, penalty=penalty, calibration=calibration
     )

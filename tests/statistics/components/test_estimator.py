@@ -16,7 +16,7 @@ from dpfda.curator import Curator
 from dpfda.errors import BudgetExceeded, CannotMeetBudget, UsageError
 from dpfda.kernels import Gaussian, Matern
 from dpfda.ledger import SessionLedger
-from dpfda.mechanisms import Frames, Gibbs, SeededRandomness
+from dpfda.mechanisms import ExponentialDraw, Frames, Gibbs, LaplaceProcess, SeededRandomness
 from dpfda.planning.request import Request
 from dpfda.privacy import Budget
 from dpfda.records.memory import from_array
@@ -77,7 +77,7 @@ def test_every_way_finds_the_components_of_many_curves(mechanism, delta, most, k
 
 @pytest.mark.parametrize("base", ["bingham", "projected"])
 def test_both_base_measures_and_any_kernel_serve(base):
-    est = estimator(n_components=1, mechanism="exponential", base=base, kernel=Gaussian(0.3), size=5)
+    est = estimator(n_components=1, mechanism=ExponentialDraw(base=base, kernel=Gaussian(0.3)), size=5)
     release = est.fit(CURVES, grid=T).release_
     assert distance(release, 1) < 0.1
     assert "Gaussian(rho=0.3)" in dict(release.certificate.chosen)["base measure"]
@@ -148,7 +148,7 @@ def test_no_kernel_makes_a_release_fail_on_some_data_and_not_on_others(rho):
     t = np.linspace(0, 1, 21)
     for seed in range(3):
         curves = np.random.default_rng(seed).normal(size=(3, 21)) * 3
-        est = estimator(n_components=1, mechanism="exponential", kernel=Gaussian(rho)).fit(curves, grid=t)
+        est = estimator(n_components=1, mechanism=ExponentialDraw(kernel=Gaussian(rho))).fit(curves, grid=t)
         assert np.isfinite(est.release_(t)).all()
         assert est.plan_.precision.max() <= 1e10
 
@@ -258,7 +258,7 @@ def test_add_or_remove_one_needs_no_count_for_the_exponential_mechanism_and_is_s
 
 def test_the_answer_does_not_depend_on_order_or_batches():
     one = estimator(mechanism="exponential").fit(CURVES, grid=T).release_
-    other = estimator(mechanism="exponential", batch_rows=13).fit(CURVES[::-1], grid=T).release_
+    other = estimator(mechanism="exponential", reading=dpfda.Reading(batch_rows=13)).fit(CURVES[::-1], grid=T).release_
     assert (one.frame == other.frame).all()
 
 
@@ -296,7 +296,6 @@ MISTAKES = {
         UsageError,
         "Unknown mechanism 'svd' for principal components. Known are 'auto'",
     ),
-    "base": ({"base": "uniform"}, UsageError, "base must be 'bingham' or 'projected', got 'uniform'."),
     "mean": ({"mechanism": "exponential", "mean": "joint"}, UsageError, "mechanism='exponential' releases no mean"),
     "share": ({"explained_variance": 1.0}, UsageError, "explained_variance is the share of epsilon to spend on it"),
     "share of nothing": (
@@ -315,20 +314,15 @@ MISTAKES = {
         "Under add-or-remove-one the number of units is private and released along with the mean: leave mean out",
     ),
     "delta": ({"mechanism": "gaussian"}, CannotMeetBudget, "it needs delta > 0"),
-    "penalty": (
-        {"mechanism": "exponential", "penalty": 1.0},
+    "calibration": (
+        {"mechanism": LaplaceProcess(calibration="published")},
         UsageError,
-        "eta and penalty are for mechanism='iclp-qr'; the exponential mechanism has a kernel alone.",
+        "calibration is a setting of LaplaceProcess for the mean or density, not for the components. Leave it out.",
     ),
     "basis": (
         {"mechanism": "exponential", "basis": "bernstein"},
         UsageError,
         "Second moments need an orthonormal basis, and Bernstein is none.",
-    ),
-    "kernel": (
-        {"kernel": Gaussian(0.3)},
-        UsageError,
-        "kernel is the base measure of mechanism='exponential', which is not considered here. Leave it out.",
     ),
     "bound": ({"bound": None}, UsageError, "A principal component needs exactly one of bound and limits"),
 }

@@ -12,10 +12,11 @@ from dpfda.bases import as_domain, cosine, mercer
 from dpfda.errors import BudgetExceeded, CannotMeetBudget, UsageError
 from dpfda.kernels import Matern
 from dpfda.ledger import SessionLedger
-from dpfda.mechanisms import SeededRandomness
+from dpfda.mechanisms import LaplaceProcess, SeededRandomness
+from dpfda.mechanisms.table import names_for
 from dpfda.planning.request import Request
 from dpfda.privacy import Budget
-from dpfda.statistics.covariance.plan import NAMES, lead_steps, plan_moments
+from dpfda.statistics.covariance.plan import lead_steps, plan_moments
 
 T = np.linspace(0, 1, 41)
 RNG = np.random.default_rng(11)
@@ -99,7 +100,7 @@ def test_a_person_with_many_curves_counts_once():
 
 def test_the_answer_does_not_depend_on_order_batches_or_threads():
     one = estimator().fit(CURVES, grid=T).release_
-    other = estimator(batch_rows=17, workers=3).fit(CURVES[::-1], grid=T).release_
+    other = estimator(reading=dpfda.Reading(batch_rows=17, workers=3)).fit(CURVES[::-1], grid=T).release_
     assert (one.noisy == other.noisy).all()
 
 
@@ -179,12 +180,16 @@ def test_it_is_a_scikit_learn_estimator():
         ({"mechanism": "gp"}, UsageError, "Unknown mechanism 'gp' for second moments. Known are 'auto', 'gaussian'"),
         ({"mechanism": "gaussian"}, CannotMeetBudget, "it needs delta > 0"),
         ({"bound": None}, UsageError, "A covariance function needs exactly one of bound and limits"),
-        ({"eta": 2.0}, UsageError, "eta is for mechanism='iclp-qr'; 'auto' does not use it. Leave it out."),
+        (
+            {"mechanism": LaplaceProcess(bandwidth=0.1)},
+            UsageError,
+            "bandwidth is a setting of LaplaceProcess",
+        ),
         ({"basis": "bernstein"}, UsageError, "Second moments need an orthonormal basis, and Bernstein is none."),
         ({"size": 0}, UsageError, "size must be a whole number of functions, at least 1, got 0."),
         ({"smoothing": "lowess"}, UsageError, "Unknown smoothing 'lowess'"),
     ],
-    ids=["mean", "count", "mechanism", "budget", "bound", "eta", "basis", "size", "smoothing"],
+    ids=["mean", "count", "mechanism", "budget", "bound", "setting", "basis", "size", "smoothing"],
 )
 def test_mistakes_are_refused_before_the_charge(changes, error, text):
     ledger = SessionLedger(cap=Budget(10.0, 1e-3))
@@ -227,7 +232,7 @@ def test_small_matrices_get_k_norm_noise_and_larger_ones_wishart_noise():
 
 
 def test_the_plan_has_the_noise_of_the_release():
-    for name in NAMES:
+    for name in names_for("covariance"):
         delta = 1e-6 if name == "gaussian" else 0.0
         est = estimator(mechanism=name, delta=delta).fit(CURVES, grid=T)
         assert est.plan_.noise.name == est.release_.noise.name
@@ -245,7 +250,7 @@ def test_the_weight_of_the_mean_is_where_the_error_is_least():
 
 def test_the_table_ranks_all_mechanisms_and_says_why_one_cannot_be_used():
     rows = plan_moments(request(), lead=True).table()
-    assert sorted(name for name, _, _ in rows) == sorted(NAMES)
+    assert sorted(name for name, _, _ in rows) == sorted(names_for("covariance"))
     known = [error for _, error, _ in rows if error is not None]
     assert known == sorted(known)
     assert {name: note for name, _, note in rows}["gaussian"].startswith("gaussian noise cannot meet")

@@ -15,14 +15,14 @@ import dpfda
 import dpfda.online
 from dpfda.bases.norms import L2, Sensitivity
 from dpfda.errors import BudgetExceeded, CannotMeetBudget, DataError, ReleaseFailed, UsageError
-from dpfda.kernels import Gaussian, Matern
+from dpfda.kernels import Matern
 from dpfda.ledger import SessionLedger
-from dpfda.mechanisms import SeededRandomness
+from dpfda.mechanisms import GaussianProcess, SeededRandomness
 from dpfda.online import FiniteOracle, Oracle
 from dpfda.privacy import Budget
 
 GOOD = {"epsilon": 1.0, "delta": 1e-6, "domain": (0.0, 1.0)}
-PROCESS = {**GOOD, "mechanism": "gp", "kernel": Matern(1.5, 0.2)}
+PROCESS = {**GOOD, "mechanism": GaussianProcess(kernel=Matern(1.5, 0.2))}
 UNIT_CHANGE = Sensitivity(1.0, L2(), "one")
 
 
@@ -68,7 +68,7 @@ def test_a_full_bandwidth_matrix_is_a_named_choice_in_the_plane():
     rng = np.random.default_rng(0)
     points = rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], 3000)
     matrix = [[0.1, 0.06], [0.06, 0.1]]
-    release = seeded(domain=[(-4, 4), (-4, 4)], mechanism="gp", bandwidth=matrix).fit(points).release_
+    release = seeded(domain=[(-4, 4), (-4, 4)], mechanism=GaussianProcess(bandwidth=matrix)).fit(points).release_
     assert release([[0.7, 0.7]])[0] > 2 * release([[0.7, -0.7]])[0]
 
 
@@ -158,8 +158,7 @@ def test_a_bought_bandwidth_is_charged_with_the_density_and_stands_on_its_card()
         epsilon=1.0,
         delta=1e-6,
         domain=(0.0, 100.0),
-        mechanism="gp",
-        bandwidth="private-iqr",
+        mechanism=GaussianProcess(bandwidth="private-iqr"),
         bandwidth_epsilon=0.5,
         ledger=ledger,
         force=True,
@@ -168,7 +167,11 @@ def test_a_bought_bandwidth_is_charged_with_the_density_and_stands_on_its_card()
     # Scott's rule for a normal law: (4 / (3 n))^(1/5) sigma = 2.0.
     assert est.bandwidth_choice_.widths[0] == pytest.approx(2.0, rel=0.2)
     card = est.release_.certificate
-    plain = seeded(domain=(0.0, 100.0), mechanism="gp", bandwidth=2.0).fit(np.full(4000, 50.0)).release_.certificate
+    plain = (
+        seeded(domain=(0.0, 100.0), mechanism=GaussianProcess(bandwidth=2.0))
+        .fit(np.full(4000, 50.0))
+        .release_.certificate
+    )
     assert (card.epsilon, card.delta) == (1.5, 1e-6)
     assert card.rho == pytest.approx(plain.rho + 0.5**2 / 8)
     assert card.attacker_power == pytest.approx(plain.attacker_power * np.exp(0.5))
@@ -178,7 +181,10 @@ def test_a_bought_bandwidth_is_charged_with_the_density_and_stands_on_its_card()
 def test_a_budget_without_room_for_both_refuses_both():
     ledger = SessionLedger(cap=Budget(1.2, 1e-5))
     est = dpfda.DensityFunction(
-        **{**GOOD, "mechanism": "gp"}, bandwidth="private-iqr", bandwidth_epsilon=0.5, ledger=ledger, force=True
+        **{**GOOD, "mechanism": GaussianProcess(bandwidth="private-iqr")},
+        bandwidth_epsilon=0.5,
+        ledger=ledger,
+        force=True,
     )
     with pytest.raises(BudgetExceeded):
         est.fit(two_bumps(100))
@@ -322,12 +328,12 @@ def test_a_fit_that_waits_holds_no_records_that_could_change():
 
 
 @pytest.mark.parametrize("opened", ["after a fit", "with points"])
-@pytest.mark.parametrize("wishes", [{}, {"bandwidth": 0.05, "kernel": None}], ids=["matern", "gaussian"])
+@pytest.mark.parametrize("wishes", [{"kernel": Matern(1.5, 0.2)}, {"bandwidth": 0.05}], ids=["matern", "gaussian"])
 def test_an_oracle_has_the_noise_of_the_whole_release_under_either_calibration(opened, wishes):
     """One calibration, one noise, whichever way it is given out; and the card says which one was used."""
     points, deviations = two_bumps(300), {}
     for calibration in ("exact", "published"):
-        est = dpfda.DensityFunction(**{**PROCESS, **wishes}, calibration=calibration)
+        est = dpfda.DensityFunction(**GOOD, mechanism=GaussianProcess(**wishes, calibration=calibration))
         whole = est.fit(points).release_.certificate
         oracle = est.fit(points).open() if opened == "after a fit" else est.open(None, points)
         with oracle:
@@ -344,15 +350,17 @@ def test_an_oracle_has_the_noise_of_the_whole_release_under_either_calibration(o
 
 def test_a_store_of_one_calibration_is_not_opened_with_the_other(tmp_path):
     store, points = f"sqlite:///{tmp_path}/answers.db", two_bumps(300)
-    dpfda.DensityFunction(**PROCESS, calibration="published").open(store, points).close()
+    published = {**GOOD, "mechanism": GaussianProcess(kernel=Matern(1.5, 0.2), calibration="published")}
+    dpfda.DensityFunction(**published).open(store, points).close()
     with pytest.raises(UsageError, match="another release"):
         dpfda.DensityFunction(**PROCESS).open(store, points)
-    dpfda.DensityFunction(**PROCESS, calibration="published").open(store, points).close()
+    dpfda.DensityFunction(**published).open(store, points).close()
 
 
 def test_online_too_the_published_scale_is_proven_up_to_epsilon_one_only():
+    published = GaussianProcess(kernel=Matern(1.5, 0.2), calibration="published")
     with refused(CannotMeetBudget, "epsilon", 2.0):
-        dpfda.DensityFunction(**{**PROCESS, "epsilon": 2.0}, calibration="published").open(None, two_bumps(50))
+        dpfda.DensityFunction(**{**GOOD, "epsilon": 2.0}, mechanism=published).open(None, two_bumps(50))
 
 
 def test_answers_online_lie_around_the_kernel_estimate():
@@ -372,10 +380,7 @@ REFUSED = {
     "no domain": ({"domain": None}, "exactly one of domain and edges"),
     "domain and edges": ({"edges": [0, 1]}, "exactly one of domain and edges"),
     "unknown mechanism": ({"mechanism": "wavelet"}, "Unknown mechanism 'wavelet' for a density. Known are 'auto'"),
-    "a kernel of another kind": ({"mechanism": "gp", "kernel": "gaussian"}, "kernel must be a kernel such as"),
-    "a kernel that is not used": ({"kernel": Gaussian(0.1)}, "kernel is for mechanism='gp', 'iclp-qr', 'frl' or 'bern"),
-    "a bandwidth that is not used": ({"bandwidth": 0.1}, "smooth after the noise, free: release_.kernel"),
-    "an eta that is not used": ({"mechanism": "gp", "eta": 2.0}, "eta is for mechanism='iclp-qr'"),
+    "an eta that is not used": ({"mechanism": GaussianProcess(eta=2.0)}, "eta is a setting of GaussianProcess for the"),
     "no size": ({"size": 0}, "size must be a whole number of cells, at least 2, got 0"),
     "one cell": (
         {"size": 1},
@@ -389,16 +394,18 @@ REFUSED = {
     ),
     "one polynomial": ({"size": 1, "mechanism": "bernstein"}, "whole number of functions, at least 2, got 1"),
     "no functions": ({"size": 0, "mechanism": "gp"}, "whole number of functions, at least 1, got 0"),
-    "calibration": ({"calibration": "published"}, "'auto' is always calibrated exactly"),
     "edges of a process": ({"domain": None, "edges": [0, 1], "mechanism": "gp"}, "With edges the density is constant"),
-    "a bandwidth by another name": ({"mechanism": "gp", "bandwidth": "scott"}, "got 'scott' with bandwidth_epsilon"),
-    "a bandwidth without a price": ({"mechanism": "gp", "bandwidth": "private-iqr"}, "bandwidth_epsilon=None"),
+    "a bandwidth by another name": (
+        {"mechanism": GaussianProcess(bandwidth="scott")},
+        "got 'scott' with bandwidth_epsilon",
+    ),
+    "a bandwidth without a price": ({"mechanism": GaussianProcess(bandwidth="private-iqr")}, "bandwidth_epsilon=None"),
     "a price without a bandwidth": ({"mechanism": "gp", "bandwidth_epsilon": 0.1}, "goes with bandwidth='private-iqr'"),
     "a smoothing by another name": ({"smoothing": "wavelet"}, "smoothing"),
     "no epsilon": ({"epsilon": 0.0}, "epsilon must be a positive finite number"),
     "neighbours": ({"neighbours": "friends"}, "neighbours must be one of"),
     "no planned n": ({"neighbours": "add-or-remove-one"}, "State a public guess, e.g. planned_n=5000"),
-    "too many answers": ({"mechanism": "gp", "kernel": Matern(1.5, 0.1), "answers": 2**40}, "number of answers"),
+    "too many answers": ({"mechanism": GaussianProcess(kernel=Matern(1.5, 0.1), answers=2**40)}, "number of answers"),
 }
 
 
@@ -424,7 +431,7 @@ def test_no_points_are_refused(points):
 
 def test_a_bought_bandwidth_cannot_be_bought_again_at_a_store(tmp_path):
     est = dpfda.DensityFunction(
-        **{**GOOD, "mechanism": "gp"}, bandwidth="private-iqr", bandwidth_epsilon=0.5, force=True
+        **{**GOOD, "mechanism": GaussianProcess(bandwidth="private-iqr")}, bandwidth_epsilon=0.5, force=True
     )
     with refused(UsageError, "bandwidth"):
         est.open(f"sqlite:///{tmp_path}/oracle.db", two_bumps(50))

@@ -20,7 +20,7 @@ from dpfda.bases.features import fourier_features, landmarks
 from dpfda.errors import BudgetExceeded, CannotMeetBudget, DataError, IncompatibleNoise, UsageError
 from dpfda.kernels import Exponential, Gaussian, Matern
 from dpfda.ledger import SessionLedger
-from dpfda.mechanisms import Laplace, SeededRandomness
+from dpfda.mechanisms import Laplace, LaplaceProcess, SeededRandomness
 from dpfda.privacy import Budget
 from dpfda.records.labelled import signs
 from dpfda.statistics.machines.estimator import KernelClassifier, KernelRegressor
@@ -299,7 +299,7 @@ def test_the_laplace_process_costs_the_root_of_the_trace_of_the_kernel():
     """Theorem 18 of Lin and Reimherr with the exact norm: sensitivity times sqrt(tr C^(eta - 1)) over epsilon."""
     kernel = Exponential(0.5)
     est = KernelClassifier(
-        epsilon=1.0, delta=0.0, kernel=kernel, mechanism="iclp-qr", eta=3.0, penalty=0.1, domain=(0, 1), force=True
+        epsilon=1.0, delta=0.0, kernel=kernel, mechanism=LaplaceProcess(eta=3.0), penalty=0.1, domain=(0, 1), force=True
     )
     plan = est.plan(1000)
     base = plan.basis.eigenvalues ** (1 / 3)
@@ -341,15 +341,15 @@ def test_plans_say_what_they_would_do():
         ({"kernel": "rbf"}, UsageError, "kernel must be a kernel such as"),
         ({"penalty": 0}, UsageError, "penalty must be None or a number"),
         ({"penalty": True}, UsageError, "penalty must be None or a number"),
-        ({"eta": 2.0}, UsageError, "eta is for mechanism='iclp-qr'"),
-        ({"mechanism": "iclp-qr", "eta": 0.5}, UsageError, "eta must be None or a number of at least 1"),
-        ({"mechanism": "iclp-qr", "eta": 1.2, "kernel": Exponential(1.0)}, IncompatibleNoise, "Take a larger eta"),
+        ({"mechanism": LaplaceProcess(penalty=2.0)}, UsageError, "penalty is a setting of LaplaceProcess for the mean"),
+        ({"mechanism": LaplaceProcess(eta=0.5)}, UsageError, "eta must be None or a number of at least 1"),
+        ({"mechanism": LaplaceProcess(eta=1.2), "kernel": Exponential(1.0)}, IncompatibleNoise, "Take a larger eta"),
         ({"features": 0}, UsageError, "features must be 'auto', a number"),
         ({"features": "many"}, UsageError, "features must be 'auto', a number"),
         ({"features": True}, UsageError, "features must be 'auto', a number"),
         ({"features": None, "mechanism": "k-norm"}, UsageError, "features=None is for mechanism='gp'"),
         ({"features": landmarks(Gaussian(1.0), (0, 1), size=3)}, UsageError, "Make the domains equal"),
-        ({"mechanism": "magic"}, UsageError, "mechanism must be 'auto', 'gaussian'"),
+        ({"mechanism": "magic"}, UsageError, "Known are 'auto', 'gaussian'"),
         ({"mechanism": "gaussian", "delta": 0.0}, CannotMeetBudget, "needs delta > 0"),
         ({"classes": (1, 1)}, UsageError, "classes must be two different labels"),
         ({"classes": ("a", 1)}, UsageError, "classes must be two different labels"),

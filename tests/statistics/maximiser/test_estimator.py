@@ -19,7 +19,7 @@ from dpfda.bases import mercer
 from dpfda.errors import BudgetExceeded, ReleaseFailed, UsageError
 from dpfda.kernels import Matern
 from dpfda.ledger import SessionLedger
-from dpfda.mechanisms import SeededRandomness
+from dpfda.mechanisms import ExponentialDraw, SeededRandomness
 from dpfda.mechanisms.objective import BLOCK, SPARE_STEPS, UTILITY_STEPS, Objective
 from dpfda.privacy import Budget
 from dpfda.statistics.maximiser import estimator as maximiser
@@ -56,9 +56,13 @@ def curves(n: int = N, *, wrong: float = 0.0, seed: int = 1) -> Array:
     return np.asarray(table)
 
 
+DRAWN = ("radius", "spread", "candidates")  # settings of the mechanism
+
+
 def estimator(**changes: Any) -> Maximiser:
-    known: dict[str, Any] = {"utility": SquaredDistance(), "epsilon": 2.0, "bound": 1.0, "kernel": KERNEL, "size": 3}
-    return Maximiser(**{**known, **changes}, force=True)
+    settings = {"kernel": KERNEL} | {name: changes.pop(name) for name in DRAWN if name in changes}
+    known: dict[str, Any] = {"utility": SquaredDistance(), "epsilon": 2.0, "bound": 1.0, "size": 3}
+    return Maximiser(**{**known, **changes}, mechanism=ExponentialDraw(**settings), force=True)
 
 
 def fitted(table: Array | None = None, **changes: Any) -> Any:
@@ -77,7 +81,7 @@ def test_squares_give_the_penalised_mean_of_the_older_mechanism(monkeypatch: pyt
     monkeypatch.setattr(maximiser, "check_declared", lambda *_: None)  # once would do
     monkeypatch.setattr(ObjectivePlan, "check_ends", lambda _: None)
     table = curves(400)
-    older = dpfda.MeanFunction(epsilon=2.0, delta=0.0, bound=1.0, mechanism="exponential", kernel=KERNEL, size=3)
+    older = dpfda.MeanFunction(epsilon=2.0, delta=0.0, bound=1.0, mechanism=ExponentialDraw(kernel=KERNEL), size=3)
     coordinates = [[], []]
     for seed in range(40):
         older.set_params(randomness=SeededRandomness(seed))
@@ -165,11 +169,15 @@ def test_units_are_people_and_rows_of_nobody_count_as_one() -> None:
 
 
 def test_the_order_of_rows_batches_and_workers_changes_nothing() -> None:
-    table = curves(700)
+    table, few = curves(700), dpfda.Reading(batch_rows=50, workers=3)
     order = np.random.default_rng(7).permutation(700)
     one, two, three = (
-        fitted(rows, randomness=SeededRandomness(8), **reading)
-        for rows, reading in ((table, {}), (table[order], {}), (table, {"batch_rows": 50, "workers": 3}))
+        fitted(rows, randomness=SeededRandomness(8), **stated)
+        for rows, stated in (
+            (table, {}),
+            (table[order], {}),
+            (table, {"reading": few}),
+        )
     )
     assert np.array_equal(one.coordinates, two.coordinates)
     assert np.array_equal(one.coordinates, three.coordinates)
@@ -434,9 +442,8 @@ def proven_range(pair: tuple[Array, Array], draws: int) -> float:
             utility_range=(0.0, 1.0),
             epsilon=EPSILON,
             bound=1.0,
-            kernel=KERNEL,
+            mechanism=ExponentialDraw(kernel=KERNEL, candidates=8),
             size=1,
-            candidates=8,
             force=True,
         )
         signs = [est.fit(table, grid=GRID).release_.noisy[0] > 0 for _ in range(draws)]

@@ -15,7 +15,7 @@ from dpfda.arrays import Array
 from dpfda.bases import cosine, mercer
 from dpfda.errors import UsageError
 from dpfda.kernels import BrownianMotion, Gaussian, Matern
-from dpfda.mechanisms import SeededRandomness
+from dpfda.mechanisms import ExponentialDraw, SeededRandomness
 from dpfda.mechanisms.concave import Target, best_envelope
 from dpfda.mechanisms.objective import POINTS, spread_of
 from dpfda.statistics.maximiser.estimator import Maximiser
@@ -25,7 +25,8 @@ KNOWN: dict[str, Any] = {"utility": SquaredDistance(), "epsilon": 1.0, "bound": 
 
 
 def plan(n: int = 1000, **changes: Any) -> Any:
-    return Maximiser(**{**KNOWN, **changes}).plan(n)
+    settings = {name: changes.pop(name) for name in ("kernel", "radius", "spread") if name in changes}
+    return Maximiser(**{**KNOWN, **changes}, mechanism=ExponentialDraw(**settings)).plan(n)
 
 
 def test_the_rate_is_epsilon_over_twice_the_range_or_once() -> None:
@@ -51,7 +52,7 @@ def test_functions_that_the_base_measure_hardly_has_are_left_out() -> None:
 def test_for_squares_it_is_the_closed_form_of_the_exponential_mechanism_for_the_mean() -> None:
     """The same kernel and ball: noise and shrinkage of mechanism="exponential" of the mean function."""
     kernel = Matern(1.5, 0.3)
-    older = dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=2.0, mechanism="exponential", kernel=kernel, size=4)
+    older = dpfda.MeanFunction(epsilon=1.0, delta=0.0, bound=2.0, mechanism=ExponentialDraw(kernel=kernel), size=4)
     for n in (20, 1000, 10**6):
         one, other = older.plan(n), plan(n, kernel=kernel)
         assert np.diag(other.covariance()) == pytest.approx(one.noise.variances, rel=1e-6)

@@ -162,13 +162,13 @@ def test_a_seeded_release_is_the_same_bit_for_bit_in_any_order_batch_and_thread(
     expected = None
     for seed in range(4):
         order = np.random.default_rng(seed).permutation(len(ids))
-        for reading in ({}, {"batch_rows": 1}, {"batch_rows": 7, "workers": 3}, {"batch_rows": 1000, "workers": 2}):
+        for stated in ({}, {"batch_rows": 1}, {"batch_rows": 7, "workers": 3}, {"batch_rows": 1000, "workers": 2}):
             est = dpfda.MeanFunction(
                 **{**GOOD, "delta": delta},
                 neighbours=neighbours,
                 planned_n=40,
                 randomness=SeededRandomness(9),
-                **reading,
+                reading=dpfda.Reading(**stated),
             )
             release = est.fit(np.asfortranarray(table[order]), grid=GRID, units=ids[order]).release_
             got = (release.noisy.tobytes(), release.coordinates.tobytes(), release.certificate)

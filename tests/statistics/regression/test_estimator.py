@@ -60,7 +60,7 @@ def fit(z, values, **wishes):
         {"bound": None, "limits": (-3.0, 3.0)},
         {"mechanism": "k-norm"},
         {"mechanism": "laplace"},
-        {"batch_rows": 7, "workers": 3},
+        {"reading": dpfda.Reading(batch_rows=7, workers=3)},
         {"basis": "cosine", "size": 9},
     ],
     ids=["limits", "private n", "bound", "limits of values", "k-norm", "laplace", "batches", "basis"],
@@ -134,8 +134,8 @@ def test_values_beyond_the_limits_count_as_the_limits():
 def test_releases_do_not_depend_on_how_records_are_read():
     z, values = data(100)
     first = fit(z, values, randomness=SeededRandomness(3)).release_
-    for reading in ({"batch_rows": 1}, {"workers": 3, "batch_rows": 11}):
-        other = fit(z, values, randomness=SeededRandomness(3), **reading).release_
+    for reading in (dpfda.Reading(batch_rows=1), dpfda.Reading(workers=3, batch_rows=11)):
+        other = fit(z, values, randomness=SeededRandomness(3), reading=reading).release_
         np.testing.assert_array_equal(other.products, first.products)
 
 

@@ -12,7 +12,7 @@ from dpfda.arrays import Array, ArrayLike, Integers, as_plain_ints, as_real, bri
 from dpfda.bases.norms import Norm, Nuclear, Sensitivity, up
 from dpfda.bases.symmetric import places, side_of
 from dpfda.errors import UsageError
-from dpfda.mechanisms.base import check_coordinates, check_profile, check_source, register_mechanism
+from dpfda.mechanisms.base import check_coordinates, check_profile, check_source, register_draw
 from dpfda.mechanisms.frames.exact import LATTICE, Exponent, draw_lattice_frame
 from dpfda.mechanisms.frames.stiefel import check_count, check_matrix, orthonormal
 from dpfda.mechanisms.noise import NothingAdded, register_law
@@ -25,7 +25,7 @@ SMALLEST_SCALE, LARGEST_SCALE = 1e-6, 1e18
 LARGEST_PRECISION = 1e10  # beyond it doubles propose so badly that hardly anything is accepted
 
 
-@register_mechanism
+@register_draw
 @dataclass(frozen=True, slots=True)
 class Frames:
     """k orthonormal columns V for a sum S of outer products: density `exp(tr V'SV / scale)` against a base measure.
@@ -106,7 +106,7 @@ class Frames:
         return FrameLaw((side_of(size) * self.k,), (scale,))
 
 
-@register_mechanism
+@register_draw
 @dataclass(frozen=True, slots=True)
 class Gibbs:
     """The same law as `Frames` in its Bingham form, by the Markov chain of Hoff (2009): approximate, for comparison.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpfda.errors import DpfdaError
-from dpfda.mechanisms.base import MECHANISMS, mechanism_with
+from dpfda.mechanisms.base import DRAWS, mechanism_with
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.privacy import REPLACE, Budget
 from dpfda.releases.cards import first_schema
@@ -53,7 +53,7 @@ def check_stated(card: Card, release: Any, checks: Checks) -> tuple[str, ...]:
     if not isinstance(card, Certificate):
         return (*SAID, "n", "candidates", "result")
     open_fields = [*SAID, *OPEN]
-    if card.mechanism in MECHANISMS:
+    if card.mechanism in DRAWS:
         mechanism = mechanism_with(card.mechanism, card.law)
         checks.rule(mechanism is not None, GUARANTEE, "mechanism has this noise", card.mechanism, card.law)
     else:

@@ -13,9 +13,9 @@ from dpfda.bases import Basis, as_domain, combined
 from dpfda.bases.norms import up
 from dpfda.curator import Curator, DrawLog, Order, Payment, ReleaseOrder, described
 from dpfda.errors import UsageError
-from dpfda.kernels import Kernel
 from dpfda.ledger import Receipt
-from dpfda.mechanisms import Mechanism
+from dpfda.mechanisms import ExponentialDraw
+from dpfda.mechanisms.table import AUTO
 from dpfda.messages import arg
 from dpfda.planning.request import check_units
 from dpfda.privacy import Budget, PureProfile, StatedProfile, Unit
@@ -50,16 +50,12 @@ class FPCA(MomentsEstimator):
         the exponential mechanism always does; None for "joint" where that is possible.
     mechanism : "auto" (least predicted distance of the span), "covariance" (through a covariance, its noise by the
         planner), "gaussian", "wishart", "k-norm", "laplace", "iclp-qr" (through a covariance with that noise),
-        "exponential", or "gibbs", the paper's Markov chain, for comparison: its guarantee is approximate.
+        "exponential", or "gibbs", the paper's Markov chain, for comparison: its guarantee is approximate; or an object
+        with settings, such as `dpfda.mechanisms.ExponentialDraw(kernel=..., base="projected")`.
     basis, size : as for `CovarianceFunction`.
-    kernel : covariance of the Gaussian process that is the base measure of the exponential mechanism; None for
-        eigenvalues j^-3 in the default basis.
-    base : "bingham", columns conditioned to be orthonormal (Section 5 of the paper), or "projected", the span of
-        Gaussian processes (Theorem 4.1): two laws, both private.
     explained_variance : share of epsilon that the exponential mechanism spends on the variances along its components,
         e.g. 0.2; None to leave them out. Through a covariance they cost nothing.
-    eta, penalty : of "iclp-qr".
-    smoothing, dataset, ledger, randomness, force, batch_rows, workers, progress : as for `MeanFunction`.
+    smoothing, dataset, ledger, randomness, force, reading : as for `MeanFunction`.
 
     Examples
     --------
@@ -73,17 +69,13 @@ class FPCA(MomentsEstimator):
     """
 
     what: ClassVar[str] = "A principal component"
+    statistic: ClassVar[str] = "components"
     release_: ComponentsRelease = field(init=False)
 
     n_components: int = field(default=2, kw_only=False)
     mean: str | None = None
-    mechanism: str | Mechanism = "auto"
     basis: str | Basis | None = None
-    kernel: Kernel | None = None
-    base: str = "bingham"
     explained_variance: float | None = None
-    eta: float | None = None
-    penalty: float | None = None
     smoothing: str = "auto"
 
     @property
@@ -108,14 +100,15 @@ class FPCA(MomentsEstimator):
         """What a fit on n units would do and what error to expect; reads no data and costs nothing."""
         self._check_parameters()
         k = self._check_components(n)
-        request = self._request(n, grid_size, self.mechanism)
+        request = self._request(n, grid_size)
         if grid_size is not None and k > grid_size:
             raise UsageError(
                 f"Curves with {grid_size} values have at most {grid_size} components, got {k}.",
                 parameter="n_components",
             )
         share = self._share
-        plan = plan_components(request, k=k, joint=self._joint, base=self.base, share=share)
+        base = self._chosen()[1].get("base", ExponentialDraw().base)
+        plan = plan_components(request, k=k, joint=self._joint, base=base, share=share)
         if k > plan.basis.size:
             raise UsageError(
                 f"There can be at most {plan.basis.size} components in a basis of {plan.basis.size} functions, got ",
@@ -131,10 +124,10 @@ class FPCA(MomentsEstimator):
             raise UsageError(
                 "Under add-or-remove-one the number of units is private and released along with the mean: "
                 "leave mean out, or take ",
-                arg("mechanism", "exponential"),
+                arg("mechanism", ExponentialDraw.name),
                 ", which needs neither.",
             )
-        if share and self.mechanism != "auto":
+        if share and self.mechanism != AUTO:
             raise UsageError(
                 parameter="explained_variance",
                 rule=(

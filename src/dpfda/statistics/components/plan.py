@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, brief
+from dpfda.arrays import Array
 from dpfda.bases import Basis
 from dpfda.bases.norms import Nuclear, Sensitivity
 from dpfda.errors import DpfdaError, UsageError
+from dpfda.mechanisms import ExponentialDraw, GibbsChain, ThroughCovariance
 from dpfda.mechanisms.frames import Frames, Gibbs
 from dpfda.mechanisms.frames.mechanism import LARGEST_PRECISION, MOST_PROJECTED
+from dpfda.mechanisms.table import AUTO, names_for, unknown
 from dpfda.messages import arg
 from dpfda.planning.base import NOISY_FROM, AnyPlan, basis_text, price
 from dpfda.planning.default_design import DEFAULT_BASIS, basis_of
@@ -28,10 +30,12 @@ from dpfda.statistics.covariance.errors import (
     subspace_error,
     turned_by_choice,
 )
-from dpfda.statistics.covariance.plan import NAMES, MomentsPlan, check_side, plan_moments
+from dpfda.statistics.covariance.plan import STATISTIC as THROUGH
+from dpfda.statistics.covariance.plan import MomentsPlan, check_side, plan_moments
 from dpfda.statistics.covariance.sensitivity import ROUGH, check_orthonormal
 
-BASES = ("bingham", "projected")
+STATISTIC = "components"
+DRAWN = (ExponentialDraw.name, GibbsChain.name)  # components themselves, without a mean
 TERMS = 40  # as in the paper's study; the base measure keeps rough functions out
 BLIND = 1e-9  # a rate at which nothing is heard of the data
 STEPS = 2_000  # of the Markov chain; the paper takes ten times as many and more minutes
@@ -49,7 +53,7 @@ class FramesPlan(AnyPlan):
     spends: Budget  # on the components
     rest: Budget | None  # on the variances along them, if these are asked for
     reasons: tuple[tuple[str, str], ...]
-    name: str = "exponential"
+    name: str = ExponentialDraw.name
 
     @property
     def rate(self) -> float:
@@ -123,10 +127,9 @@ def plan_components(request: Request, *, k: int, joint: bool, base: str, share: 
     `share` of epsilon is kept for variances where they cost something.
     """
     check_side(request)
-    if not isinstance(base, str) or base not in BASES:
-        raise UsageError(parameter="base", value=base, rule="must be 'bingham' or 'projected'")
+    ExponentialDraw(base=base)  # refuses what is none
     name = request.mechanism
-    if name in ("exponential", "gibbs"):
+    if name in DRAWN:
         if joint:
             raise UsageError(
                 arg("mechanism", name),
@@ -137,9 +140,9 @@ def plan_components(request: Request, *, k: int, joint: bool, base: str, share: 
                 value=name,
             )
         return plan_frames(request, k=k, base=base, share=share)
-    if name in ("auto", "covariance"):
+    if name in (AUTO, ThroughCovariance.name):
         through = plan_moments(replace(request, mechanism="auto", kernel=None), lead=joint, k=k)
-        if name == "covariance" or joint:
+        if name == ThroughCovariance.name or joint:
             if request.kernel is not None:
                 raise UsageError(
                     parameter="kernel",
@@ -153,13 +156,8 @@ def plan_components(request: Request, *, k: int, joint: bool, base: str, share: 
         why = "exponential mechanism" if better else f"{through.design.name} noise on second moments"
         reasons = [pair for pair in chosen.reasons if pair[0] != "mechanism"]
         return replace(chosen, reasons=(*reasons, ("mechanism", f"{why}: the least predicted distance of the span")))
-    if isinstance(name, str) and name not in NAMES:
-        known = ", ".join(map(repr, ("auto", "covariance", "exponential", "gibbs", *NAMES)))
-        raise UsageError(
-            f"Unknown mechanism {brief(name)} for principal components. Known are {known}.",
-            parameter="mechanism",
-            value=name,
-        )
+    if isinstance(name, str) and name not in names_for(THROUGH):
+        raise unknown(name, STATISTIC, "principal components")
     return plan_moments(request, lead=joint, k=k)
 
 
@@ -206,7 +204,7 @@ def plan_frames(request: Request, *, k: int, base: str, share: float | None = No
             value=k,
         )
     spends, rest = _shared(request.budget.epsilon, share)
-    gibbs = request.mechanism == "gibbs"
+    gibbs = request.mechanism == GibbsChain.name
     values = tuple(precision.tolist())
     mechanism = Gibbs(k, values, STEPS) if gibbs else Frames(k, values, base)  # type: ignore[arg-type]
     kept = (
@@ -215,7 +213,7 @@ def plan_frames(request: Request, *, k: int, base: str, share: float | None = No
         else (("variances", f"epsilon {rest.epsilon:g} of {request.budget.epsilon:g} is kept for them"),)
     )
     reasons = (("basis", f"{basis.size} functions"), ("base measure", why), *kept, ("mechanism", "stated by the user"))
-    name = "gibbs" if gibbs else "exponential"
+    name = GibbsChain.name if gibbs else ExponentialDraw.name
     return FramesPlan(request, k, basis, mechanism, precision, spends, rest, reasons, name)
 
 
@@ -231,10 +229,11 @@ def _shared(epsilon: float, share: float | None) -> tuple[Budget, Budget | None]
 def table(request: Request, *, k: int, joint: bool, base: str) -> tuple[tuple[str, float | None, str], ...]:
     """Every way to k components with the distance predicted for it, best first, and a note; reads no data."""
     rows: list[tuple[str, float | None, str]] = []
-    for name in (*NAMES, "exponential"):
+    through = names_for(THROUGH)
+    for name in (*through, ExponentialDraw.name):
         try:
-            plan = plan_components(replace(request, mechanism=name), k=k, joint=joint and name in NAMES, base=base)
-            note = "around the public centre only" if joint and name == "exponential" else ""
+            plan = plan_components(replace(request, mechanism=name), k=k, joint=joint and name in through, base=base)
+            note = "around the public centre only" if joint and name not in through else ""
             rows.append((name, plan.subspace_error(k), note))
         except DpfdaError as error:
             rows.append((name, None, error.message))

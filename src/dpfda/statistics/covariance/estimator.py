@@ -10,8 +10,7 @@ from dpfda.arrays import ArrayLike
 from dpfda.bases import Basis, as_domain
 from dpfda.curator import ReleaseOrder
 from dpfda.errors import UsageError
-from dpfda.kernels import Kernel
-from dpfda.mechanisms import Mechanism
+from dpfda.mechanisms import ExponentialDraw, GibbsChain
 from dpfda.planning.request import Request
 from dpfda.privacy import Budget, Unit
 from dpfda.records import Curves, as_curves
@@ -24,18 +23,18 @@ from dpfda.statistics.covariance.summary import Moments
 from dpfda.statistics.estimator import CurveEstimator, FitOrder
 
 MEANS = ("joint", "centre")
+DRAWN = (ExponentialDraw.name, GibbsChain.name)
 
 
 class MomentsEstimator(CurveEstimator):
     """What a covariance function and its principal components share: how second moments are planned and released."""
 
     mean: str | None
-    kernel: Kernel | None
-    eta: float | None
-    penalty: float | None
 
-    def _request(self, n: int, grid_size: int | None, mechanism: str | Mechanism) -> Request:
+    def _request(self, n: int, grid_size: int | None) -> Request:
         lattice, _, _ = self._clipping()
+        mechanism, settings = self._chosen()
+        settings.pop("base", None)  # which no covariance knows
         return Request(
             n=n,
             budget=Budget(self.epsilon, self.delta),
@@ -46,16 +45,14 @@ class MomentsEstimator(CurveEstimator):
             basis=self.basis,
             size=self.size,
             grid_size=grid_size,
-            kernel=self.kernel,
-            eta=self.eta,
-            penalty=self.penalty,
+            **settings,
         )
 
     @property
     def _joint(self) -> bool:
         """Whether the mean is released along with second moments."""
         if self.mean is None:
-            return self.mechanism not in ("exponential", "gibbs")  # which know no mean
+            return self._chosen()[0] not in DRAWN  # which know no mean
         if self.mean not in MEANS:
             raise UsageError(
                 parameter="mean",
@@ -121,12 +118,12 @@ class CovarianceFunction(MomentsEstimator):
     n : the public number of units, stated under "replace-one" instead of counted; never compared with the data.
     planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
     mechanism : "auto" (the planner's choice), "gaussian", "wishart", "k-norm", "laplace", or "iclp-qr", the
-        tensor-product Laplace process of Lin and Reimherr; or a mechanism object.
+        tensor-product Laplace process of Lin and Reimherr; or an object: a noise law, or
+        `dpfda.mechanisms.LaplaceProcess(kernel=..., eta=..., penalty=...)`.
     basis : None for the planner's choice, the name of an orthonormal family, or a basis object.
     size : number of basis functions, None for the planner's choice.
-    kernel, eta, penalty : of the Laplace process; None for choices from n, epsilon and the kernel alone.
     smoothing : "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"; chosen after the noise, free.
-    dataset, ledger, randomness, force, batch_rows, workers, progress : as for `MeanFunction`.
+    dataset, ledger, randomness, force, reading : as for `MeanFunction`.
 
     Examples
     --------
@@ -140,14 +137,11 @@ class CovarianceFunction(MomentsEstimator):
     """
 
     what: ClassVar[str] = "A covariance function"
+    statistic: ClassVar[str] = "covariance"
     release_: CovarianceRelease = field(init=False)
 
     mean: str | None = None
-    mechanism: str | Mechanism = "auto"
     basis: str | Basis | None = None
-    kernel: Kernel | None = None
-    eta: float | None = None
-    penalty: float | None = None
     smoothing: str = "auto"
 
     def plan(self, n: int, *, grid_size: int | None = None) -> MomentsPlan:
@@ -158,7 +152,7 @@ class CovarianceFunction(MomentsEstimator):
                 "Under add-or-remove-one the number of units is private and released along with the mean: mean must be "
                 "'joint'."
             )
-        return plan_moments(self._request(n, grid_size, self.mechanism), lead=self._joint)
+        return plan_moments(self._request(n, grid_size), lead=self._joint)
 
     def plan_for(self, curves: Curves) -> MomentsPlan:
         """The plan for these curves; it looks at their layout, and at the number of units where that is public."""

@@ -14,9 +14,10 @@ from dpfda.bases import Basis
 from dpfda.bases.norms import Nuclear
 from dpfda.bases.symmetric import multiplicities, pack, packed_size, unpack
 from dpfda.errors import DpfdaError, UsageError
-from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism
+from dpfda.mechanisms import Gaussian, KNorm, Laplace, LaplaceProcess, Mechanism
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
+from dpfda.mechanisms.table import is_pure, names_for, not_used, unknown
 from dpfda.mechanisms.wishart import Wishart
 from dpfda.messages import arg
 from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, basis_text, price
@@ -50,7 +51,7 @@ def tensor_process(request: Request, *, lead: bool) -> Process:
     penalty)`, `p = (lambda_j lambda_l)^eta`. The mean's row belongs to the eigenvalue 1, the largest there is.
     """
     kernel, why_kernel = noise_kernel(request)
-    chosen, why_penalty = parameters_of(request, "iclp-qr", kernel)
+    chosen, why_penalty = parameters_of(request, LaplaceProcess.name, kernel)
     size = int(request.size if request.size is not None else min(request.grid_size or TERMS, TERMS))
     basis = noise_basis(request, kernel, size)
     eigenvalues = eigenvalues_of(basis) / eigenvalues_of(basis)[0]
@@ -79,8 +80,8 @@ def _shapes(eigenvalues: Array, eta: float, penalty: float) -> tuple[Array, Arra
     return weights, halves * np.sqrt(products) / weights
 
 
-NAMES = ("gaussian", "wishart", "k-norm", "laplace", "iclp-qr")
-PURE = ("wishart", "k-norm")  # those with the least error where there is no delta
+STATISTIC = "covariance"
+PURE = (Wishart.name, KNorm.name)  # those with the least error where there is no delta
 MOST_STATED = 256  # functions that a user may ask for
 LARGEST_SIDE = 48  # some thousand entries; noise in more would take longer than it tells
 LEAST_SIDE = 3
@@ -141,7 +142,7 @@ class MomentsPlan(AnyPlan):
     def table(self) -> tuple[tuple[str, float | None, str], ...]:
         """Every mechanism with the error predicted for it, best first, and a note; reads no data."""
         rows: list[tuple[str, float | None, str]] = []
-        for name in NAMES:
+        for name in names_for(STATISTIC):
             try:
                 mine = name == self.design.name
                 plan = self if mine else plan_moments(replace(self.request, mechanism=name), lead=self.design.lead > 0)
@@ -250,12 +251,8 @@ def plan_moments(request: Request, *, lead: bool, k: int | None = None) -> Momen
         return _planned(request, lead, least, "stated by the user")
     for parameter in ("kernel", "eta", "penalty"):
         if getattr(request, parameter) is not None:
-            raise UsageError(
-                parameter=parameter,
-                rule=("is for ", arg("mechanism", "iclp-qr"), "; 'auto' does not use it"),
-                fix="Leave it out.",
-            )
-    names = PURE if request.budget.pure else ("gaussian", *PURE)
+            raise not_used(parameter, request.mechanism, STATISTIC)
+    names = PURE if request.budget.pure else (Gaussian.name, *PURE)
     plans = [_planned(replace(request, mechanism=name), lead, least, "") for name in names]
     best = min(plans, key=lambda plan: _cost(plan, k))
     why = f"{best.design.name} noise has the least predicted error of {', '.join(names)}"
@@ -274,20 +271,16 @@ def _cost(plan: MomentsPlan, k: int | None) -> float:
 
 def _planned(request: Request, lead: bool, least: int, why: str) -> MomentsPlan:
     name = request.mechanism if isinstance(request.mechanism, str) else request.mechanism.name
-    if isinstance(request.mechanism, str) and name not in NAMES:
-        raise UsageError(
-            f"Unknown mechanism {brief(name)} for second moments. Known are 'auto', {', '.join(map(repr, NAMES))}.",
-            parameter="mechanism",
-            value=name,
-        )
+    if isinstance(request.mechanism, str) and name not in names_for(STATISTIC):
+        raise unknown(name, STATISTIC, "second moments")
     if not isinstance(request.mechanism, str) and hasattr(request.mechanism, "k"):
         raise UsageError(
             f"{name} draws components and adds no noise to moments: FPCA takes it by its name.", parameter="mechanism"
         )
     # Pure noise spends no delta.
-    pure = name in ("wishart", "k-norm", "laplace", "iclp-qr") and not request.budget.pure
+    pure = is_pure(name) and not request.budget.pure
     spends = Budget(request.budget.epsilon, 0.0) if pure else request.budget
-    if name == "iclp-qr":
+    if name == LaplaceProcess.name:
         design = _process(request, lead)
     else:
         size = _default_size(request, spends, name, lead, least)
@@ -310,7 +303,7 @@ def _own(request: Request, name: str, basis: Basis, lead: bool, reason: str) -> 
 def _process(request: Request, lead: bool) -> MomentsDesign:
     basis, weights, shape, reasons = tensor_process(request, lead=lead)
     steps = ROUGH // 2 if lead else 0
-    return MomentsDesign("iclp-qr", basis, Laplace(shape), steps, weights, reasons)
+    return MomentsDesign(LaplaceProcess.name, basis, Laplace(shape), steps, weights, reasons)
 
 
 def _with_noise(request: Request, design: MomentsDesign, spends: Budget) -> MomentsPlan:
@@ -331,13 +324,13 @@ def _with_noise(request: Request, design: MomentsDesign, spends: Budget) -> Mome
 def named(name: str, side: int) -> Mechanism:
     """A mechanism for symmetric matrices of a side by its name."""
     twice = multiplicities(side) == 2
-    if name == "wishart":
+    if name == Wishart.name:
         return Wishart()
-    if name == "k-norm":
+    if name == KNorm.name:
         return _blocks(side)
     # An entry off the diagonal stands for two in the Frobenius norm, so it needs less noise by sqrt 2.
     shape = tuple(np.where(twice, math.sqrt(0.5), 1.0).tolist())
-    return Gaussian(shape) if name == "gaussian" else Laplace(shape)
+    return Gaussian(shape) if name == Gaussian.name else Laplace(shape)
 
 
 def _blocks(side: int) -> KNorm:

@@ -14,6 +14,7 @@ from dpfda.bases.norms import L2, Sensitivity
 from dpfda.bases.piecewise_constant import Steps, equal_steps
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism
+from dpfda.mechanisms.table import AUTO
 from dpfda.privacy import ADD_REMOVE, Budget, calibrate
 from dpfda.statistics.density.papers import DensityDesign
 from dpfda.statistics.density.smoothing import places_of
@@ -33,7 +34,7 @@ def own_density(
     *,
     neighbours: str,
     size: int | None = None,
-    mechanism: str = "auto",
+    mechanism: str = AUTO,
     edges: bool = False,
 ) -> DensityDesign:
     """How many of the people lie in each step, with noise, and the choice of everything else afterwards.
@@ -53,15 +54,12 @@ def own_density(
     basis: Basis = sides[0] if len(sides) == 1 else tensor(*sides)
     features, decode = one_hot(sides, cells, basis)
     if counted:
-        share = count_share(basis.size, gaussian=name == "gaussian")
+        share = count_share(basis.size, gaussian=name == Gaussian.name)
         features = np.concatenate([np.full((len(features), 1), share), features], axis=1)
     width = features.shape[1]
-    mechanisms: dict[str, Mechanism] = {
-        "gaussian": Gaussian(),
-        "laplace": Laplace(),
-        # In blocks of one: a person never moves more than two steps, so that larger blocks would only add noise.
-        "k-norm": KNorm((1,) * width, (1.0,) * width),
-    }
+    # In blocks of one: a person never moves more than two steps, so that larger blocks would only add noise.
+    blocks = KNorm((1,) * width, (1.0,) * width)
+    shaped: dict[str, Mechanism] = {law.name: law for law in (Gaussian(), Laplace(), blocks)}
     # Under add-or-remove-one the number of all has its share too.
     told = "" if counted else f"a count has variance {per_count:.4g}, whatever the number of steps"
     reasons = (("basis", why), *((("noise", told),) if told else ()))
@@ -70,7 +68,7 @@ def own_density(
         basis=basis,
         features=features,
         decode=decode,
-        mechanism=mechanisms[name],
+        mechanism=shaped[name],
         reasons=reasons,
         smoothing=not edges,  # between stated edges it is constant, as promised
     )
@@ -82,9 +80,9 @@ def chosen_noise(budget: Budget, mechanism: str, *, counted: bool) -> tuple[str,
     Replacing a person moves the counts by 2 in L1 and `sqrt 2` in L2; adding one by 1, the share of the count aside.
     """
     pure = 2 * ((1 if counted else 2) / budget.epsilon) ** 2
-    if mechanism in ("laplace", "k-norm"):
+    if mechanism in (Laplace.name, KNorm.name):
         return mechanism, pure
-    if mechanism not in ("auto", "gaussian"):
+    if mechanism not in (AUTO, Gaussian.name):
         raise UsageError(
             "A density by steps takes the mechanism 'auto', 'gaussian', 'laplace' or 'k-norm', got "
             f"{brief(mechanism)}.",
@@ -95,10 +93,10 @@ def chosen_noise(budget: Budget, mechanism: str, *, counted: bool) -> tuple[str,
         moved = 1.0 if counted else math.sqrt(2)
         normal = calibrate(Gaussian(), Sensitivity(moved, L2(), "one person"), budget) ** 2
     except CannotMeetBudget:
-        if mechanism == "gaussian":
+        if mechanism == Gaussian.name:
             raise
-        return "laplace", pure
-    return ("gaussian", normal) if mechanism == "gaussian" or normal < pure else ("laplace", pure)
+        return Laplace.name, pure
+    return (Gaussian.name, normal) if mechanism == Gaussian.name or normal < pure else (Laplace.name, pure)
 
 
 def step_counts(resolution: float, shape: tuple[int, ...], size: int | None = None) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -17,8 +17,8 @@ from dpfda.bases.cells import cells_between
 from dpfda.curator import GIVEN, Curator, DrawLog, Order, Payment, ReleaseOrder
 from dpfda.curator.summary import Public
 from dpfda.errors import UsageError
-from dpfda.kernels import Kernel
 from dpfda.ledger import Receipt
+from dpfda.mechanisms import GaussianProcess
 from dpfda.messages import arg
 from dpfda.privacy import REPLACE, Budget, Unit
 from dpfda.privacy.budget import stated_budget
@@ -26,7 +26,7 @@ from dpfda.records import Curves
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.labelled import as_points
 from dpfda.records.points import count_units
-from dpfda.records.reading import Reading
+from dpfda.records.reading import as_reading
 from dpfda.statistics.density.bandwidth import BandwidthChoice, private_bandwidth
 from dpfda.statistics.density.plan import DensityPlan, DensityRequest, plan_density
 from dpfda.statistics.density.release import DensityRelease
@@ -121,20 +121,18 @@ class DensityFunction(Spender):
     n : the public number of units, stated under "replace-one" instead of counted; never compared with the data.
     planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
     mechanism : "auto" (the planner's choice), "gaussian", "k-norm", "laplace"; of the papers "gp" and "sobolev" (Hall
-        et al.), "iclp-qr", "frl" and "bernstein" (Lin and Reimherr).
+        et al.), "iclp-qr", "frl" and "bernstein" (Lin and Reimherr), or an object with their settings, such as
+        `dpfda.mechanisms.GaussianProcess(bandwidth=0.1)`.
     size : number of basis functions, None for the planner's choice.
-    kernel, bandwidth : of the papers' kernel estimates: a kernel, or for theirs a number, one for each side, or for
-        "gp" a matrix; None for `n^(-1/(4+d))` in the units of the points; "private-iqr" for Scott's rule of a private
-        interquartile range, which costs `bandwidth_epsilon` on top of epsilon; both are charged at once.
-    eta : the power of the kernel in "iclp-qr".
-    calibration : "exact", or "published" for the papers' own noise scales, which are larger.
-    answers : how many points will ever be answered online with mechanism "gp"; None for as many as there is room for.
+    bandwidth_epsilon : price, on top of epsilon, of a mechanism's bandwidth "private-iqr": Scott's rule of a private
+        interquartile range. Both are charged at once.
     smoothing : "auto", or "none"; chosen after the noise, free. The papers' mechanisms smooth before the noise, so
         "auto" leaves them as they are.
     dataset : name of the data set for the card and the ledger.
     ledger : where the budget is charged before records are read: a `dpfda.Ledger`, or its address.
     randomness : None for private noise; a seeded source for tests, which stamps the release not private.
     force : release although the plan expects next to nothing but noise; without it that is refused, uncharged.
+    reading : how records are read, e.g. `dpfda.Reading(workers=2)`; it changes no release.
 
     Examples
     --------
@@ -148,20 +146,13 @@ class DensityFunction(Spender):
     10
     """
 
+    statistic: ClassVar[str] = "density"
     _opened = False
     domain: Domain | Sequence[float] | Sequence[Sequence[float]] | None = None
     edges: Sequence[float] | Sequence[Sequence[float]] | None = None
-    mechanism: str = "auto"
     size: int | None = None
-    kernel: Kernel | None = None
-    bandwidth: Bandwidth | str | None = None
     bandwidth_epsilon: float | None = None
-    eta: float | None = None
-    calibration: str = "exact"
-    answers: int | None = None
     smoothing: str = "auto"
-    workers: int | None = None
-    progress: bool | None = None
     _held: PendingRelease | None = field(init=False, default=None)
     _released: DensityRelease | None = field(init=False, default=None)
 
@@ -171,19 +162,20 @@ class DensityFunction(Spender):
         return self._plan(n, self._bandwidth)
 
     def _plan(self, n: int, bandwidth: Bandwidth | None) -> DensityPlan:
+        mechanism, settings = self._chosen()
+        settings.pop("answers", None)  # which no plan needs
+        if "bandwidth" in settings:
+            settings["bandwidth"] = bandwidth
         return plan_density(
             DensityRequest(
                 n=n,
                 budget=Budget(self.epsilon, self.delta),
                 domain=self._domain(),
                 neighbours=Unit("unit", self.neighbours).neighbours,
-                mechanism=self.mechanism,
+                mechanism=mechanism,
                 size=self.size,
                 edges=self.edges,
-                kernel=self.kernel,
-                bandwidth=bandwidth,
-                eta=self.eta,
-                calibration=self.calibration,
+                **settings,
             )
         )
 
@@ -206,7 +198,7 @@ class DensityFunction(Spender):
         """What `fit` would release of these points: checked, planned and priced, not charged, and no point is read."""
         first = self._order(X, counts, units, self._bandwidth)
         self.check_seen(first.plan)
-        by_points = self.mechanism == "gp" and self.neighbours == REPLACE
+        by_points = self._by_points and self.neighbours == REPLACE
         # Parameters that are set anew must not change what is paid for: the density after a bandwidth is by these.
         settled = copy(self)
 
@@ -231,30 +223,41 @@ class DensityFunction(Spender):
         self.plan_ = released.plan  # with the bandwidth that was bought
 
     @property
+    def _by_points(self) -> bool:
+        """Whether the noise can be drawn at the points that are asked for."""
+        return bool(self._chosen()[0] == GaussianProcess.name)
+
+    @property
+    def _stated_bandwidth(self) -> Bandwidth | str | None:
+        bandwidth: Bandwidth | str | None = self._chosen()[1].get("bandwidth")
+        return bandwidth
+
+    @property
     def _price(self) -> float:
         """What the bandwidth costs: nothing unless it is bought."""
-        return float(self.bandwidth_epsilon or 0.0) if isinstance(self.bandwidth, str) else 0.0
+        return float(self.bandwidth_epsilon or 0.0) if isinstance(self._stated_bandwidth, str) else 0.0
 
     @property
     def _bandwidth(self) -> Bandwidth | None:
         """The bandwidth to check a plan with: the stated one, or any before a private one is bought."""
-        if not isinstance(self.bandwidth, str):
+        stated = self._stated_bandwidth
+        if not isinstance(stated, str):
             if self.bandwidth_epsilon is not None:
                 raise UsageError(
                     parameter="bandwidth_epsilon",
                     rule=("goes with ", arg("bandwidth", "private-iqr")),
                     fix="Leave it out.",
                 )
-            return self.bandwidth
-        if self.bandwidth != PRIVATE or self.bandwidth_epsilon is None or self.neighbours != REPLACE:
+            return stated
+        if stated != PRIVATE or self.bandwidth_epsilon is None or self.neighbours != REPLACE:
             raise UsageError(
                 f"A bandwidth is a number, one for each side, a matrix, None for a rule, or {PRIVATE!r}, which takes ",
                 arg("bandwidth_epsilon", ...),
-                f" of its own and 'replace-one'; got {brief(self.bandwidth)} with ",
+                f" of its own and 'replace-one'; got {brief(stated)} with ",
                 arg("bandwidth_epsilon", self.bandwidth_epsilon),
                 f" and {brief(self.neighbours)}.",
                 parameter="bandwidth",
-                value=self.bandwidth,
+                value=stated,
             )
         stated_budget(self.bandwidth_epsilon, 0.0)  # refuses what is none
         return tuple(length / 10 for length in self._domain().lengths)
@@ -269,7 +272,7 @@ class DensityFunction(Spender):
     ) -> OrderedDensity:
         """The plan for these points and what would be released of them; not charged yet."""
         self._check_parameters()
-        reading = Reading(batch_rows=self.batch_rows, workers=self.workers, progress=self.progress)
+        reading = as_reading(self.reading)
         domain = self._domain()
         records = as_points(X, domain.dimension, units=units, counts=counts)
         counted = counts is not None
@@ -312,7 +315,8 @@ class DensityFunction(Spender):
         # Loaded where it is needed: most densities are released as a whole, and answer nowhere point by point.
         from dpfda.statistics.density.online import prepare_density
 
-        return prepare_density(ordered.plan, ordered.summary, ordered.curator, ordered.order, answers=self.answers)
+        answers = self._chosen()[1].get("answers")
+        return prepare_density(ordered.plan, ordered.summary, ordered.curator, ordered.order, answers=answers)
 
     @property
     def release_(self) -> DensityRelease:
@@ -348,18 +352,18 @@ class DensityFunction(Spender):
                 return oracle
             return open_finite(self.release_, store)
         found = header_of(store)
-        if self.mechanism != "gp":
+        if not self._by_points:
             return (
                 self.fit(X, counts=counts, units=units).open(store)
                 if found is None
                 else reopened(store, self.dataset, self._domain(), Budget(self.epsilon, self.delta), self.neighbours)
             )
-        if isinstance(self.bandwidth, str):
+        if isinstance(self._stated_bandwidth, str):
             raise UsageError(
                 "A bandwidth that is bought would be another one each time: fit first, then open the store.",
                 parameter="bandwidth",
             )
-        ordered = self._order(X, counts, units, self.bandwidth)
+        ordered = self._order(X, counts, units, self._stated_bandwidth)
         prepared = self._prepared(ordered)
         if found is None:
             self.check_seen(ordered.plan)
@@ -407,7 +411,7 @@ class DensityFunction(Spender):
         return as_domain(self.domain) if self.domain is not None else cells_between(self.edges).domain  # type: ignore[arg-type]
 
     def _size(self, records: Curves, unit: Unit, counted: bool) -> Size:
-        if self.n is not None and self.mechanism == "gp":
+        if self.n is not None and self._by_points:
             raise UsageError(COUNTED_ONLY)
         return size_of(
             records,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,7 +18,17 @@ from dpfda.bases.tensor import Tensor as Products
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.kernels import Exponential, Kernel
 from dpfda.kernels import Tensor as TensorKernel
-from dpfda.mechanisms import Gaussian, Laplace, Mechanism
+from dpfda.mechanisms import (
+    Bernstein,
+    FiniteLaplace,
+    Gaussian,
+    GaussianProcess,
+    Laplace,
+    LaplaceProcess,
+    Mechanism,
+    Process,
+    SobolevProcess,
+)
 from dpfda.messages import arg
 from dpfda.privacy import Budget, calibrate
 from dpfda.statistics.density.windows import Bandwidth, feature_basis, spectral_basis, widths_of, window
@@ -82,6 +93,20 @@ class DensityFacts:
         return math.prod(self.domain.lengths)
 
 
+# Who designs a density by each of the papers' mechanisms; each takes the facts and its own settings.
+PAPERS: dict[str, Callable[..., DensityDesign]] = {}
+Designer = TypeVar("Designer", bound=Callable[..., DensityDesign])
+
+
+def _designs(mechanism: type[Process]) -> Callable[[Designer], Designer]:
+    def add(function: Designer) -> Designer:
+        PAPERS[mechanism.name] = function
+        return function
+
+    return add
+
+
+@_designs(GaussianProcess)
 def gp(
     facts: DensityFacts, *, bandwidth: Bandwidth | None = None, kernel: Kernel | None = None, size: int | None = None
 ) -> DensityDesign:
@@ -97,7 +122,7 @@ def gp(
     left_out = 1 - float(lengths.min()) / peaks
     return _design(
         facts,
-        "gp",
+        GaussianProcess.name,
         basis,
         features,
         decode=factors * (facts.volume / used.mass),
@@ -110,6 +135,7 @@ def gp(
     )
 
 
+@_designs(SobolevProcess)
 def sobolev(facts: DensityFacts, *, bandwidth: Bandwidth | None = None, size: int | None = None) -> DensityDesign:
     """Hall et al., 4.2: a Gaussian kernel estimate with noise of covariance `exp(-sum_i |x_i - y_i| / h_i)`.
 
@@ -127,7 +153,7 @@ def sobolev(facts: DensityFacts, *, bandwidth: Bandwidth | None = None, size: in
     told = ", ".join(f"{width:.4g}" for width in widths)
     return _design(
         facts,
-        "sobolev",
+        SobolevProcess.name,
         basis,
         sections / roots,
         decode=roots * facts.volume,
@@ -140,6 +166,7 @@ def sobolev(facts: DensityFacts, *, bandwidth: Bandwidth | None = None, size: in
     )
 
 
+@_designs(LaplaceProcess)
 def iclp_qr(
     facts: DensityFacts,
     *,
@@ -168,7 +195,7 @@ def iclp_qr(
     features = functions * shares ** (power - 0.5)
     return _design(
         facts,
-        "iclp-qr",
+        LaplaceProcess.name,
         basis,
         features,
         decode=np.sqrt(shares),
@@ -181,6 +208,7 @@ def iclp_qr(
     )
 
 
+@_designs(FiniteLaplace)
 def frl(
     facts: DensityFacts, *, bandwidth: Bandwidth | None = None, kernel: Kernel | None = None, size: int | None = None
 ) -> DensityDesign:
@@ -193,7 +221,7 @@ def frl(
     how = "stated by the user" if size is not None else "the cube root of n, at most 256, a rule"
     return _design(
         facts,
-        "frl",
+        FiniteLaplace.name,
         basis,
         features,
         decode=np.ones(basis.size),
@@ -203,6 +231,7 @@ def frl(
     )
 
 
+@_designs(Bernstein)
 def bernstein(
     facts: DensityFacts,
     *,
@@ -229,7 +258,7 @@ def bernstein(
     why = "stated by the user" if degree is not None else "a rule"
     return _design(
         facts,
-        "bernstein",
+        Bernstein.name,
         basis,
         features,
         # Coordinates in this basis are values over the root of its size.
@@ -320,13 +349,3 @@ def classical_factor(budget: Budget) -> float:
         )
     exact = calibrate(Gaussian(), Sensitivity(1.0, L2(), "one"), budget)
     return max(1.0, math.sqrt(2 * math.log(2 / budget.delta)) / budget.epsilon / exact)
-
-
-# By the names that people type; each takes the facts and its own parameters.
-PAPERS: dict[str, Callable[..., DensityDesign]] = {
-    "gp": gp,
-    "sobolev": sobolev,
-    "iclp-qr": iclp_qr,
-    "frl": frl,
-    "bernstein": bernstein,
-}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,9 +16,10 @@ from dpfda.bases.cells import Cells, cells_between, fine_cells
 from dpfda.bases.norms import Sensitivity
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.kernels import Kernel
-from dpfda.mechanisms import SeededRandomness
+from dpfda.mechanisms import Bernstein, KNorm, SeededRandomness
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
+from dpfda.mechanisms.table import AUTO, names_for, not_used, settings_of, unknown
 from dpfda.messages import Message, arg
 from dpfda.planning.base import NOISY_FROM, AnyPlan, basis_text, price
 from dpfda.planning.request import check_units
@@ -26,22 +27,11 @@ from dpfda.privacy import ADD_REMOVE, Budget, Unit, calibrate
 from dpfda.statistics.density import papers
 from dpfda.statistics.density.default_design import own_density
 from dpfda.statistics.density.features import FeatureTable, integer_table
-from dpfda.statistics.density.papers import DensityDesign
+from dpfda.statistics.density.papers import PAPERS, DensityDesign
 from dpfda.statistics.density.release import density_release
 from dpfda.statistics.density.windows import Bandwidth
 
-OWN = ("gaussian", "k-norm", "laplace")
-PAPERS: dict[str, tuple[Callable[..., DensityDesign], tuple[str, ...]]] = {
-    # Who designs them, and what each can be told; the others would ignore it, and so refuse it.
-    "gp": (papers.gp, ("kernel", "bandwidth", "size")),
-    "sobolev": (papers.sobolev, ("bandwidth", "size")),
-    "iclp-qr": (papers.iclp_qr, ("kernel", "bandwidth", "eta", "size")),
-    "frl": (papers.frl, ("kernel", "bandwidth", "size")),
-    "bernstein": (papers.bernstein, ("kernel", "bandwidth", "degree")),
-}
-MECHANISMS = ("auto", *OWN, *PAPERS)
-
-
+STATISTIC = "density"
 MOST_STATED = 1024  # functions or cells that a user may ask for
 ONE_CELL = "One cell holds everybody, whoever they are."
 
@@ -67,29 +57,17 @@ class DensityRequest:
 
     def __post_init__(self) -> None:
         check_units(self.n)
-        if not isinstance(self.mechanism, str) or self.mechanism not in MECHANISMS:
-            raise UsageError(
-                f"Unknown mechanism {brief(self.mechanism)} for a density. Known are "
-                f"{', '.join(map(repr, MECHANISMS))}.",
-                parameter="mechanism",
-                value=self.mechanism,
-            )
+        if not isinstance(self.mechanism, str) or self.mechanism not in (AUTO, *names_for(STATISTIC)):
+            raise unknown(self.mechanism, STATISTIC, "a density")
         if not (self.kernel is None or isinstance(self.kernel, Kernel)):
             raise UsageError(
                 parameter="kernel", value=self.kernel, rule="must be a kernel such as dpfda.kernels.Matern(1.5, 0.1)"
             )
         self._check_size()
         as_plain_ints(self, "n", "size")
-        known = PAPERS[self.mechanism][1] if self.mechanism in PAPERS else ()
         for parameter in ("kernel", "bandwidth", "eta"):
-            if getattr(self, parameter) is not None and parameter not in known:
-                able = [name for name, (_, each) in PAPERS.items() if parameter in each]
-                free = ", or smooth after the noise, free: release_.kernel(h)" if parameter == "bandwidth" else ""
-                raise UsageError(
-                    parameter=parameter,
-                    rule=("is for ", arg("mechanism", *able), f"; {brief(self.mechanism)} does not use it"),
-                    fix=f"Leave it out{free}.",
-                )
+            if getattr(self, parameter) is not None and parameter not in settings_of(self.mechanism, STATISTIC):
+                raise not_used(parameter, self.mechanism, STATISTIC)
         if self.calibration != "exact" and self.mechanism not in PAPERS:
             raise UsageError(
                 arg("calibration", self.calibration),
@@ -114,7 +92,7 @@ class DensityRequest:
     def _check_size(self) -> None:
         """Histograms need two cells, Bernstein polynomials two along each side; one function of the others will do."""
         own = self.mechanism not in PAPERS
-        least = 2 if own or self.mechanism == "bernstein" else 1
+        least = 2 if own or self.mechanism == Bernstein.name else 1
         if self.size is None or is_whole(self.size, least, MOST_STATED):
             return
         if own:
@@ -204,9 +182,9 @@ class DensityPlan(AnyPlan):
     def table(self) -> tuple[tuple[str, float | None, str], ...]:
         """Expected errors of all mechanisms for the same request, least first; None where one cannot be used."""
         rows: list[tuple[str, float | None, str]] = []
-        for name in (*OWN, *PAPERS):
+        for name in names_for(STATISTIC):
             chosen = name == self.design.name
-            if name == "k-norm" and not chosen:
+            if name == KNorm.name and not chosen:
                 continue  # in blocks of one it is Laplace noise
             try:
                 rows.append((name, (self if chosen else self._other(name)).error, "chosen" if chosen else ""))
@@ -277,14 +255,16 @@ def _design(request: DensityRequest, cells: Cells) -> DensityDesign:
             mechanism=request.mechanism,
             edges=request.edges is not None,
         )
-    make, known = PAPERS[request.mechanism]
     facts = papers.DensityFacts(
         cells, int(request.n), request.budget, counted=request.counted, calibration=request.calibration
     )
-    settings: dict[str, Any] = {name: getattr(request, name) for name in known if name != "degree"}
-    if "degree" in known:
+    taken = {"kernel", "bandwidth", "eta"} & set(settings_of(request.mechanism, STATISTIC))
+    settings: dict[str, Any] = {name: getattr(request, name) for name in taken}
+    if request.mechanism == Bernstein.name:
         settings["degree"] = None if request.size is None else int(request.size) - 1
-    return make(facts, **settings)
+    else:
+        settings["size"] = request.size
+    return PAPERS[request.mechanism](facts, **settings)
 
 
 REFERENCE = "a normal law in the middle of the domain, an eighth of each side wide"

@@ -18,14 +18,13 @@ from dpfda.curator import Curator, ReleaseOrder
 from dpfda.curator.summary import Public
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
-from dpfda.mechanisms import Mechanism
 from dpfda.privacy import Budget, Unit
 from dpfda.records import Curves
 from dpfda.records.cell_values import as_numbers
 from dpfda.records.data_frames import with_units
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.labelled import labelled, width_of
-from dpfda.records.reading import Reading
+from dpfda.records.reading import as_reading
 from dpfda.statistics.estimator import COUNTED_ONLY, FitOrder, Size, Spender, size_of
 from dpfda.statistics.machines.exact_plan import ExactPlan, plan_exactly
 from dpfda.statistics.machines.losses import Loss
@@ -57,14 +56,13 @@ class Planned:
 class KernelMachine(Spender):
     """What both machines share: public facts, checks before anything is read, and the release."""
 
+    statistic: ClassVar[str] = "machine"
     task: ClassVar[str]
     loss: str
     kernel: Kernel | None = None
     penalty: float | None = None
     domain: Domain | Sequence[float] | Sequence[Sequence[float]] | None = None
     features: str | int | Basis | None = "auto"
-    mechanism: str | Mechanism = "auto"
-    eta: float | None = None
     release_: MachineRelease = field(init=False)
     plan_: MachinePlan | ExactPlan = field(init=False)
     _held: PendingMachine = field(init=False)
@@ -93,6 +91,7 @@ class KernelMachine(Spender):
         `dimension` is the number of coordinates of a point, where the domain is one interval for all of them.
         """
         self._check_parameters()
+        mechanism, settings = self._chosen()
         request = MachineRequest(
             n=n,
             budget=Budget(self.epsilon, self.delta),
@@ -102,11 +101,11 @@ class KernelMachine(Spender):
             loss=self._loss(),
             kernel=self.kernel,
             penalty=self.penalty,
-            mechanism=self.mechanism,
+            mechanism=mechanism,
             features=self.features,
-            eta=self.eta,
+            **settings,
         )
-        return plan_exactly(request) if self.mechanism == EXACT else plan_machine(request)
+        return plan_exactly(request) if mechanism == EXACT else plan_machine(request)
 
     def _again(self, plan: MachinePlan | ExactPlan, n: int) -> MachinePlan | ExactPlan:
         return self.plan(n, dimension=plan.request.domain.dimension)
@@ -141,7 +140,6 @@ class KernelMachine(Spender):
 
     def _planned(self, X: Any, y: Any, units: object) -> Planned:
         self._check_parameters()
-        Reading(batch_rows=self.batch_rows)
         self._loss()  # refuses what is wrong before records are looked at, as the next lines do
         self._facts()
         X = with_units(X, units)
@@ -190,7 +188,7 @@ class KernelMachine(Spender):
             dataset=self.dataset,
             ledger=self._payer(),
             randomness=self.randomness,
-            reading=Reading(batch_rows=self.batch_rows),
+            reading=as_reading(self.reading),
             notes=records.notes,
             chosen=(
                 *((("points", records.columns),) if records.columns else ()),
@@ -287,7 +285,7 @@ class KernelMachine(Spender):
         return domain
 
     def _size(self, records: Curves, unit: Unit) -> Size:
-        if self.n is not None and self.mechanism == EXACT:
+        if self.n is not None and self._chosen()[0] == EXACT:
             raise UsageError(COUNTED_ONLY)
         return size_of(
             records,

@@ -60,8 +60,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     features : "auto" for public features by a rule of the budget and the kernel, their number, or a basis.
     mechanism : "auto" (the planner's choice), "gaussian", "k-norm", "laplace"; of the papers "gp" (Hall et al.), the
         exact minimiser with process noise at the points asked for, up to 2048 units, and "iclp-qr" (Lin and Reimherr),
-        the Laplace process on a domain with at most three sides; or a mechanism object.
-    eta : for "iclp-qr", the power of the noise kernel in whose space the function lives; None for 2.
+        the Laplace process on a domain with at most three sides; or an object: a noise law, or
+        `dpfda.mechanisms.LaplaceProcess(eta=...)`, eta the power of the noise kernel in whose space the function lives.
     neighbours : "replace-one" (the number of units is public) or "add-or-remove-one" (it is private).
     n : the public number of units, stated under "replace-one" instead of counted; never compared with the data.
     planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
@@ -69,7 +69,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     ledger : where the budget is charged before records are read: a `dpfda.Ledger`, or its address.
     randomness : None for private noise; a seeded source for tests, which stamps the release not private.
     force : release although the plan expects next to nothing but noise; without it that is refused, uncharged.
-    batch_rows : records read at a time.
+    reading : how records are read, e.g. `dpfda.Reading(batch_rows=1000)`; it changes no release.
 
     The time that a fit takes depends on the records: the solver goes on until it has proven its distance from the
     minimum.
@@ -180,8 +180,8 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
     response_bound : public bound on the size of responses; those beyond it are moved to it, and predictions too.
     loss : "huber", "absolute" (a median), or "squared".
     threshold : of the Huber loss, beyond which residuals count linearly; None for a fifth of the bound.
-    epsilon, delta, kernel, penalty, domain, features, mechanism, eta, neighbours, n, planned_n, dataset, ledger,
-    randomness, force, batch_rows : as for `KernelClassifier`.
+    epsilon, delta, kernel, penalty, domain, features, mechanism, neighbours, n, planned_n, dataset, ledger,
+    randomness, force, reading : as for `KernelClassifier`.
 
     Examples
     --------

@@ -19,9 +19,10 @@ from dpfda.bases.norms import L2, Sensitivity
 from dpfda.errors import DpfdaError, IncompatibleNoise, UsageError
 from dpfda.kernels import Anisotropic, Gaussian, Kernel
 from dpfda.mechanisms import Gaussian as GaussianNoise
-from dpfda.mechanisms import KNorm, Laplace, Mechanism
+from dpfda.mechanisms import GaussianProcess, KNorm, Laplace, LaplaceProcess, Mechanism
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
+from dpfda.mechanisms.table import names_for, not_used, settings_of, unknown
 from dpfda.messages import arg
 from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, price
 from dpfda.planning.blocks import optimal_blocks
@@ -33,8 +34,8 @@ from dpfda.statistics.machines.losses import Loss
 from dpfda.statistics.machines.sensitivity import moved_by
 from dpfda.statistics.machines.solver import tolerance_of
 
-NAMES = ("gaussian", "k-norm", "laplace", "iclp-qr")
-EXACT = "gp"  # on the exact minimiser, at the points that are asked for
+STATISTIC = "machine"
+EXACT = GaussianProcess.name  # on the exact minimiser, at the points that are asked for
 MANY = 400  # features where their number costs no noise
 CANDIDATES = (8, 12, 18, 27, 40, 60, 90, 135, 200)  # numbers of features where it does
 TYPICAL = 2.0  # the norm of a function worth learning, in units of t over the reach
@@ -72,11 +73,8 @@ class MachineRequest:
         for name, value, least in (("penalty", self.penalty, 1e-100), ("eta", self.eta, 1.0)):
             if value is not None and not least <= as_real(value) <= 1e100:
                 raise UsageError(parameter=name, value=value, rule=f"must be None or a number of at least {least:g}")
-        if self.eta is not None and self.mechanism != "iclp-qr":
-            raise UsageError(
-                parameter="eta",
-                rule=("is for ", arg("mechanism", "iclp-qr"), f"; {brief(self.mechanism)} does not use it"),
-            )
+        if self.eta is not None and "eta" not in settings_of(self.mechanism, STATISTIC):
+            raise not_used("eta", self.mechanism, STATISTIC)
         known = self.features is None or isinstance(self.features, Basis) or self.features == "auto"
         if not known and not is_whole(self.features, 1, MOST_FEATURES):
             raise UsageError(
@@ -173,7 +171,9 @@ class MachinePlan(AnyPlan):
     def table(self) -> tuple[tuple[str, float | None, str], ...]:
         """Every mechanism with its noise in the function at the same penalty, least first, and a note."""
         rows: list[tuple[str, float | None, str]] = []
-        for name in NAMES:
+        for name in names_for(STATISTIC):
+            if name == EXACT:
+                continue  # it answers at points, and has no noise in a function
             mine = name == self.name
             try:
                 other = replace(self.request, mechanism=name, penalty=self.penalty, features=self._features(name))
@@ -256,15 +256,16 @@ def plan_machine(request: MachineRequest) -> MachinePlan:
             ": noise at asked points.",
         )
     if request.budget.pure:
-        return _planned(request, "k-norm", "pure epsilon asks for K-norm noise")
-    gaussian = _planned(request, "gaussian", "delta > 0 allows Gaussian noise, and the least error is expected of it")
+        return _planned(request, KNorm.name, "pure epsilon asks for K-norm noise")
+    why = "delta > 0 allows Gaussian noise, and the least error is expected of it"
+    gaussian = _planned(request, GaussianNoise.name, why)
     if request.domain.dimension > LOW:
         return gaussian
     # Compared at the same penalty, which else would aim at the same noise.
-    pure = _planned(replace(request, penalty=gaussian.penalty), "k-norm", "")
+    pure = _planned(replace(request, penalty=gaussian.penalty), KNorm.name, "")
     if _error(gaussian) <= _error(pure):
         return gaussian
-    return _planned(request, "k-norm", "the least error is expected of it, and it needs no delta: pure epsilon")
+    return _planned(request, KNorm.name, "the least error is expected of it, and it needs no delta: pure epsilon")
 
 
 def _error(plan: MachinePlan) -> float:
@@ -282,10 +283,8 @@ def _variance(kernel: Kernel, domain: Domain) -> float:
 
 def _planned(request: MachineRequest, mechanism: str | Mechanism, why: str) -> MachinePlan:
     name = mechanism if isinstance(mechanism, str) else mechanism.name
-    if isinstance(mechanism, str) and mechanism not in NAMES:
-        raise UsageError(
-            parameter="mechanism", value=mechanism, rule=f"must be 'auto', {', '.join(map(repr, (*NAMES, EXACT)))}"
-        )
+    if isinstance(mechanism, str) and mechanism not in names_for(STATISTIC):
+        raise unknown(mechanism, STATISTIC, "a kernel machine")
     if request.features is None:
         raise UsageError(arg("features", None), " is for ", arg("mechanism", "gp"), f"; {brief(name)} needs features.")
     basis, why_features = _features(request, name)
@@ -321,7 +320,7 @@ def _features(request: MachineRequest, name: str) -> tuple[Basis, str]:
     kernel, low = request.known_kernel, request.domain.dimension <= LOW
     stated = None if request.features == "auto" else int(request.features)  # type: ignore[arg-type]
     why = "their number stated by the user" if stated else "their number by a rule of the budget and the kernel"
-    if name == "iclp-qr":
+    if name == LaplaceProcess.name:
         if not low:
             raise UsageError(
                 "The Laplace process needs a domain with at most 3 sides. Use 'k-norm' or 'gaussian'.",
@@ -335,7 +334,7 @@ def _features(request: MachineRequest, name: str) -> tuple[Basis, str]:
             )
         basis = mercer_features(kernel, request.domain, stated or 100, power=power)
         return basis, f"{basis.size} eigenfunctions of the noise, the machine in the space of its power {power:g}"
-    pure = name in ("k-norm", "laplace")
+    pure = name in (KNorm.name, Laplace.name)
     if low:
         if pure:
             return mercer_features(kernel, request.domain, stated or _few(request)), why
@@ -372,11 +371,11 @@ def _landmarks(kernel: Kernel, domain: Domain, size: int) -> Landmarks:
 
 
 def _noise_maker(name: str, basis: Basis) -> Mechanism:
-    if name == "gaussian":
+    if name == GaussianNoise.name:
         return GaussianNoise()
-    if name == "laplace":
+    if name == Laplace.name:
         return Laplace()
-    if name == "iclp-qr":
+    if name == LaplaceProcess.name:
         # Laplace noise of scale sqrt(lambda_j) on coordinates of the function, in units of the features' weights.
         values = np.asarray(basis.eigenvalues)
         power = float(basis.power)  # type: ignore[attr-defined]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from dpfda.arrays import ArrayLike, is_whole, told
 from dpfda.bases import Basis, as_domain
 from dpfda.errors import UsageError
-from dpfda.kernels import Kernel
+from dpfda.mechanisms import ExponentialDraw, Process
 from dpfda.mechanisms.objective import Curvature, Utility
+from dpfda.mechanisms.table import unknown
 from dpfda.mechanisms.utility_checks import check_declared
 from dpfda.planning.request import Request
 from dpfda.privacy import Budget, Unit
@@ -38,15 +39,17 @@ class Maximiser(CurveEstimator):
         object of `dpfda.statistics.maximiser.utilities`, which knows its own range and curvature.
     utility_range : public (low, high) of one unit's utility; what lies beyond is moved to the ends.
     epsilon : the guarantee, pure; for composition epsilon^2/8-zCDP.
-    bound, limits, domain, centre, neighbours, n, planned_n, dataset, ledger, randomness, force : as for `MeanFunction`.
-    kernel, size, basis : the base measure's covariance, how many of its eigenfunctions span the curves, or a Mercer
-        basis that says both.
-    radius : of the ball that holds b, around the centre; None for the bound.
-    spread : the base measure's root mean square before the cut; None for the radius.
+    bound, limits, domain, centre, neighbours, n, planned_n, dataset, ledger, randomness, force, reading : as for
+        `MeanFunction`.
+    mechanism : "exponential", or an object with settings: `dpfda.mechanisms.ExponentialDraw(kernel=..., radius=...,
+        spread=..., candidates=...)`, the base measure's covariance, the radius of the ball that holds b, the base
+        measure's root mean square before the cut, and among how many of its points one is chosen where no curvature
+        is known.
+    size, basis : how many eigenfunctions of the base measure span the curves, or a Mercer basis.
     curvature : how strongly one unit's utility is known to bend: a number, or a function of the distance between unit
         and point that does not grow with it. The utility must be concave. Draws are then exact. Where this is not true
-        the guarantee does not hold. None: one of `candidates` points of the base measure is chosen, and the utility may
-        have any shape.
+        the guarantee does not hold. None: one of the mechanism's `candidates` is chosen, and the utility may have any
+        shape.
 
     Examples
     --------
@@ -66,17 +69,14 @@ class Maximiser(CurveEstimator):
     plan_: ObjectivePlan = field(init=False)
     # What all estimators of curves are asked for, and this one has no choice about.
     delta: float = field(default=0.0, init=False)
-    mechanism = "exponential"
     smoothing = "none"
+    statistic: ClassVar[str] = "maximiser"
 
     utility: Utility
     utility_range: tuple[float, float] | None = None
     curvature: float | Curvature | None = None
-    kernel: Kernel | None = None
+    mechanism: str | Process = ExponentialDraw.name
     basis: Basis | None = None
-    radius: float | None = None
-    spread: float | None = None
-    candidates: int = 2048
 
     def plan(self, n: int, *, grid_size: int | None = None) -> ObjectivePlan:
         """What a fit on n units would do and how large its error due to privacy would be; reads no data."""
@@ -84,6 +84,7 @@ class Maximiser(CurveEstimator):
         lattice, _, _ = self._clipping()
         if not callable(self.utility):
             raise UsageError(parameter="utility", value=self.utility, rule="must be a function of units and a point")
+        draw = self._draw()
         request = Request(
             n=n,
             budget=Budget(self.epsilon, 0.0),
@@ -93,17 +94,17 @@ class Maximiser(CurveEstimator):
             basis=self.basis,
             size=self.size,
             grid_size=grid_size,
-            kernel=self.kernel,
+            kernel=draw.kernel,
         )
         own = getattr(self.utility, "curvature", None)
         return plan_objective(
             request,
             self.utility,
             utility_range=self._range(lattice.bound),  # looked at by the mechanism
-            radius=self.radius,
-            spread=self.spread,
+            radius=draw.radius,
+            spread=draw.spread,
             curvature=own if self.curvature is None else self.curvature,
-            candidates=self._whole_candidates(),
+            candidates=_whole(draw.candidates),
         )
 
     def plan_for(self, curves: Curves) -> ObjectivePlan:
@@ -147,7 +148,8 @@ class Maximiser(CurveEstimator):
                     "utility_range=(low, high), the public range of one unit's utility, must be stated: it is what a "
                     "unit can do to the objective."
                 )
-            radius = bound if self.radius is None else in_range("radius", self.radius)
+            stated = self._draw().radius
+            radius = bound if stated is None else in_range("radius", stated)
             if isinstance(self.utility, RobustDistance):
                 self.utility.check(bound + radius)
             try:
@@ -157,10 +159,11 @@ class Maximiser(CurveEstimator):
             return own
         return self.utility_range
 
-    def _whole_candidates(self) -> int:
-        if not is_whole(self.candidates, -(2**31), 2**31):
-            raise UsageError(parameter="candidates", value=self.candidates, rule="must be a whole number of points")
-        return int(self.candidates)
+    def _draw(self) -> ExponentialDraw:
+        name, settings = self._chosen()
+        if name != ExponentialDraw.name:
+            raise unknown(name, self.statistic, "a maximiser")
+        return ExponentialDraw(**settings)
 
     def _conditions(self, plan: ObjectivePlan) -> tuple[tuple[str, str], ...]:
         """What the guarantee rests on, and what it does not cover, for the card."""
@@ -177,6 +180,12 @@ class Maximiser(CurveEstimator):
             ("curvature", f"{whose}; tried on made-up units. Where it is false the guarantee does not hold"),
             ("time", "depends on the units, through the number of proposals until one is accepted; not covered"),
         )
+
+
+def _whole(candidates: object) -> int:
+    if not is_whole(candidates, -(2**31), 2**31):
+        raise UsageError(parameter="candidates", value=candidates, rule="must be a whole number of points")
+    return int(candidates)  # type: ignore[call-overload, no-any-return]
 
 
 def _name(utility: object) -> str:

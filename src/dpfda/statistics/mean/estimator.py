@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis, as_domain
 from dpfda.errors import UsageError
-from dpfda.kernels import Kernel
-from dpfda.mechanisms import Mechanism
 from dpfda.planning import Request
 from dpfda.privacy import Budget, Unit
 from dpfda.records import Curves, as_curves
@@ -38,20 +36,17 @@ class MeanFunction(CurveEstimator):
     n : the public number of units, stated under "replace-one" instead of counted; never compared with the data.
     planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
     mechanism : "auto" (the planner's choice), "gaussian", "laplace", "k-norm"; of the papers "gp", "iclp-qr",
-        "iclp-ar", "frl", "bernstein", "exponential", "dictionary"; or a mechanism object.
+        "iclp-ar", "frl", "bernstein", "exponential"; or an object: a noise law such as `dpfda.mechanisms.Laplace()`, or
+        a mechanism of the papers with its settings, such as `dpfda.mechanisms.GaussianProcess(kernel=..., eta=1.0)`.
     basis : None for the planner's choice, a family's name, or a basis object.
     size : number of basis functions, None for the planner's choice.
-    kernel, eta, penalty : of the papers' noise processes: the noise kernel, the power of it that penalises the mean,
-        and how much; None for choices from n, epsilon and the kernel alone.
-    calibration : "exact", or "published" for the papers' own noise scales, which are larger; "simple" for the simpler
-        bound of the Gaussian process.
-    candidates : public functions that the dictionary chooses among.
     smoothing : "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"; chosen after the noise, free. The papers'
         mechanisms smooth before the noise, so "auto" leaves them as they are.
     dataset : name of the data set for the card and the ledger.
     ledger : where the budget is charged before records are read: a `dpfda.Ledger`, or its address.
     randomness : None for private noise; a seeded source for tests, which stamps the release not private.
     force : release although the plan expects next to nothing but noise; without it that is refused, uncharged.
+    reading : how records are read, e.g. `dpfda.Reading(workers=2)`; it changes no release.
 
     Examples
     --------
@@ -64,13 +59,9 @@ class MeanFunction(CurveEstimator):
     True
     """
 
-    mechanism: str | Mechanism = "auto"
+    statistic: ClassVar[str] = "mean"
+
     basis: str | Basis | None = None
-    kernel: Kernel | None = None
-    eta: float | None = None
-    penalty: float | None = None
-    calibration: str = "exact"
-    candidates: Sequence[Callable[[Array], ArrayLike]] | None = None
     smoothing: str = "auto"
     release_: Release = field(init=False)
 
@@ -78,6 +69,9 @@ class MeanFunction(CurveEstimator):
         """What a fit on n units would do and how large its noise would be; reads no data and costs nothing."""
         self._check_parameters()
         lattice, middle, _ = self._clipping()
+        mechanism, settings = self._chosen()
+        if "candidates" in settings:
+            settings["candidates"] = self._around_centre(settings["candidates"], middle)
         return make_plan(
             Request(
                 n=n,
@@ -85,15 +79,11 @@ class MeanFunction(CurveEstimator):
                 bound=lattice.bound,
                 domain=as_domain(self.domain),
                 neighbours=Unit("unit", self.neighbours).neighbours,
-                mechanism=self.mechanism,
+                mechanism=mechanism,
                 basis=self.basis,
                 size=self.size,
                 grid_size=grid_size,
-                kernel=self.kernel,
-                eta=self.eta,
-                penalty=self.penalty,
-                calibration=self.calibration,
-                candidates=self._candidates(middle),
+                **settings,
             )
         )
 
@@ -138,17 +128,15 @@ class MeanFunction(CurveEstimator):
         )
         return FitOrder(self, plan, order, len(public.grid))
 
-    def _candidates(self, middle: float) -> tuple[Callable[[Array], ArrayLike], ...] | None:
+    def _around_centre(self, candidates: Any, middle: float) -> tuple[Callable[[Array], ArrayLike], ...]:
         """The dictionary's candidates around the centre."""
-        if self.candidates is None:
-            return None
-        listed = isinstance(self.candidates, Sequence) and all(callable(candidate) for candidate in self.candidates)
+        listed = isinstance(candidates, Sequence) and all(callable(candidate) for candidate in candidates)
         if not listed or not (self.centre is None or callable(self.centre) or isinstance(self.centre, int | float)):
             raise UsageError(
                 parameter="candidates",
                 rule=(
                     "must be a list of functions of the points, and with them centre a number or a function, got "
-                    f"{type(self.candidates).__name__} and centre {type(self.centre).__name__}"
+                    f"{type(candidates).__name__} and centre {type(self.centre).__name__}"
                 ),
             )
         centre = middle if self.centre is None else self.centre
@@ -156,4 +144,4 @@ class MeanFunction(CurveEstimator):
         def around(candidate: Callable[[Array], ArrayLike]) -> Callable[[Array], ArrayLike]:
             return lambda t: np.asarray(candidate(t)) - np.asarray(centre(t) if callable(centre) else centre)
 
-        return tuple(around(candidate) for candidate in self.candidates)
+        return tuple(around(candidate) for candidate in candidates)

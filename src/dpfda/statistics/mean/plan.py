@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,11 +13,11 @@ from dpfda.bases import Basis
 from dpfda.bases.lattice import RADIUS
 from dpfda.bases.norms import L2, Sensitivity
 from dpfda.errors import DpfdaError, UsageError
-from dpfda.mechanisms import Mechanism
+from dpfda.mechanisms import Bernstein, Gaussian, KNorm, Mechanism
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
+from dpfda.mechanisms.table import names_for, names_with, not_used, settings_of, unknown
 from dpfda.messages import arg
-from dpfda.planning import papers, selections
 from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, basis_text, price
 from dpfda.planning.default_design import own_design
 from dpfda.planning.prediction import (
@@ -31,34 +30,11 @@ from dpfda.planning.prediction import (
     worst_bias,
     worst_thresholding,
 )
-from dpfda.planning.request import Design, Request
+from dpfda.planning.request import DESIGNS, Design, Request
 from dpfda.privacy import Budget, calibrate
 from dpfda.releases.bands import multiplier
 
-# The names that people type, and who designs them; a new mechanism for the mean is a function and a line here.
-DESIGNS: dict[str, Callable[[Request], Design]] = {
-    "gaussian": lambda request: own_design(request, "gaussian"),
-    "k-norm": lambda request: own_design(request, "k-norm"),
-    "laplace": lambda request: own_design(request, "laplace"),
-    "gp": papers.gp,
-    "iclp-qr": papers.iclp_qr,
-    "iclp-ar": papers.iclp_ar,
-    "frl": papers.frl,
-    "bernstein": papers.bernstein,
-    "exponential": selections.exponential,
-    "dictionary": selections.dictionary,
-}
-# Those of the papers whose published noise is larger than privacy needs.
-CALIBRATED = ("gp", "iclp-qr", "iclp-ar", "frl")
-# What each can be told beside its basis; the others would ignore it, and so refuse it.
-PARAMETERS = {
-    "gp": ("kernel", "eta", "penalty"),
-    "iclp-qr": ("kernel", "eta", "penalty"),
-    "iclp-ar": ("kernel", "eta", "penalty"),
-    "frl": ("kernel",),
-    "exponential": ("kernel",),
-    "dictionary": ("candidates",),
-}
+STATISTIC = "mean"
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +76,7 @@ class Plan(AnyPlan):
         # The first frequency that is left out; where the index is a place it stands for one.
         dimension = self.basis.domain.dimension
         edge = float(frequencies.max()) + 1 if frequencies.any() else self.basis.size ** (1 / dimension)
-        if self.design.name == "bernstein":
+        if self.design.name == Bernstein.name:
             bias = bernstein_bias(round(self.basis.size ** (1 / dimension)) - 1, within)
             privacy = float(np.trace(self.basis.gram() * noise))
         elif self.design.thresholds:
@@ -129,8 +105,8 @@ class Plan(AnyPlan):
         """All mechanisms for the same request, ranked by their predicted error; reads no data."""
         check_class(within)
         rows = []
-        for name in DESIGNS:
-            for calibration in ("exact", "published") if name in CALIBRATED else ("exact",):
+        for name in names_for(STATISTIC):
+            for calibration in ("exact", "published") if name in calibrated() else ("exact",):
                 rows.append(self._row(name, calibration, within))
         if not any(row.chosen for row in rows):
             # A mechanism of the user's own, or the simpler bound.
@@ -140,7 +116,7 @@ class Plan(AnyPlan):
     def _row(self, name: str, calibration: str, within: SmoothnessClass) -> Row:
         chosen = name == self.design.name and calibration == self.request.calibration
         # What was stated for one mechanism does not suit the others; what all share is the public facts.
-        known = PARAMETERS.get(name, ())
+        known = settings_of(name, STATISTIC)
         request = replace(
             self.request,
             mechanism=name,
@@ -231,16 +207,21 @@ class Plan(AnyPlan):
         )
 
 
+def calibrated() -> tuple[str, ...]:
+    """Mechanisms of the papers whose published noise is larger than privacy needs; Bernstein's is exact already."""
+    return tuple(name for name in names_with("calibration", STATISTIC) if name != Bernstein.name)
+
+
 def make_plan(request: Request) -> Plan:
     """The design that was asked for, or the one with the least predicted error, by public facts alone."""
     if request.mechanism != "auto":
         return _planned(request, "stated by the user")
     _check_parameters(request, "auto")
-    names = ("k-norm",) if request.budget.pure else ("gaussian", "k-norm")
+    names = (KNorm.name,) if request.budget.pure else (Gaussian.name, KNorm.name)
     pure = Budget(request.budget.epsilon, 0.0)
     # K-norm noise gains next to nothing from delta: it spends none, and the guarantee is pure.
     plans = [
-        _planned(replace(request, mechanism=name), "", spends=pure if name == "k-norm" else None) for name in names
+        _planned(replace(request, mechanism=name), "", spends=pure if name == KNorm.name else None) for name in names
     ]
     best = min(plans, key=lambda plan: _total(plan))
     why = {
@@ -255,18 +236,15 @@ def make_plan(request: Request) -> Plan:
 def _planned(request: Request, why: str, *, spends: Budget | None = None) -> Plan:
     spends = spends or request.budget
     if isinstance(request.mechanism, str):
-        if request.mechanism not in DESIGNS:
-            known = ", ".join(repr(known) for known in ("auto", *DESIGNS))
-            raise UsageError(
-                f"Unknown mechanism {brief(request.mechanism)}. Known are {known}.",
-                parameter="mechanism",
-                value=request.mechanism,
-            )
+        if request.mechanism not in names_for(STATISTIC):
+            raise unknown(request.mechanism, STATISTIC, "a mean")
         _check_parameters(request, request.mechanism)
-        design = DESIGNS[request.mechanism](request)
+        made = DESIGNS.get(request.mechanism)
+        design = own_design(request, request.mechanism) if made is None else made(request)
     else:
-        design = own_design(request, request.mechanism)
-    if request.calibration != "exact" and design.name not in (*CALIBRATED, "bernstein"):
+        own = getattr(request.mechanism, "design", None)
+        design = own_design(request, request.mechanism) if own is None else own(request)
+    if request.calibration != "exact" and "calibration" not in settings_of(design.name, STATISTIC):
         raise UsageError(
             arg("calibration", request.calibration),
             f" is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; {brief(design.name)} is always "
@@ -286,13 +264,8 @@ def _planned(request: Request, why: str, *, spends: Budget | None = None) -> Pla
 def _check_parameters(request: Request, name: str) -> None:
     """Refuse what the mechanism would ignore."""
     for parameter in ("kernel", "eta", "penalty", "candidates"):
-        if getattr(request, parameter) is not None and parameter not in PARAMETERS.get(name, ()):
-            able = [other for other, known in PARAMETERS.items() if parameter in known]
-            raise UsageError(
-                parameter=parameter,
-                rule=("is for ", arg("mechanism", *able), f"; {brief(name)} does not use it"),
-                fix="Leave it out.",
-            )
+        if getattr(request, parameter) is not None and parameter not in settings_of(name, STATISTIC):
+            raise not_used(parameter, name, STATISTIC)
 
 
 def _scale(request: Request, design: Design, spends: Budget) -> float:

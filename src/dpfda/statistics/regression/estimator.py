@@ -13,7 +13,6 @@ from dpfda.arrays import Array, ArrayLike, brief, check_flag, is_whole
 from dpfda.bases import Basis, as_domain
 from dpfda.curator import ReleaseOrder
 from dpfda.errors import UsageError
-from dpfda.mechanisms import Mechanism
 from dpfda.messages import arg
 from dpfda.planning.request import Request
 from dpfda.privacy import Budget, Unit
@@ -60,13 +59,13 @@ class FunctionOnScalarRegression(CurveEstimator):
     n : the public number of units, stated under "replace-one" instead of counted; never compared with the data.
     planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
     mechanism : "auto" (the planner's choice), "gaussian", "k-norm", "laplace", or "iclp-qr", the Laplace process of Lin
-        and Reimherr; or a mechanism object.
+        and Reimherr; or an object: a noise law, or `dpfda.mechanisms.LaplaceProcess(kernel=..., eta=..., penalty=...)`.
     basis : None for the planner's choice, the name of an orthonormal family, or a basis object.
     size : number of basis functions, None for the planner's choice.
     smoothing : "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"; chosen after the noise, free.
     ridge : "auto", chosen after the noise, free; or a number added to the diagonal of the mean of z z', where z is
         covariates scaled into the unit ball.
-    dataset, ledger, randomness, force, batch_rows, workers, progress : as for `MeanFunction`.
+    dataset, ledger, randomness, force, reading : as for `MeanFunction`.
 
     Examples
     --------
@@ -82,13 +81,13 @@ class FunctionOnScalarRegression(CurveEstimator):
     """
 
     what: ClassVar[str] = "A regression of curves"
+    statistic: ClassVar[str] = "regression"
     release_: RegressionRelease = field(init=False)
 
     covariate_limits: Sequence[Sequence[float]] | Sequence[float] | None = None
     covariate_bound: float | None = None
     covariate_levels: Mapping[str, Sequence[str]] | None = None
     intercept: bool = True
-    mechanism: str | Mechanism = "auto"
     basis: str | Basis | None = None
     smoothing: str = "auto"
     ridge: float | str = "auto"
@@ -126,16 +125,18 @@ class FunctionOnScalarRegression(CurveEstimator):
 
     def _plan(self, n: int, covariates: Covariates, grid_size: int | None) -> RegressionPlan:
         lattice, _, _ = self._clipping()
+        mechanism, settings = self._chosen()
         request = Request(
             n=n,
             budget=Budget(self.epsilon, self.delta),
             bound=lattice.bound,
             domain=as_domain(self.domain),
             neighbours=Unit("unit", self.neighbours).neighbours,
-            mechanism=self.mechanism,
+            mechanism=mechanism,
             basis=self.basis,
             size=self.size,
             grid_size=grid_size,
+            **settings,
         )
         plan = plan_regression(request, covariates)
         return replace(plan, reasons=(*plan.reasons, *self._levels_reason()))

@@ -9,11 +9,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpfda.arrays import Array, brief
+from dpfda.arrays import Array
 from dpfda.bases import Basis
 from dpfda.bases.symmetric import packed_size, places
-from dpfda.errors import UsageError
-from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism
+from dpfda.mechanisms import Gaussian, KNorm, Laplace, LaplaceProcess, Mechanism
+from dpfda.mechanisms.table import names_for, unknown
 from dpfda.planning import papers
 from dpfda.planning.blocks import optimal_blocks
 from dpfda.planning.default_design import DEFAULT_BASIS, basis_of, default_size, design_weights
@@ -21,7 +21,7 @@ from dpfda.planning.request import Request
 from dpfda.privacy import REPLACE
 from dpfda.statistics.regression.sensitivity import STEPS, box_steps, longest_change, stated
 
-NAMES = ("gaussian", "k-norm", "laplace", "iclp-qr")
+STATISTIC = "regression"
 SIGNAL = 0.25  # of the bound's square, for which the coefficients of the reference stand together
 LARGEST = {True: 96, False: 256}  # coordinates of a coefficient, under pure noise and else
 LEFT = 3  # smoothing leaves about one coordinate in three of the noise
@@ -87,15 +87,11 @@ class RegressionDesign:
 def design_of(request: Request, setting: RegressionSetting) -> RegressionDesign:
     """The design of a mechanism by name, or around a mechanism object."""
     name = request.mechanism if isinstance(request.mechanism, str) else request.mechanism.name
-    if isinstance(request.mechanism, str) and name not in NAMES:
-        raise UsageError(
-            f"Unknown mechanism {brief(name)} for a regression. Known are 'auto', {', '.join(map(repr, NAMES))}.",
-            parameter="mechanism",
-            value=name,
-        )
-    if name == "iclp-qr":
+    if isinstance(request.mechanism, str) and name not in names_for(STATISTIC):
+        raise unknown(name, STATISTIC, "a regression")
+    if name == LaplaceProcess.name:
         return _process(request, setting)
-    gaussian = name == "gaussian"
+    gaussian = name == Gaussian.name
     alike = like_a_mean(request, setting, pure=not gaussian)
     size = min(default_size(alike, pure=not gaussian), LARGEST[not gaussian])
     basis, why = basis_of(request, size, DEFAULT_BASIS)
@@ -103,9 +99,9 @@ def design_of(request: Request, setting: RegressionSetting) -> RegressionDesign:
         lead, weight = best_for_gaussian(setting, basis.size)
         mechanism: Mechanism = Gaussian(_shape(setting, basis.size, weight))
     else:
-        blocks = 1 if name == "laplace" else None
+        blocks = 1 if name == Laplace.name else None
         lead, weight, sizes, shares = best_blocks(setting, tuple(design_weights(alike, basis).tolist()), blocks)
-        mechanism = KNorm(sizes, shares) if name == "k-norm" else Laplace(tuple(1 / share for share in shares))
+        mechanism = KNorm(sizes, shares) if name == KNorm.name else Laplace(tuple(1 / share for share in shares))
     if not isinstance(request.mechanism, str):
         mechanism = request.mechanism
         weight = _best_weight(mechanism, setting, lead, basis)
@@ -223,7 +219,7 @@ def _process(request: Request, setting: RegressionSetting) -> RegressionDesign:
     With the exact sensitivity of both together instead of a split budget: shares add in squares.
     """
     alike = like_a_mean(request, setting, pure=True)
-    process = papers.iclp_qr(replace(alike, mechanism="iclp-qr"))
+    process = papers.iclp_qr(replace(alike, mechanism=LaplaceProcess.name))
     assert isinstance(process.mechanism, Laplace)
     assert process.mechanism.shape is not None
     assert process.weights is not None
@@ -247,7 +243,7 @@ def _process(request: Request, setting: RegressionSetting) -> RegressionDesign:
     _, lead, weight, scale, moments = best
     whole = np.concatenate([moments, np.tile(scale * shape, side)])
     return RegressionDesign(
-        "iclp-qr",
+        LaplaceProcess.name,
         process.basis,
         Laplace(tuple((whole / whole.min()).tolist())),
         lead,

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, brief
+from dpfda.arrays import Array
 from dpfda.bases import Basis
 from dpfda.bases.symmetric import packed_size, unpack
-from dpfda.errors import DpfdaError, UsageError
+from dpfda.errors import DpfdaError
+from dpfda.mechanisms import Gaussian, KNorm
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
-from dpfda.messages import arg
+from dpfda.mechanisms.table import names_for, not_used, settings_of
 from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, basis_text, price
 from dpfda.planning.prediction import (
     DEFAULT_CLASS,
@@ -27,7 +28,7 @@ from dpfda.planning.prediction import (
 from dpfda.planning.request import Request
 from dpfda.privacy import Budget, calibrate
 from dpfda.statistics.regression.covariates import Covariates
-from dpfda.statistics.regression.noise import NAMES, SIGNAL, RegressionDesign, RegressionSetting, design_of
+from dpfda.statistics.regression.noise import SIGNAL, STATISTIC, RegressionDesign, RegressionSetting, design_of
 from dpfda.statistics.regression.perturbation import SHARE, spread
 from dpfda.statistics.regression.release import finite_from
 from dpfda.statistics.regression.sensitivity import noise_of_means, stated
@@ -119,7 +120,7 @@ class RegressionPlan(AnyPlan):
     def table(self) -> tuple[tuple[str, float | None, str], ...]:
         """Every mechanism with the root mean square error predicted for it, best first, and a note; reads no data."""
         rows: list[tuple[str, float | None, str]] = []
-        for name in NAMES:
+        for name in names_for(STATISTIC):
             try:
                 mine = name == self.design.name
                 plan = self if mine else plan_regression(replace(self.request, mechanism=name), self.covariates)
@@ -200,14 +201,11 @@ class RegressionPlan(AnyPlan):
 def plan_regression(request: Request, covariates: Covariates) -> RegressionPlan:
     """The design that was asked for, or the one with the least predicted error, by public facts alone."""
     for parameter in ("kernel", "eta", "penalty"):
-        if getattr(request, parameter) is not None and request.mechanism != "iclp-qr":
-            raise UsageError(
-                parameter=parameter,
-                rule=("is for ", arg("mechanism", "iclp-qr"), f"; {brief(request.mechanism)} does not use it"),
-            )
+        if getattr(request, parameter) is not None and parameter not in settings_of(request.mechanism, STATISTIC):
+            raise not_used(parameter, request.mechanism, STATISTIC)
     if request.mechanism != "auto":
         return _planned(request, covariates, "stated by the user")
-    names = ("k-norm",) if request.budget.pure else ("gaussian", "k-norm")
+    names = (KNorm.name,) if request.budget.pure else (Gaussian.name, KNorm.name)
     best = min(
         (_planned(replace(request, mechanism=name), covariates, "") for name in names),
         key=lambda plan: plan.predict().total,
