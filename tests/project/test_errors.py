@@ -184,7 +184,7 @@ def parameters() -> set[str]:
 
 
 # Parameters of Python alone: a command has none of them, or reads them from its file.
-WITHOUT_OPTION = {"curvature", "decay", "intercept", "knot", "progress", "randomness", "utility"}
+WITHOUT_OPTION = {"curvature", "decay", "intercept", "knot", "progress", "randomness", "reading", "utility"}
 WITHOUT_OPTION |= {"nominal", "utility_range", "y"}
 
 
