@@ -26,7 +26,7 @@ from dpfda.statistics.maximiser.estimator import Maximiser
 POINTS = np.random.default_rng(5).uniform(size=(60, 1))
 LABELS = (POINTS[:, 0] > 0.5).astype(int)
 CURVES = np.sin(np.arange(40 * 6)).reshape(40, 6)
-KNOWN = {"epsilon": 1.0, "delta": 1e-6, "dataset": "d", "domain": (0, 1)}
+KNOWN = {"epsilon": 1.0, "delta": 1e-6, "dataset": "d", "domain": (0, 1), "mechanism": "gp"}
 NARROW = GaussianProcess(bandwidth=0.2)
 
 

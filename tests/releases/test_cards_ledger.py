@@ -176,8 +176,9 @@ def test_a_choice_stands_in_the_ledger_and_no_other_bound_does(ledger: Ledger, t
 
 def test_a_release_whose_size_was_chosen_after_the_charge_stands_in_its_ledger(ledger: Ledger) -> None:
     """A bandwidth that was bought sets the size of the basis, and with it how many coordinates the sampler drew."""
-    wishes: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "domain": (0, 1), "mechanism": "gp", "dataset": "scans"}
-    bought: dict[str, Any] = {"bandwidth": "private-iqr", "bandwidth_epsilon": 0.25, "randomness": SeededRandomness(1)}
+    wishes: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "domain": (0, 1), "dataset": "scans"}
+    bought: dict[str, Any] = {"bandwidth_epsilon": 0.25, "randomness": SeededRandomness(1)}
+    wishes["mechanism"] = dpfda.mechanisms.GaussianProcess(bandwidth="private-iqr")
     points = np.random.default_rng(1).beta(2, 3, (200, 1))
     release = dpfda.DensityFunction(**wishes, **bought, ledger=ledger, force=True).fit(points).release_
     assert verify(release, ledger).findings == ()

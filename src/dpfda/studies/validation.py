@@ -100,8 +100,8 @@ def mechanism(
         ThresholdedLaplaceProcess.name: published.iclp_ar,
     }
     if name not in known:
-        names = ", ".join(map(repr, known))
-        raise UsageError(f"Cross-validation knows {names} and {FiniteLaplace.name!r}, got {brief(name)}.")
+        names = " and ".join(", ".join(map(repr, (*known, FiniteLaplace.name))).rsplit(", ", 1))
+        raise UsageError(f"Cross-validation knows {names}, got {brief(name)}.")
     return lambda sample, terms, penalty: known[name](
         sample, terms, epsilon=epsilon, eta=eta, penalty=penalty, calibration=calibration
     )

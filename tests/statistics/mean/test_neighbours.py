@@ -24,15 +24,7 @@ from dpfda.bases.norms import L1, L2, BlockNorm, Sensitivity, WeightedL1, Weight
 from dpfda.curator.summary import Public
 from dpfda.kernels import Gaussian as GaussianKernel
 from dpfda.kernels import Matern
-from dpfda.mechanisms import (
-    Gaussian,
-    GaussianProcess,
-    KNorm,
-    Laplace,
-    LaplaceProcess,
-    SoftThreshold,
-    ThresholdedLaplaceProcess,
-)
+from dpfda.mechanisms import Gaussian, KNorm, Laplace, SoftThreshold
 from dpfda.planning import Request
 from dpfda.privacy import ADD_REMOVE, REPLACE, Budget, Unit, calibrate
 from dpfda.records import Curves, exact_sum, fold, smallest_cap
@@ -226,12 +218,12 @@ def test_the_worst_curves_of_the_basis_reach_the_stated_bound_and_never_pass_it(
 
 NAMED = {
     "gp": {"mechanism": "gp", "size": SIZE},
-    "gp of a Gaussian kernel": {"mechanism": GaussianProcess(kernel=GaussianKernel(0.3), eta=0.75, penalty=0.05)},
+    "gp of a Gaussian kernel": {"mechanism": "gp", "kernel": GaussianKernel(0.3), "eta": 0.75, "penalty": 0.05},
     "gp on a box": {"mechanism": "gp", "size": SIZE},
     "iclp-qr": {"mechanism": "iclp-qr", "size": SIZE},
-    "iclp-qr with a rough kernel": {"mechanism": LaplaceProcess(kernel=Matern(0.5, 0.3), eta=2.0, penalty=0.1)},
+    "iclp-qr with a rough kernel": {"mechanism": "iclp-qr", "kernel": Matern(0.5, 0.3), "eta": 2.0, "penalty": 0.1},
     "iclp-qr on a box": {"mechanism": "iclp-qr", "size": SIZE},
-    "iclp-ar": {"mechanism": ThresholdedLaplaceProcess(kernel=Matern(1.5, 0.4), penalty=1e-3), "size": 4},
+    "iclp-ar": {"mechanism": "iclp-ar", "kernel": Matern(1.5, 0.4), "penalty": 1e-3, "size": 4},
     "frl": {"mechanism": "frl", "size": SIZE},
     "bernstein": {"mechanism": "bernstein", "size": SIZE},
     "bernstein on a box": {"mechanism": "bernstein", "size": 9},
