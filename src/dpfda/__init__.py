@@ -2,6 +2,7 @@
 
 The map of the package; a module imports only what stands above it here:
 
+    parameters.py  every parameter with its type and help text
     messages.py    texts of messages
     errors.py      every exception and warning
     arrays.py      checks of public numbers and arrays

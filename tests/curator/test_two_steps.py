@@ -11,6 +11,7 @@ import pytest
 import dpfda
 from dpfda.errors import BudgetExceeded, DpfdaError, ReleaseFailed, UsageError
 from dpfda.ledger import Charge, Receipt, SessionLedger
+from dpfda.mechanisms import GaussianProcess, LaplaceProcess
 from dpfda.records import Curves
 from dpfda.records.identity import Identity
 from dpfda.statistics.maximiser.utilities import RobustDistance
@@ -75,8 +76,7 @@ FITS: dict[str, Made] = {
         dpfda.DensityFunction(
             **PURE,
             domain=(0, 1),
-            mechanism="iclp-qr",
-            bandwidth="private-iqr",
+            mechanism=LaplaceProcess(bandwidth="private-iqr"),
             bandwidth_epsilon=0.5,
             ledger=ledger,
         ),
@@ -84,7 +84,11 @@ FITS: dict[str, Made] = {
     ),
     "density, bandwidth bought, point by point": lambda ledger: (
         dpfda.DensityFunction(
-            **SPENT, domain=(0, 1), mechanism="gp", bandwidth="private-iqr", bandwidth_epsilon=0.5, ledger=ledger
+            **SPENT,
+            domain=(0, 1),
+            mechanism=GaussianProcess(bandwidth="private-iqr"),
+            bandwidth_epsilon=0.5,
+            ledger=ledger,
         ),
         (records(1),),
     ),
@@ -120,7 +124,7 @@ CHOICES: dict[str, Callable[[Any], Any]] = {
     "choice": lambda ledger: choice_order(
         records(WIDTH),
         epsilon=1.0,
-        candidates=[mean(None, mechanism="gp", penalty=penalty) for penalty in (1e-3, 1e-2)],
+        candidates=[mean(None, mechanism=GaussianProcess(penalty=penalty)) for penalty in (1e-3, 1e-2)],
         dataset="people",
         ledger=ledger,
         force=True,
@@ -279,7 +283,7 @@ def test_an_order_is_released_by_its_own_estimator(ledger: dpfda.Ledger) -> None
 
 def test_a_density_after_a_bandwidth_spends_what_was_paid_whatever_is_set_later() -> None:
     est = dpfda.DensityFunction(
-        **PURE, domain=(0, 1), mechanism="iclp-qr", bandwidth="private-iqr", bandwidth_epsilon=0.5
+        **PURE, domain=(0, 1), mechanism=LaplaceProcess(bandwidth="private-iqr"), bandwidth_epsilon=0.5
     )
     ordered = est.order(np.linspace(0, 1, N))
     est.set_params(epsilon=50.0)

@@ -18,7 +18,7 @@ from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.kernels import Exponential, Gaussian, Matern, Tensor
 from dpfda.mechanisms import Gaussian as GaussianNoise
 from dpfda.mechanisms import SeededRandomness, SoftThreshold
-from dpfda.mechanisms.table import names_for
+from dpfda.mechanisms.table import by_name, names_for
 from dpfda.planning import Parameters, Request, privacy_safe
 from dpfda.planning.papers import simple_bound
 from dpfda.privacy import ADD_REMOVE, REPLACE, Budget, calibrate
@@ -262,8 +262,7 @@ def test_every_design_is_what_a_release_does_under_both_relations(mechanism, rel
         domain=LINE,
         neighbours=relation,
         planned_n=300,
-        mechanism=mechanism,
-        candidates=CANDIDATES if mechanism == "dictionary" else None,
+        mechanism=by_name(mechanism, "mean", {"candidates": CANDIDATES} if mechanism == "dictionary" else {}),
         randomness=SeededRandomness(1),
     )
     if relation == ADD_REMOVE and mechanism in ("exponential", "dictionary"):
@@ -310,10 +309,9 @@ def test_surfaces_are_planned_and_released(mechanism, relation):
         delta=budget.delta,
         bound=2.0,
         domain=BOX,
-        mechanism=mechanism,
+        mechanism=by_name(mechanism, "mean", {"penalty": 1e-4} if mechanism in ("gp", "iclp-qr", "iclp-ar") else {}),
         neighbours=relation,
         planned_n=2000,
-        penalty=1e-4 if mechanism in ("gp", "iclp-qr", "iclp-ar") else None,
         randomness=SeededRandomness(0),
     )
     release = est.fit(np.tile(1 + grid[:, 0] * grid[:, 1] / 4, (2000, 1)), grid=grid).release_
@@ -492,8 +490,9 @@ def test_parameters_need_units_a_budget_and_a_decay(wrong):
             "dictionary",
             {},
             UsageError,
-            "mechanism='dictionary' chooses among candidates: pass candidates=[function, ...], each a function of the "
-            "points, e.g. lambda t: np.interp(t, grid, values). They must be public.",
+            "mechanism='dictionary' chooses among candidates: say mechanism=dpfda.mechanisms.DictionaryDraw(candidates="
+            "[function, ...]), each a function of the points, e.g. lambda t: np.interp(t, grid, values). They must be "
+            "public.",
         ),
         (
             "dictionary",

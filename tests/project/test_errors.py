@@ -203,7 +203,7 @@ def parameters() -> set[str]:
 # Parameters of Python alone: a command has none of them, or reads them from its file.
 WITHOUT_OPTION = {"curvature", "decay", "intercept", "knot", "progress", "randomness", "reading", "utility"}
 WITHOUT_OPTION |= {"nominal", "path", "y", "X", "axis", "columns", "degree", "description", "law", "masses"}
-WITHOUT_OPTION |= {"Z", "number", "order", "summary", "total", "utility_range", "weight", "within"}
+WITHOUT_OPTION |= {"Z", "number", "order", "summary", "total", "weight", "within"}
 
 
 def test_every_parameter_that_an_error_names_is_one_of_a_public_function() -> None:
