@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from golden_requests import everything
 
 import dpfda
+from dpfda.curator import payment
 from dpfda.errors import UsageError
 from dpfda.ledger import Charge
+from dpfda.ledger.outputs import Document, unpack
 from dpfda.privacy import Budget
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "keys"
@@ -45,6 +48,29 @@ def test_every_key_gives_its_release_again_and_costs_nothing(golden: tuple[str, 
         np.testing.assert_allclose(call(), known[key], rtol=1e-9, atol=1e-12, err_msg=key)
     assert ledger.history() == before
     ledger.check()
+
+
+def test_a_key_gives_the_card_that_its_ledger_keeps_the_digest_of(
+    golden: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cards kept sentences then. Those whose numbers no linear algebra rounds are compared to the last byte."""
+    made: list[tuple[tuple[Document, ...], tuple[Document, ...]]] = []
+    spend = payment.Payment.spend
+
+    def watched(paid: payment.Payment, body: Any) -> Any:
+        found = spend(paid, body)
+        assert paid.receipt is not None
+        assert paid.receipt.output is not None
+        made.append((payment.documents_in(found), unpack(paid.receipt.output).documents))
+        return found
+
+    monkeypatch.setattr(payment.Payment, "spend", watched)
+    calls = everything(dpfda.Ledger(golden[0]))
+    for key in ("mean", "mean-pure", "density", "bound"):
+        calls[key]()
+        again, kept = made.pop()
+        assert [known.card for known in again] == [known.card for known in kept], key
+        assert [known.whole for known in again] == [known.whole for known in kept], key
 
 
 def test_another_request_under_a_known_key_is_refused(golden: tuple[str, str]) -> None:

@@ -157,6 +157,46 @@ def test_a_key_of_now_gives_the_same_card_of_fields_again(tmp_path: Path) -> Non
     assert verify(one, ledger).ok
 
 
+MOVES = "how far one unit moves the summary"
+SENTENCES_FORGED: list[tuple[str, dict[str, Any], str]] = [
+    ("mean", {"noise": "independent Laplace noise in every coordinate"}, "law of the noise in the file"),
+    ("mean, k-norm", {"noise": "independent Laplace noise in every coordinate"}, "law of the noise in the file"),
+    ("mean", {"noise": "noise of my own"}, "law of the privacy curve is that of the noise"),
+    ("mean", {"recorded": "charged before reading"}, "words about the ledger"),
+    ("mean", {"moves": "moves the mean by at most 0.001 root mean square"}, MOVES),
+    ("mean", {"moves": "moves the objective by at most 1 at every point"}, MOVES),
+    ("covariance", {"moves": "moves nothing"}, MOVES),
+    ("density", {"moves": "moves at most 1/300 of all points from anywhere to anywhere"}, MOVES),
+    ("mean", {"mechanism": "laplace"}, "mechanism has this noise"),
+    ("mean", {"mechanism": "gp"}, "a mean under the noise of a process is penalised"),
+    ("components", {"mechanism": "gibbs"}, "an approximate draw is called nominal"),
+    ("mean", {"randomness": "system dice"}, "source of randomness is one of ours"),
+    ("mean", {"randomness": "system, exact sampler"}, "warnings follow from the card"),
+    ("mean", {"epsilon": 25.0}, "warnings follow from the card"),
+    ("mean", {"what": "density"}, "statistic is that of the file"),
+    ("mean", {"detected": "shape detected"}, "what was seen above the noise"),
+    (
+        "mean, k-norm",
+        {"losses": [{"law": "laplace", "epsilon": 1.0, "steps": None}]},
+        "law of the privacy curve is that of the noise",
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "changes", "rule"), SENTENCES_FORGED, ids=str)
+def test_a_forged_sentence_of_an_old_card_is_found(
+    kind: str, changes: dict[str, Any], rule: str, release_of: Of, tmp_path: Path
+) -> None:
+    release = release_of(kind)
+    old = replace(release, certificate=replace(release.certificate, schema=first_schema.SCHEMA))
+    whole = json.loads(json.dumps(to_dict(old)))
+    whole["certificate"] |= changes
+    (tmp_path / "forged.json").write_text(sealed(whole))
+    report = recompute(tmp_path / "forged.json")
+    assert rule in [finding.rule for finding in report.findings], report.text()
+    assert report.exit_code == 3
+
+
 # Every field is compared, or said not to be --------------------------------------------------------------------------
 
 NAMED = {"lattice_step": "lattice_step and bound", "bound": "lattice_step and bound"}

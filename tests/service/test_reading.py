@@ -195,7 +195,7 @@ def test_what_is_served_is_only_what_may_be(service, folder, caplog):
     (folder / "odd name.json").write_bytes((folder / "mean.json").read_bytes())
     seeded = json.loads((folder / "mean.json").read_text())
     del seeded["digest"]
-    seeded["certificate"]["randomness"] = "seeded with 1"
+    seeded["certificate"]["randomness"] = {"code": "seeded"}
     (folder / "seeded.json").write_text(with_digest(json.dumps(seeded)))
     infinite = json.loads((folder / "mean.json").read_text())
     del infinite["digest"]

@@ -129,6 +129,11 @@ _PRODUCTS = (
 )
 
 
+def _blocks(text: str) -> list[list[int]]:
+    """Blocks of noise, of a sentence like "3 blocks of 8, 1 block of 5": how many, of which size."""
+    return [[int(count), int(size)] for count, size in re.findall(r"(\d{1,9}) blocks? of (\d{1,9})", text)]
+
+
 def _number(text: str | None) -> float:
     return 0.0 if text is None else float(text)
 
@@ -150,7 +155,8 @@ PATTERNS: dict[str, list[tuple[str, str, Callable[[re.Match[str]], dict[str, Any
     ],
     "noise": [
         (r"independent normal noise.*", "gaussian", lambda found: {}),
-        (r"(?:independent Laplace noise|radial).*", "radial", lambda found: {}),
+        (r"independent Laplace noise.*", "radial", lambda found: {"blocks": [[1, 1]]}),  # how many it did not say
+        (r"radial in (?:\d+ blocks? of \d+(?:, )?)+", "radial", lambda found: {"blocks": _blocks(found[0])}),
         (r"two-sided Wishart.*", "wishart", lambda found: {}),
         (r"none added: a frame.*", "frame", lambda found: {}),
         (r"none added: a choice.*", "choice", lambda found: {}),

@@ -10,7 +10,7 @@ from dpfda.errors import DataError
 from dpfda.releases.cards import first_schema, words
 from dpfda.releases.cards.words import Statement, plain_of
 from dpfda.releases.entry import Fits, LedgerEntry
-from dpfda.releases.fields import check, check_fields, read_change, read_domain, read_losses, read_texts
+from dpfda.releases.fields import check, check_fields, is_moderate, read_change, read_domain, read_losses, read_texts
 
 SCHEMA = "dpfda-card-2"
 HIDDEN = frozenset({"older_record"})  # fields that belong to cards of the first schema alone
@@ -57,6 +57,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "warnings": lambda said: _warnings(said),
     "entry": lambda entry: None if entry is None else LedgerEntry.from_dict(entry),
     "fits": lambda fits: None if fits is None else Fits.from_dict(fits),
+    "result": lambda value: value if value is None else _moderate(value),
     "afterwards": lambda changes: tuple(read_change(**change) for change in changes),
 }
 
@@ -78,6 +79,11 @@ def _warnings(data: Any) -> tuple[str, ...]:
     if not isinstance(data, list | tuple) or not all(isinstance(said, str | dict) for said in data):
         return read_texts("warnings", data)  # refuses it
     return tuple(said for said in (_said("warnings", one) for one in data) if said is not None)
+
+
+def _moderate(value: Any) -> Any:
+    check("result", value, (is_moderate, "a number whose square is a double, or null"))
+    return value
 
 
 def _said(name: str, data: Any) -> str | None:

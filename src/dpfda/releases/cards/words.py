@@ -16,6 +16,7 @@ from dpfda.mechanisms.noise import LAWS, Noise, NoiseLaw
 from dpfda.privacy.budget import CAUTIONS
 from dpfda.releases.wording import plain, up
 
+MOST_BLOCKS = 2**22
 SAID = "said"  # the code of a sentence that somebody else has written
 NOMINAL = "NOMINAL: the draw is approximate. Its epsilon is that of the law it aims at, and no guarantee."
 NOT_PRIVATE = "NOT PRIVATE: the noise came from a seeded source and can be predicted. For tests and studies only."
@@ -84,9 +85,11 @@ def with_besides(noise: Statement, mechanism: str) -> Statement:
 
 def _law(code: str, blocks: list[list[int]], besides: str) -> Statement:
     """The same from plain data; a law that is not registered here has a name and no words."""
-    sizes = tuple(size for count, size in blocks for _ in range(count))
-    if not isinstance(besides, str) or not all(type(part) is int for pair in blocks for part in pair):
+    if not isinstance(besides, str) or not all(type(part) is int and part >= 1 for pair in blocks for part in pair):
         raise TypeError
+    if sum(count for count, _ in blocks) > MOST_BLOCKS:  # a file may hold any number
+        raise ValueError
+    sizes = tuple(size for count, size in blocks for _ in range(count))
     if code in LAWS:
         return of_law(Noise(code, sizes, (1.0,) * len(sizes)), besides=besides)
     return Statement(f"noise of the law '{code}'", code, {"blocks": blocks, "besides": besides})

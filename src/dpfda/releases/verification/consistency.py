@@ -34,7 +34,7 @@ def laws_of(card: Card) -> tuple[str, ...]:
         return ("gaussian",)
     if card.law not in LAWS:
         return ()
-    sizes = tuple(size for count, size in card.noise.values.get("blocks", ()) for _ in range(count))
+    sizes = tuple(size for _, size in card.noise.values.get("blocks", ()))  # one of each kind decides
     return Noise(card.law, sizes, (1.0,) * len(sizes)).possible_curves if sizes else LAWS[card.law].curves
 
 
