@@ -14,7 +14,7 @@ from scipy.stats import binom, gamma, ks_2samp, kstest, laplace, norm
 
 from dpfda.bases.symmetric import multiplicities, pack, unpack
 from dpfda.errors import UsageError
-from dpfda.ledger import losses
+from dpfda.ledger import amounts
 from dpfda.mechanisms import wishart
 from dpfda.mechanisms.noise import LAWS, Noise, NoiseLaw
 
@@ -118,7 +118,7 @@ def test_a_normal_tail_would_be_too_short_for_all_but_normal_noise(noise: NoiseL
 
 @every
 def test_a_law_says_which_privacy_curves_it_can_have(noise: NoiseLaw) -> None:
-    assert set(noise.possible_curves) <= set(noise.curves) <= set(losses.LAWS)
+    assert set(noise.possible_curves) <= set(noise.curves) <= set(amounts.LAWS)
     assert ("laplace" in noise.possible_curves) is (noise.name == "radial" and noise.independent)
 
 

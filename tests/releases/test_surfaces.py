@@ -117,13 +117,14 @@ def test_colours_are_symmetric_where_negative_values_are_of_note(make_covariance
 
 
 def test_a_second_moment_is_not_called_a_covariance(make_covariance: MakeCovariance) -> None:
+    from dpfda.releases.cards.words import say
     from dpfda.statistics.covariance.picture import name_of
 
     release = make_covariance(BASIS, SMOOTH, scale=0.02, seed=1)
     for lead, centre, said in (
-        (1.0, "zero", "covariance"),
-        (0.0, "zero", "second moment"),
-        (0.0, "a public curve", "second moment around the centre"),
+        (1.0, say("centre", "zero"), "covariance"),
+        (0.0, say("centre", "zero"), "second moment"),
+        (0.0, say("centre", "curve"), "second moment around the centre"),
     ):
         card = replace(release.certificate, centre=centre)
         assert name_of(replace(release, lead=lead, certificate=card)) == said

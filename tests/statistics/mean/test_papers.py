@@ -158,7 +158,6 @@ def test_the_card_of_a_published_calibration_says_so(mechanism):
     if mechanism in ("exponential", "dictionary"):
         with refused(UsageError, "calibration"):
             estimator(mechanism, calibration="published").plan(50)
-        assert refused.value.parameter == "calibration"
         return
     table, ids = example()
     exact, published = (
