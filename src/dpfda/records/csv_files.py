@@ -14,7 +14,8 @@ import numpy as np
 from dpfda.arrays import Array
 from dpfda.errors import DataError
 from dpfda.records.cell_values import as_numbers, columns_of
-from dpfda.records.identity import Identity, decoded
+from dpfda.records.identity import Identity
+from dpfda.records.spellings import decoded
 
 MISSING = ["", "NA", "NaN", "nan", "null", "None", "."]
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -11,7 +11,7 @@ from dpfda.errors import DataError, UsageError
 from dpfda.messages import arg
 from dpfda.records.cell_values import BEYOND_ARROW, CELLWISE, as_numbers, check_types, doubles
 from dpfda.records.headers import called
-from dpfda.records.identity import written
+from dpfda.records.spellings import written
 
 
 def is_pandas(frame: object) -> bool:
