@@ -303,3 +303,14 @@ def test_text_that_is_no_text_is_an_identifier_and_no_label(held) -> None:
     assert Identity.of(column).codes.tolist() == [0, 1, 2, 0]
     np.testing.assert_array_equal(signs(column, (0, 1)), [1, -1, np.nan, 1])
     np.testing.assert_array_equal(responses(column), [1, 0, np.nan, 1])
+
+
+def test_an_index_of_several_levels_names_a_unit_by_all_of_them() -> None:
+    index = pd.MultiIndex.from_tuples([("h1", 1), ("H1 ", 1.0), ("h1", 2), ("h2", 1)], names=["household", "person"])
+    assert Identity.of(index).codes.tolist() == [0, 0, 1, 2]  # type: ignore[union-attr]
+
+
+def test_identifiers_with_run_ends_are_read_from_tables_too() -> None:
+    ids = compute.run_end_encode(pa.array(["a", "A ", "b", None]))
+    table = pa.table({"t1": [0.1] * 4, "t2": [0.2] * 4, "id": ids})
+    assert dpfda.records.from_frame(table, values="t*", unit="id").units.codes.tolist() == [0, 0, 1, -1]

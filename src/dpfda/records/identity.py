@@ -139,7 +139,8 @@ def _of_categories(column: Any) -> Identity | None:
 
     A missing value beside whole numbers would turn them into doubles, and merge large ones.
     """
-    values = getattr(column, "array", column)
+    # An index of several levels has no array, and says so by an error.
+    values = column if getattr(column, "nlevels", 1) > 1 else getattr(column, "array", column)
     if type(getattr(values, "dtype", None)).__name__ != "CategoricalDtype":
         return None
     keys = Identity.of(values.categories)
