@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import stat
 from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 from pathlib import Path
@@ -86,7 +87,18 @@ def as_path(path: object) -> Path:
             return Path(name)
     except Exception:  # no path, or signs that no file system can write
         pass
+    if isinstance(path, str | Path) and len(str(path)) > LONGEST_PATH:
+        raise UsageError(f"The path of a file has at most {LONGEST_PATH} signs, got {brief(path)}.", parameter="path")
     raise UsageError(f"A file is named by text or a pathlib.Path, got {brief(path)}.", parameter="path", value=path)
+
+
+def may_never_end(file: Path) -> bool:
+    """Whether a path leads to a pipe, a socket or a device: to open one is to wait, and to read it may never end."""
+    try:
+        mode = os.stat(file).st_mode
+    except (OSError, ValueError):
+        return False  # there is none, or it cannot be looked at: whoever opens it says so
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def public_numbers(values: object, what: str) -> Array:

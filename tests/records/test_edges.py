@@ -47,9 +47,8 @@ def test_a_csv_header_of_many_columns_is_read_once(tmp_path, monkeypatch):
     file = tmp_path / "wide.csv"
     file.write_text(",".join(f"t{number}" for number in range(width)) + "\n" + "0.5,x\n" * 40)
     read = []
-    monkeypatch.setattr(
-        csvfile, "_cells", lambda line, sign, former=csvfile._cells: read.append(1) or former(line, sign)
-    )
+    former = csvfile._Lines.cells
+    monkeypatch.setattr(csvfile._Lines, "cells", lambda lines, row: read.append(1) or former(lines, row))
     curves = dpfda.read_curves(file, values="t*")
     assert [batch.shape for batch in curves.source.batches(100)] == [(40, width)]
     assert len(read) <= 40 + 3  # each line, and the header a few times; not once for each line

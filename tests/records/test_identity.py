@@ -24,11 +24,12 @@ from dpfda.bases.cells import fine_cells
 from dpfda.bases.lattice import Lattice
 from dpfda.privacy import Counting
 from dpfda.records import Encoder, as_curves, exact_sum, from_frame, read_curves, smallest_cap
-from dpfda.records.identity import Identity, canonical
+from dpfda.records.identity import Identity
 from dpfda.records.joined import curves_in_order
 from dpfda.records.labelled import labelled
 from dpfda.records.points import cell_masses
 from dpfda.records.reading import Reading
+from dpfda.records.spellings import canonical
 
 GRID = np.linspace(0, 1, 4)
 LATTICE = Lattice(1.0)

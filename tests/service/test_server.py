@@ -330,6 +330,8 @@ def test_a_token_comes_from_a_file_or_the_environment(tmp_path, monkeypatch):
             UsageError, match=r"Cannot read the token in '.*'\. Name a text file that holds nothing else"
         ):
             read_token(tmp_path / name)
+    with pytest.raises(UsageError):
+        read_token(type(tmp_path)("/dev/zero"))
 
 
 def test_the_options_of_the_command_have_the_defaults_of_the_service():

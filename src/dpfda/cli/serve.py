@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ from dpfda.cli.notices import notice
 from dpfda.errors import UsageError
 
 TOKEN = "DPFDA_TOKEN"
+LONGEST_TOKEN = 2**16  # signs
 
 
 @click.command()
@@ -128,7 +130,9 @@ def read_token(file: Path | None) -> str | None:
     """The owner's token, from a file or the environment; never from an argument, which others on the machine see."""
     if file is None:
         return os.environ.get(TOKEN) or None
-    try:
-        return file.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeError):
-        raise UsageError(f"Cannot read the token in {str(file)!r}. Name a text file that holds nothing else.") from None
+    token = None
+    with suppress(OSError, UnicodeError), file.open(encoding="ascii") as stream:
+        token = stream.read(LONGEST_TOKEN + 1)  # a device may never end
+    if token is None or len(token) > LONGEST_TOKEN:
+        raise UsageError(f"Cannot read the token in {str(file)!r}. Name a text file that holds nothing else.")
+    return token.strip()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
+from dpfda.arrays import may_never_end
 from dpfda.errors import DataError, LedgerDamaged, UsageError
 from dpfda.ledger.chain import Transaction, VerifiedChain
 from dpfda.messages import Words, arg
@@ -22,6 +23,7 @@ _TORN = re.compile(
     rb"|[0-9a-f]{32} [1-9][0-9]{0,17} [0-9a-f]{64} (?:c|cl|clo|clos|close|closed)?"
 )
 _LONGEST = 120  # bytes of a line
+_MOST_BYTES = 2**28  # of more than two million entries
 BEGIN = Words("Ledger(url, anchor=...).start_anchor()", "dpfda budget anchor URL --anchor FILE")
 BEGIN_AGAIN = Words("Ledger(url, anchor=...).start_anchor(lost=True)", "dpfda budget anchor URL --anchor FILE --lost")
 
@@ -223,6 +225,13 @@ class Anchor:
 
     @contextmanager
     def _troubles(self) -> Iterator[None]:
+        if may_never_end(self.path):
+            raise DataError(f"The anchor {str(self.path)!r} is a pipe or a device, which may never end. Name a file.")
+        with suppress(OSError):
+            if self.path.stat().st_size > _MOST_BYTES:
+                raise DataError(
+                    f"{str(self.path)!r} has more than {_MOST_BYTES // 2**20} MB, and no anchor has. Name another file."
+                )
         try:
             yield
             return
@@ -301,7 +310,7 @@ class LogHead:
     def seen(self) -> list[Mark]:
         """The newest entries that were noted, of this ledger or of one that was here before; none where no note is."""
         try:
-            return _marks(self.path.read_bytes())
+            return [] if may_never_end(self.path) else _marks(self.path.read_bytes())
         except OSError:
             return []
 

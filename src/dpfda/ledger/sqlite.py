@@ -15,6 +15,7 @@ from urllib.parse import quote
 from uuid import uuid4
 from weakref import finalize
 
+from dpfda.arrays import may_never_end
 from dpfda.errors import DataError, DpfdaError, LedgerDamaged
 from dpfda.ledger.anchor import LogHead, Mark
 from dpfda.ledger.chain import COVER, OUTPUTS, SCHEMA, Transaction, VerifiedChain, scan
@@ -248,6 +249,8 @@ class SqliteDatabase(Database):
             raise DataError(f"There is no folder {str(self.path.parent)!r} for the ledger {self.name}. Make it first.")
         if mode == "rw" and not self.path.exists():
             raise NoLedger(self.name)
+        if may_never_end(self.path):
+            raise DataError(f"The ledger {self.name} cannot be used: it is a pipe or a device. Name a file.")
         return _connected(self.path, mode)
 
     @contextmanager

@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from dpfda.arrays import brief
+from dpfda.arrays import brief, may_never_end
 from dpfda.errors import DataError, UsageError
 from dpfda.online.engine import Answer
 
@@ -176,6 +176,8 @@ class SqliteStore:
             return self._connection
         if self._connection is not None:
             _INHERITED.append(self._connection)
+        if may_never_end(self.path):
+            raise DataError(f"The store {self.name!r} cannot be used: it is a pipe or a device. Name a file.")
         connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         self._prepare(connection)
         self._connection, self._process = connection, os.getpid()

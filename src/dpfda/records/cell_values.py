@@ -122,7 +122,7 @@ def check_unit_type(schema: Any, name: str) -> None:
     import pyarrow as pa
 
     kind = schema.field(name).type
-    if pa.types.is_nested(kind):
+    if pa.types.is_nested(kind) and not pa.types.is_run_end_encoded(kind):
         raise DataError(f"Column {brief(name)} holds {kind}, which cannot name a privacy unit. Use text or numbers.")
 
 

@@ -11,7 +11,7 @@ from dpfda.errors import DataError, UsageError
 from dpfda.messages import arg
 from dpfda.records.cell_values import BEYOND_ARROW, CELLWISE, as_numbers, check_types, doubles
 from dpfda.records.headers import called
-from dpfda.records.identity import written
+from dpfda.records.spellings import written
 
 
 def is_pandas(frame: object) -> bool:
@@ -47,6 +47,23 @@ def with_units(frame: Any, units: object) -> Any:
         )
     named = isinstance(units, str) and units in names and units not in names_of(frame)
     return frame.reset_index(level=units) if named else frame
+
+
+def check_same_rows(data: object, beside: object, parameter: str) -> None:
+    """Refuse two pandas objects whose rows stand in different orders by their indexes: one would be read as another's.
+
+    Rows are paired by their places, as numpy does it, where pandas would pair them by their names. The names of rows
+    are layout: no value of a cell is looked at. Two tables of different lengths have an error of their own.
+    """
+    ours, theirs = (getattr(each, "index", None) if hasattr(each, "iloc") else None for each in (data, beside))
+    if ours is None or theirs is None or len(ours) != len(theirs) or ours.equals(theirs):
+        return
+    raise UsageError(
+        parameter=parameter,
+        rule="has another pandas index than the other table, and rows are paired by their places, not by the index",
+        fix=f"Put its rows into their order first: {parameter}.loc[X.index]; or, if they are in that order, say so by "
+        f"{parameter}.to_numpy().",
+    )
 
 
 def from_pandas(frame: Any, names: list[str]) -> Array:

@@ -1,30 +1,13 @@
 """The identity of a row: which records belong to one privacy unit, and the average of the records of a unit.
 
-Identifiers are made canonical once, here, and compared nowhere else. Two spellings that become one key are one unit.
-Merging two people can only lower what one of them changes; splitting one person into two would double it. So every rule
-below merges:
-
-- text is trimmed, in Unicode's compatibility form (NFKC), without invisible signs, with single spaces, in lower case,
-  with one kind of hyphens and digits, without quotation marks around it;
-- numbers have one spelling: 1, 1.0, 1,0, 01 and +1, as numbers or as text, are one unit;
-- dates and times have one spelling, at midnight that of the date; UUIDs are compared by their 32 digits;
-- bytes are read as text, in UTF-8 or else as Windows and Excel write it (cp1252); 16 bytes that are no text as a UUID;
-- an empty cell, NaN, NA and the like say nobody.
+Identifiers are made canonical once, here, and compared nowhere else: `spellings.py` has the rules.
 """
 
 from __future__ import annotations
 
-import datetime
-import math
-import numbers
-import re
-import unicodedata
-import uuid
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -33,39 +16,7 @@ from dpfda.arrays import Array, Integers
 from dpfda.errors import UsageError
 from dpfda.messages import arg
 from dpfda.records.cell_values import BEYOND_ARROW, cells_of
-
-# What tools write where a row does not say whose it is, in canonical form.
-NOBODY = frozenset(
-    {"", "na", "<na>", "n/a", "#na", "#n/a", "#n/a n/a", "nan", "-nan", "+nan", "nat", "none", "null", "."}
-    | {f"{sign}1.#{kind}" for sign in ("", "-") for kind in ("ind", "qnan")}
-    | {f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity")}
-)
-WHOLE = re.compile(r"([+-]?)0*(\d+)")
-DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,4})?")
-MOMENT = re.compile(
-    r"(\d{4,})[-/.](\d\d?)[-/.](\d\d?)"
-    r"(?:[t ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9})\d*)?)?)?(?: ?(z|utc|[+-]\d\d(?::?\d\d)?))?"
-)
-UUID = re.compile(r"(?:urn:uuid:)?\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?")
-# Canonical after trimming and lower case alone: no date, no UUID, no sign that Unicode could change, no number that may
-# be a double as written (those have 17 digits at most, and zeros after them).
-PLAIN = r"^(?:[a-z][a-z0-9_.:/#-]{0,30}|-?[1-9][0-9]{0,14}|-?[1-9][0-9]{16,29}[1-9]|[1-9a-f][0-9a-f]{31}|0)$"
-UUID_DIGITS, UUID_BYTES = 32, 16
-EXACT_DIGITS, DOUBLE_DIGITS, MOST_DIGITS = 15, 17, 300  # that doubles keep, that they are written by, that any has
-QUOTES = " \"'`\u00ab\u00bb\u2018\u2019\u201a\u201c\u201d\u201e"  # around an identifier; one may be left open
-TEXT_IN_EXCEL = '="'  # so that no number is made of it: ="001"
-MIDNIGHT = " 00:00:00"
-COARSE = ("Y", "M", "W", "D", "h", "m")  # units of time that are written without seconds
-# Signs that are not seen: joiners, byte order marks, NUL by their categories; fillers, variation selectors and the
-# Braille blank by their numbers.
-INVISIBLE = ("Cf", "Cc")
-FILLERS = frozenset(
-    {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2065, 0x2800, 0x3164, 0xFFA0}
-    | {*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000)}
-)
-MINUS, DOTLESS_I, DOT_ABOVE = 0x2212, 0x0131, "\u0307"
-CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # bytes that no text holds
-PADDING = b"\x00\x1a \t\r\n"  # at the end of text of a fixed length, or of a file
+from dpfda.records.spellings import DOUBLE_DIGITS, EXACT_DIGITS, NOT_PLAIN, PLAIN, UUID, UUID_DIGITS, canonical
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,183 +65,6 @@ class Identity:
         return Identity(self.codes[order], self.size)
 
 
-def canonical(identifier: object) -> str | None:
-    """What an identifier is compared by; None if it does not say whose row it is.
-
-    >>> {canonical(spelling) for spelling in (1, 1.0, "1", " 01", "+1", b"1", "1.0", "１")}
-    {'1'}
-    >>> canonical("Zo\\u00eb ") == canonical("ZOE\\u0308"), canonical("NA")
-    (True, None)
-    """
-    try:
-        text = written(identifier)
-        return None if text is None else _canonical_text(text)
-    except Exception:
-        return None  # whatever cannot be written: an error would be about one person
-
-
-def written(identifier: object) -> str | None:
-    """An identifier as text, so that equal values of any type have equal texts once they are canonical."""
-    if isinstance(identifier, str):
-        return str.__str__(identifier)  # of an enumeration, too, its text
-    if identifier is None or bool(identifier != identifier):
-        return None
-    if isinstance(identifier, bool | np.bool_):
-        return str(bool(identifier))
-    if isinstance(identifier, datetime.timedelta | np.timedelta64):
-        return f"{np.timedelta64(identifier).astype('m8[ns]').astype(np.int64)} ns"
-    if isinstance(identifier, Decimal):
-        return str(identifier)  # its exponent may be in the millions
-    if isinstance(identifier, numbers.Number):
-        return _written_number(identifier)
-    if isinstance(identifier, bytes | bytearray | memoryview):
-        return _text_of(bytes(identifier))
-    if isinstance(identifier, np.datetime64):
-        coarse = np.datetime_data(identifier.dtype)[0] in COARSE
-        return str(np.datetime_as_string(identifier.astype("M8[s]") if coarse else identifier))
-    if isinstance(identifier, datetime.date | datetime.time | uuid.UUID):
-        return identifier.isoformat() if hasattr(identifier, "isoformat") else str(identifier)
-    if isinstance(identifier, dict | set | frozenset | list | tuple | np.ndarray):
-        return _written_parts(identifier)
-    plain = type(identifier).__repr__ is object.__repr__ and type(identifier).__str__ is object.__str__
-    # An address in memory is no identifier: two objects of one person would have two.
-    return None if plain else str(identifier)
-
-
-def _written_parts(identifier: Any) -> str | None:
-    """An identifier of several parts as text; mappings and sets are sorted first."""
-    if isinstance(identifier, dict):
-        identifier = sorted(f"{canonical(name)}: {canonical(part)}" for name, part in identifier.items())
-    if isinstance(identifier, set | frozenset):
-        identifier = sorted(canonical(part) or "" for part in identifier)
-    parts = [canonical(part) for part in identifier]
-    return f"({', '.join(part or '' for part in parts)})" if any(parts) else None
-
-
-def _text_of(identifier: bytes) -> str:
-    """Bytes as the text that they are; those that are no text as their digits."""
-    padless = identifier.rstrip(PADDING)
-    if not CONTROL.search(padless):
-        return decoded(padless)
-    return str(uuid.UUID(bytes=identifier)) if len(identifier) == UUID_BYTES else f"0x{identifier.hex()}"
-
-
-def decoded(text: bytes) -> str:
-    """Text in UTF-8, or else as Windows writes it (cp1252); what is neither sign by sign (Latin-1)."""
-    for encoding in ("utf-8", "cp1252"):
-        with suppress(UnicodeDecodeError):
-            return text.decode(encoding)
-    return text.decode("latin-1")
-
-
-def _written_number(number: Any) -> str | None:
-    if isinstance(number, complex | np.complexfloating):
-        if number.imag:
-            return f"{_written_number(number.real)} + {_written_number(number.imag)}i"
-        number = number.real
-    if isinstance(number, float | np.floating):
-        if not math.isfinite(number):
-            return None
-        # In its own precision: the 32-bit number 0.1 is the text "0.1".
-        return str(int(number)) if number == int(number) else str(number)
-    return str(int(number)) if number == int(number) else str(float(number))
-
-
-def _canonical_text(text: str) -> str | None:
-    seen = unicodedata.normalize("NFKC", text).casefold()
-    if not (seen.isascii() and seen.isprintable()):
-        # Once more afterwards: an accent may have stood behind an invisible sign.
-        seen = unicodedata.normalize("NFKC", seen.translate(SIGNS))
-        seen = unicodedata.normalize("NFKC", seen.casefold()).replace(f"i{DOT_ABOVE}", "i")
-    seen = " ".join(seen.split()).removeprefix(TEXT_IN_EXCEL).strip(QUOTES)
-    if seen in NOBODY:
-        return None
-    if seen[0].isalpha() and len(seen) < UUID_DIGITS:
-        return seen
-    seen = _uuid(seen) or seen
-    return _whole(seen) or _decimal(seen) or _moment(seen) or seen
-
-
-class _Signs(dict[int, int | str | None]):
-    """What stands for each sign, for `str.translate`: itself, another one, or nothing where it is not seen."""
-
-    def __missing__(self, number: int) -> int | str | None:
-        sign, found = chr(number), number
-        kind = unicodedata.category(sign)
-        if kind == "Nd":
-            self[number] = str(unicodedata.digit(sign))
-        elif kind == "Pd" or number == MINUS:
-            self[number] = "-"
-        elif number == DOTLESS_I:
-            self[number] = "i"  # the lower case of I in Turkish, where that of others is i
-        elif number in FILLERS or (kind in INVISIBLE and not sign.isspace()):
-            self[number] = None
-        else:
-            self[number] = found
-        return self[number]
-
-
-SIGNS = _Signs()
-
-
-def _whole(text: str) -> str | None:
-    found = WHOLE.fullmatch(text)
-    if found is None:
-        return None
-    digits = found.group(2).lstrip("0") or "0"
-    if EXACT_DIGITS < len(digits) <= MOST_DIGITS:
-        digits = _as_double_if_written_so(int(digits))
-    return f"-{digits}" if found.group(1) == "-" and digits != "0" else digits
-
-
-def _decimal(text: str) -> str | None:
-    """A number with a point, a decimal comma or an exponent: whole to its last digit, or by the nearest double."""
-    text = text.replace(",", ".") if text.count(",") == 1 and "." not in text else text
-    if UUID.fullmatch(text) or not DECIMAL.fullmatch(text):
-        return None
-    value, exact = float(text), Decimal(text)
-    if not math.isfinite(value):
-        return None
-    if abs(value) < 10.0**EXACT_DIGITS or exact != exact.to_integral_value():
-        return _written_number(value)
-    return ("-" if value < 0 else "") + _as_double_if_written_so(int(exact.copy_abs()))
-
-
-def _as_double_if_written_so(whole: int) -> str:
-    """The digits of a large whole number; of the double, if the number is what that one is written as.
-
-    1e23 is written for the double 99999999999999991611392: the two are one identifier. Any other number keeps all of
-    its digits.
-    """
-    digits = len(str(whole).rstrip("0"))
-    double = float(whole)
-    written_so = digits <= DOUBLE_DIGITS and Decimal(f"{double:.{digits - 1}e}") == whole
-    return str(int(double)) if written_so else str(whole)
-
-
-def _uuid(text: str) -> str | None:
-    found = UUID.fullmatch(text)
-    return None if found is None else "".join(found.groups())
-
-
-def _moment(text: str) -> str | None:
-    """A date, with its time unless that is midnight; a time zone is taken off, so that one moment has one spelling."""
-    found = MOMENT.fullmatch(text)
-    if found is None:
-        return None
-    year, month, day, hour, minute, second, fraction, zone = found.groups()
-    try:
-        moment = datetime.datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0))
-        if zone not in (None, "z", "utc"):
-            shift = datetime.timedelta(hours=int(zone[1:3]), minutes=int(zone[3:].lstrip(":") or 0))
-            moment += shift if zone[0] == "-" else -shift
-    except (ValueError, OverflowError):
-        return None
-    rest = (fraction or "").rstrip("0")
-    said = f"{moment:%Y-%m-%d %H:%M:%S}{f'.{rest}' if rest else ''}"
-    return said.removesuffix(MIDNIGHT)
-
-
 def _arrow(column: Any) -> Any:
     """The column as an Arrow array where that keeps its values as they are; None elsewhere."""
     import pyarrow as pa
@@ -318,10 +92,15 @@ def _arrow(column: Any) -> Any:
 
 def _of_arrow(column: Any) -> Identity | None:
     import pyarrow as pa
+    from pyarrow import compute
 
-    if pa.types.is_nested(column.type):
-        return None
     try:
+        if pa.types.is_run_end_encoded(column.type):
+            column = pa.chunked_array(
+                [compute.run_end_decode(chunk) for chunk in column.chunks], column.type.value_type
+            )
+        if pa.types.is_nested(column.type):
+            return None
         return _of_values(column)
     except Exception:  # a type that Arrow cannot number
         return _numbered(_keys(cells_of(column)))
@@ -360,7 +139,8 @@ def _of_categories(column: Any) -> Identity | None:
 
     A missing value beside whole numbers would turn them into doubles, and merge large ones.
     """
-    values = getattr(column, "array", column)
+    # An index of several levels has no array, and says so by an error.
+    values = column if getattr(column, "nlevels", 1) > 1 else getattr(column, "array", column)
     if type(getattr(values, "dtype", None)).__name__ != "CategoricalDtype":
         return None
     keys = Identity.of(values.categories)
@@ -417,7 +197,7 @@ def _keys_of_values(values: Any) -> Any:
     text = compute.replace_substring_regex(text, f"^{UUID.pattern}$", r"\1\2\3\4\5")
     plain = compute.and_kleene(
         compute.match_substring_regex(text, PLAIN),
-        compute.invert(compute.is_in(text, pa.array(sorted(NOBODY), pa.large_string()))),
+        compute.invert(compute.is_in(text, pa.array(sorted(NOT_PLAIN), pa.large_string()))),
     )
     # Some letters of other alphabets have a plain one in lower case, which is not what they fold to.
     plain = compute.and_kleene(plain, compute.string_is_ascii(trimmed))

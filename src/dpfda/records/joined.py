@@ -23,7 +23,15 @@ from dpfda.records.cell_values import (
 )
 from dpfda.records.columns import choose_columns
 from dpfda.records.curves import Curves, Source
-from dpfda.records.data_frames import as_arrow, from_pandas, has_columns, is_pandas, table_of, with_units
+from dpfda.records.data_frames import (
+    as_arrow,
+    check_same_rows,
+    from_pandas,
+    has_columns,
+    is_pandas,
+    table_of,
+    with_units,
+)
 from dpfda.records.forgetting import reads_records
 from dpfda.records.headers import called
 from dpfda.records.identity import Identity, identify, named_units
@@ -85,6 +93,7 @@ def curves_in_order(data: Any, *, grid: ArrayLike | str | None, units: object) -
         return curves
     data = with_units(data, units)
     rest, ids, name = without(data, units) if isinstance(units, str) else (data, *named_units(units))
+    check_same_rows(data, ids, "units")
     rest = rest.reset_index(drop=True) if is_pandas(rest) else rest
     curves = as_curves(rest, grid=grid, units=None)
     if units is None:

@@ -16,6 +16,7 @@ from dpfda.records.columns import check_count
 from dpfda.records.curves import Curves
 from dpfda.records.data_frames import (
     as_arrow,
+    check_same_rows,
     declares_cells,
     from_pandas,
     has_columns,
@@ -43,6 +44,7 @@ def as_points(data: Any, dimension: int, *, units: object = None, counts: object
             "counts every person has one point.",
             parameter="units",
         )
+    check_same_rows(data, counts, "counts")
     column = None if counts is None else _counts(data, counts)
     rest = without(data, counts)[0] if isinstance(counts, str) else data
     records = _records(rest, dimension, units, counted=counts is not None)
@@ -152,6 +154,7 @@ def labelled(data: Any, targets: Array, dimension: int, *, units: object = None)
             )
         data = with_units(data, units)
         data, units, name = without(data, units) if isinstance(units, str) else (data, *named_units(units))
+        check_same_rows(data, units, "units")
         points = as_points(data.reset_index(drop=True) if is_pandas(data) else data, dimension)
         if units is not None:
             table = points.source.table  # type: ignore[attr-defined]

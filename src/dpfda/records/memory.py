@@ -16,7 +16,7 @@ from dpfda.messages import arg
 from dpfda.records.cell_values import as_numbers, check_dtype, check_types, check_unit_type, columns_of, number
 from dpfda.records.columns import Values, check_curve, check_rows, choose_columns, grid_of, unused
 from dpfda.records.curves import Curves, name_columns
-from dpfda.records.data_frames import as_arrow, from_pandas, is_pandas, names_of
+from dpfda.records.data_frames import as_arrow, check_same_rows, from_pandas, is_pandas, names_of
 from dpfda.records.forgetting import reads_records
 from dpfda.records.headers import listed
 from dpfda.records.identity import Identity, identify, named_units
@@ -180,6 +180,7 @@ def _curves(table: Any, columns: list[str], chosen: list[str], unit: object, gri
     if is_pandas(table):
         matrix = from_pandas(table, chosen)
         ids = table.iloc[:, columns.index(column)] if column is not None else unit
+        check_same_rows(table, named_units(ids)[0], "units")
     else:
         check_types(table.schema, chosen)
         if column is not None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import stat
 from pathlib import Path
 from typing import Any, NoReturn
 
-from dpfda.arrays import as_path
+from dpfda.arrays import as_path, may_never_end
 from dpfda.errors import DataError
 
 # Lists, objects, and what stands in them: each takes far more memory than its two bytes in the file. A covariance of a
@@ -33,10 +31,8 @@ def read_content(path: str | Path, *, called: str = "file") -> bytes:
     """All bytes of a regular file, within the limit: a pipe or a device may never end. `called` is for its error."""
     file = as_path(path)
     try:
-        # Looked at before it is opened: to open a pipe is to wait for whoever writes to it.
-        mode = os.stat(file).st_mode
         content = None
-        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        if not may_never_end(file):
             with file.open("rb") as stream:
                 content = stream.read(MOST_BYTES + 1)
     except FileNotFoundError:

@@ -266,3 +266,16 @@ def test_cross_validation_pipelines_and_calibration_know_the_classes(case):
     search = GridSearchCV(est, {"penalty": [1e-3, 1e-2]}, cv=folds, error_score="raise").fit(X, labels)
     assert search.classes_.tolist() == both.tolist()
     assert search.score(X, labels) > 0.85
+
+
+@pytest.mark.parametrize("classes", [None, (0, 1), ("0", "1"), (False, True)], ids=str)
+@pytest.mark.parametrize("kind", [int, float, bool, str, object], ids=lambda kind: kind.__name__)
+def test_score_takes_every_label_that_fit_takes(classes, kind):
+    """Labels "0" and "1" as texts were fitted, and had no score."""
+    points = np.linspace(0, 1, 400)[:, None]
+    labels = (points[:, 0] > 0.5).astype(int)
+    spelt = np.array([str(label) for label in labels]) if kind is str else labels.astype(kind)
+    est = KernelClassifier(epsilon=50.0, delta=1e-3, classes=classes).fit(points, spelt)
+    stated = np.asarray(est.classes_)[labels]
+    assert est.score(points, spelt) == np.mean(est.predict(points) == stated) > 0.9
+    assert est.score(points, ["neither"] * 400) == 0.0

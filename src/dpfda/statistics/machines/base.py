@@ -21,7 +21,7 @@ from dpfda.kernels import Kernel
 from dpfda.privacy import Budget, Unit
 from dpfda.records import Curves
 from dpfda.records.cell_values import as_numbers
-from dpfda.records.data_frames import with_units
+from dpfda.records.data_frames import check_same_rows, with_units
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.labelled import labelled, width_of
 from dpfda.records.reading import as_reading
@@ -151,6 +151,7 @@ class KernelMachine(Spender):
             )
         columns = None if width is None else width - (1 if isinstance(units, str) else 0)
         domain = self._domain(columns)
+        check_same_rows(X, y, "y")
         records = labelled(X, self._targets(y), domain.dimension, units=units)
         unit = Unit(records.unit or "row", self.neighbours)
         size = self._size(records, unit)

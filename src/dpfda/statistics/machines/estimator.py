@@ -148,9 +148,16 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         return np.asarray(self.classes_[(values > 0).astype(int)])
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """The accuracy on public points and labels, as scikit-learn's classifiers have it."""
+        """The accuracy on public points and labels, as scikit-learn's classifiers have it.
+
+        Labels are compared as `fit` compares them: 1, "1" and True are one label. Any other label is a mistake.
+        """
+        from sklearn.metrics import accuracy_score
+
         try:
-            return float(super().score(X, y, sample_weight))
+            predicted = signs(self.predict(X), self._stated)
+            labels = np.nan_to_num(signs(y, self._stated), nan=0.0)
+            return float(accuracy_score(labels, predicted, sample_weight=sample_weight))
         except (UsageError, NotFittedError):
             raise
         except Exception as error:  # of scikit-learn, or of whatever holds the labels

@@ -16,6 +16,7 @@ from dpfda.errors import UsageError
 from dpfda.messages import arg
 from dpfda.planning.request import Request
 from dpfda.privacy import Budget, Unit
+from dpfda.records.data_frames import check_same_rows
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.joined import check_levels, columns_for, covariate_table, curves_in_order, join
 from dpfda.releases.calculus import Function
@@ -174,6 +175,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         levels = check_levels(self.covariate_levels)
         table, names = covariate_table(Z, levels, None if limits is None else len(limits))
         covariates = self._covariates(check_names(names, table.shape[1]))
+        check_same_rows(Y, Z, "Z")
         curves = curves_in_order(Y, grid=grid, units=units)
         records = join(table, curves)
         facts = self.facts(curves)
