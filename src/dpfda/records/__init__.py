@@ -11,6 +11,7 @@ The files, in the order in which a record meets them:
     cell_values.py  cells as numbers, one by one
     curves.py       `Curves`: a source of rows, a grid, a unit
     identity.py     which rows belong to one privacy unit
+    spellings.py    what two spellings of one identifier have in common
     encoder.py      the values of one record to one vector
     fold.py         the exact sum over all units
     points.py       points of densities, as masses in cells
