@@ -19,7 +19,7 @@ import dpfda
 from dpfda.bases import cosine
 from dpfda.errors import UsageError
 from dpfda.kernels import Matern
-from dpfda.mechanisms import MECHANISMS, Laplace, Process, register_mechanism, table
+from dpfda.mechanisms import MECHANISMS, Laplace, Process, register_draw, register_mechanism, table
 from dpfda.mechanisms.table import by_name, names_for, names_with, settings_of, typed_for
 from dpfda.planning.request import Design, Request
 from dpfda.statistics.maximiser.utilities import SquaredDistance
@@ -249,9 +249,20 @@ def test_a_name_is_given_once_and_is_the_name_of_its_class() -> None:
     with pytest.raises(UsageError) as refused:
         register_mechanism("gp")(FirstFew)
     assert refused.value.parameter == "name"
-    with pytest.raises(UsageError, match="attribute 'name'"):
+    with pytest.raises(UsageError) as refused:
         register_mechanism("few")(FirstFew)
+    assert (refused.value.parameter, refused.value.value) == ("name", "few")
     assert "few" not in table.MECHANISMS
+
+
+@pytest.mark.parametrize("mechanism", [1j, "gaussian", [1, "2"], type("Nameless", (), {"laws": ("a",)})])
+def test_only_classes_with_a_name_and_laws_are_draws(mechanism: Any) -> None:
+    with pytest.raises(UsageError) as refused:
+        register_draw(mechanism)
+    assert refused.value.parameter == "mechanism"
+    with pytest.raises(UsageError) as refused:
+        register_mechanism("one-of-mine")(mechanism)
+    assert refused.value.parameter == "name"
 
 
 def test_no_other_file_lists_names_of_mechanisms() -> None:

@@ -43,10 +43,18 @@ def register_draw(mechanism: M) -> M:
     """Put what draws a release into the table that cards are verified by; `register_mechanism` does it for noise.
 
     It states `laws`, the names of the laws that its noise can have, and may state `norms`, the names of the norms in
-    which its sensitivity can be. One that adds no noise but draws the release as a
-    whole is `whole`, and its `reach(bound, step)` is how often the move of one unit counts in the range of its log
-    likelihood ratios. Several may share a name, and are told apart by their laws.
+    which its sensitivity can be. One that adds no noise but draws the release as a whole is `whole`, and its
+    `reach(bound, step)` is how often the move of one unit counts in the range of its log likelihood ratios. Several
+    may share a name, and are told apart by their laws.
     """
+    laws = getattr(mechanism, "laws", None) if isinstance(mechanism, type) else None
+    named = isinstance(laws, tuple) and all(isinstance(word, str) for word in (*laws, getattr(mechanism, "name", None)))
+    if not named:
+        raise UsageError(
+            parameter="mechanism",
+            value=mechanism,
+            rule="must be a class with a `name`, and with `laws`, a tuple of names of noise laws",
+        )
     DRAWS[mechanism.name] = (*DRAWS.get(mechanism.name, ()), mechanism)  # type: ignore[attr-defined]
     return mechanism
 

@@ -69,8 +69,10 @@ def register_mechanism(
     def add(made: Class) -> Class:
         if name == AUTO or (name in MECHANISMS and _place(MECHANISMS[name].make) != _place(made)):
             raise UsageError(f"The mechanism {brief(name)} is taken. Take another name.", parameter="name", value=name)
-        if getattr(made, "name", None) != name:
-            raise UsageError(f"{made.__name__} is registered as {brief(name)}, so this must be its attribute 'name'.")
+        if not isinstance(made, type) or getattr(made, "name", None) != name:
+            raise UsageError(
+                parameter="name", value=name, rule=f"must be the attribute `name` of the class, here {brief(made)}"
+            )
         taken = serves if isinstance(serves, Mapping) else dict.fromkeys(serves, ())
         MECHANISMS[name] = Entry(name, made, dict(taken), online, shaped)
         if hasattr(made, "laws"):  # noise: cards that name it are held against its laws
