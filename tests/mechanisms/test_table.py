@@ -251,7 +251,7 @@ def test_a_name_is_given_once_and_is_the_name_of_its_class() -> None:
     assert refused.value.parameter == "name"
     with pytest.raises(UsageError) as refused:
         register_mechanism("few")(FirstFew)
-    assert (refused.value.parameter, refused.value.value) == ("name", "few")
+    assert (refused.value.parameter, refused.value.value) == ("name", "'few'")
     assert "few" not in table.MECHANISMS
 
 
