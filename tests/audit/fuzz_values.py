@@ -87,7 +87,7 @@ RUBBISH: list[Any] = [
     Fraction(1, 3), Decimal("0.5"), Decimal("NaN"), Decimal("1e500"), 1j, np.float64(NAN), np.float32(0.5),
     np.int8(3), np.uint64(2**63), np.bool_(True), np.str_("a"), np.array([]), np.array("x"), np.array(0.5),
     np.array([0.1, 0.2]), np.array(["a", "b"]), np.array([1j, 0.2]), np.array([[0.1, 0.2], [0.3, 0.4]]),
-    np.zeros((0, 3)), np.zeros((2, 2, 2)), np.datetime64("2020-01-01"), np.timedelta64(1, "D"), np.datetime64("NaT"),
+    np.zeros((0, 3)), np.zeros((2, 2, 2)), np.datetime64("2020-01-01"), np.timedelta64(1, "D"), np.datetime64("NaT", "s"),
     np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]"), np.array([1, 2], dtype="timedelta64[s]"),
     [[1, 2], [3]], [[[[[[1]]]]]], [None, 1], ["a", 2], [1, "2"], {"a": 1}, {1: [2]}, range(3), iter([1, 2]), (1, 2, 3),
     (0, 1), (1.0, 0.0), (NAN, 1), (0, INF), [10**400], [object()], [0.0, 0.5, 1.0], [True, False], pd.NA, pd.NaT, None,
