@@ -38,7 +38,8 @@ def neighbours():
 
 def estimator(budget, **wishes):
     # Stated where that is possible: the thresholds below are those of five people, none of them absent.
-    stated = wishes.get("mechanism") != "gp" and wishes.get("neighbours") != "add-or-remove-one"
+    mechanism = wishes.get("mechanism")
+    stated = getattr(mechanism, "name", mechanism) != "gp" and wishes.get("neighbours") != "add-or-remove-one"
     chosen = {"edges": EDGES, "n": PEOPLE if stated else None} | wishes
     return dpfda.DensityFunction(
         epsilon=budget.epsilon, delta=budget.delta, smoothing="none", planned_n=PEOPLE, **chosen, force=True
@@ -50,7 +51,7 @@ def attack(est, statistic, draws, threshold, *, units=UNITS):
 
     Checked and planned once; each draw reads the records and adds its own noise.
     """
-    one, other = (est._order(points, None, units, est.bandwidth).order for points in neighbours())
+    one, other = (est._order(points, None, units, est._bandwidth).order for points in neighbours())
     return (
         sum(statistic(other.draw(DrawLog(), None)) > threshold for _ in range(draws)),
         sum(statistic(one.draw(DrawLog(), None)) > threshold for _ in range(draws)),
