@@ -88,6 +88,7 @@ def test_the_guarantee_of_the_new_kind_is_recomputed(folder: Path) -> None:
     [
         ("my_kernels", "tests/kernels/test_contract.py", "Wendland"),
         ("my_bases", "tests/bases/test_contract.py", "quarter-waves"),
+        ("my_laws", "tests/mechanisms/test_registered.py", "double-laplace"),
     ],
 )
 def test_the_contract_runs_on_what_was_registered(folder: Path, plugin: str, tests: str, member: str) -> None:
@@ -95,3 +96,40 @@ def test_the_contract_runs_on_what_was_registered(folder: Path, plugin: str, tes
     done = python(folder, *words, cwd=ROOT)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     assert re.search(r"^(?!0 )\d+ passed", done.stdout, re.MULTILINE)
+
+
+WRONG_LAW = """
+import numpy as np
+from my_laws import DoubleLaplace
+
+from dpfda.mechanisms import register_mechanism
+
+
+@register_mechanism("wrong-laplace")
+class WrongLaplace(DoubleLaplace):
+    name = "wrong-laplace"
+
+    def draw(self, coordinates, scale, *, randomness):
+        {body}
+"""
+HONEST = "super().draw(coordinates, scale, randomness=randomness)"
+
+
+@pytest.mark.parametrize(
+    ("body", "caught"),
+    [
+        ("return coordinates", "given_source_alone"),
+        ("return super().draw(coordinates, scale / 10, randomness=randomness)", "variances_of_its_law"),
+        ("return coordinates + np.random.laplace(0, scale, len(coordinates))", "64_bit_integers"),
+        ("return coordinates + np.random.laplace(0, 2 * scale, 6).astype(int)", "given_source_alone"),
+        ("return coordinates + np.random.default_rng(1).laplace(0, scale, 6).astype(int)", "given_source_alone"),
+        (f"return {HONEST} // 2 * 2 + (coordinates > 9)", "look_at_the_coordinates"),
+    ],
+    ids=["no-noise", "a-tenth", "floats", "numpy", "always-the-same", "looks"],
+)
+def test_the_contract_finds_a_law_that_is_not_drawn(folder: Path, body: str, caught: str) -> None:
+    (folder / "wrong_laws.py").write_text(WRONG_LAW.format(body=body), encoding="utf-8")
+    words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "wrong_laws", "tests/mechanisms/test_registered.py")
+    done = python(folder, *words, "-k", f"{caught} and wrong-laplace", cwd=ROOT)
+    assert done.returncode == 1, done.stdout[-3000:] + done.stderr[-1000:]
+    assert re.search(r"^(?!0 )\d+ failed", done.stdout, re.MULTILINE)
