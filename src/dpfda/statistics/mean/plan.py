@@ -343,7 +343,7 @@ class Ranking:
     def text(self) -> str:
         """The table for people."""
         head = f"Predicted squared errors for {self.n} units at {self.budget}, worst case over {self.within.text}"
-        width = max(13, *(len(row[0]) + 2 for row in self.rows))
+        width = max(13, *(len(row.mechanism) + 2 for row in self.entries))
         lines = [head, "", f"  {'mechanism':<{width}}{'calibration':<13}" + "".join(f"{c:>11}" for c in COLUMNS[2:7])]
         for row in self.rows:
             cells = "".join(f"{'':>11}" if x is None else f"{x:>11.4g}" for x in row[2:7])
