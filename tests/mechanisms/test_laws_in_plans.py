@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module, reload
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -110,3 +113,21 @@ def test_columns_of_a_long_name_stand_apart() -> None:
     (line,) = (line for line in text.splitlines() if NAME in line)
     assert line.split()[:2] == [NAME, "exact"]
     assert np.ptp([line.index("exact") for line in text.splitlines() if " exact " in line]) == 0
+
+
+def test_a_module_that_is_loaded_anew_replaces_its_law_and_its_mechanism(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guide = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (tmp_path / "laws_to_reload.py").write_text(guide.split("```python my_laws.py\n")[1].split("```")[0])
+    monkeypatch.syspath_prepend(tmp_path)
+    module = import_module("laws_to_reload")
+    try:
+        first = module.DoubleLaplaceLaw
+        again = reload(module)
+        assert again.DoubleLaplaceLaw is not first
+        assert LAWS["double-laplace"] is again.DoubleLaplaceLaw
+        assert MECHANISMS["double-laplace"].make is again.DoubleLaplace
+        assert DRAWS["double-laplace"] == (again.DoubleLaplace,)
+    finally:
+        del LAWS["double-laplace"], MECHANISMS["double-laplace"], DRAWS["double-laplace"], sys.modules["laws_to_reload"]

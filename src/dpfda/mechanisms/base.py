@@ -58,7 +58,10 @@ def register_draw(mechanism: M) -> M:
             value=mechanism,
             rule="must be a class with a `name`, and with `laws`, a tuple of names of noise laws",
         )
-    DRAWS[mechanism.name] = (*DRAWS.get(mechanism.name, ()), mechanism)  # type: ignore[attr-defined]
+    # The same class again, when its module is loaded anew, takes the place of the old one.
+    place = (mechanism.__module__, mechanism.__qualname__)
+    others = (known for known in DRAWS.get(mechanism.name, ()) if (known.__module__, known.__qualname__) != place)  # type: ignore[attr-defined]
+    DRAWS[mechanism.name] = (*others, mechanism)  # type: ignore[attr-defined]
     return mechanism
 
 
