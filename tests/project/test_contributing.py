@@ -98,6 +98,32 @@ def test_the_contract_runs_on_what_was_registered(folder: Path, plugin: str, tes
     assert re.search(r"^(?!0 )\d+ passed", done.stdout, re.MULTILINE)
 
 
+RINGS = """
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpfda.kernels import Isotropic, register
+
+
+@register(by_range={"rings": lambda rho: Rings(rho)})
+@dataclass(frozen=True, slots=True)
+class Rings(Isotropic):
+    rho: float
+
+    def at_distance(self, distance):
+        return np.exp(-distance / self.rho) * np.cos(8 * distance / self.rho)
+"""
+
+
+def test_the_contract_finds_a_kernel_that_is_definite_on_a_line_alone(folder: Path) -> None:
+    (folder / "rings.py").write_text(RINGS, encoding="utf-8")
+    words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "rings", "tests/kernels/test_contract.py")
+    done = python(folder, *words, "-k", "semidefinite and Rings", cwd=ROOT)
+    assert done.returncode == 1, done.stdout[-3000:] + done.stderr[-1000:]
+    assert re.search(r"^2 failed", done.stdout, re.MULTILINE), done.stdout[-3000:]  # in the plane and in space
+
+
 WRONG_LAW = """
 import numpy as np
 from my_laws import DoubleLaplace
