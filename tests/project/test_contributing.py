@@ -30,10 +30,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def python(folder: Path, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def python(folder: Path, *words: str, cwd: Path | None = None, **more: str) -> subprocess.CompletedProcess[str]:
     """In a process of its own: what is registered there is not registered here."""
     path = f"{folder}:{ROOT / 'src'}"
-    environment = {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "HOME": str(folder), "PATH": ""}
+    environment = {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "HOME": str(folder), "PATH": ""} | more
     return subprocess.run(
         [sys.executable, *words], cwd=cwd or folder, env=environment, capture_output=True, text=True, check=False
     )
@@ -96,6 +96,42 @@ def test_the_contract_runs_on_what_was_registered(folder: Path, plugin: str, tes
     done = python(folder, *words, cwd=ROOT)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     assert re.search(r"^(?!0 )\d+ passed", done.stdout, re.MULTILINE)
+
+
+TYPED = "import sys; sys.argv = ['dpfda', *sys.argv[1:]]; from dpfda.cli.main import main; main()"
+
+
+@pytest.mark.parametrize(
+    ("modules", "command", "shown"),
+    [
+        ("my_laws", "plan mean --n 3000 --epsilon 1 --delta 0 --bound 1 --mechanism double-laplace", "double-laplace"),
+        ("my_bases", "plan mean --n 3000 --epsilon 1 --delta 0 --bound 1 --basis quarter-waves --size 5", "quarter"),
+        (
+            "my_kernels, my_laws",
+            "plan mean --n 3000 --epsilon 1 --delta 1e-6 --bound 1 --mechanism gp --kernel wendland,0.5",
+            "Wendland",
+        ),
+        ("my_laws", "verify double.json", "the guarantee holds as recomputed"),
+        ("my_bases", "show quarter.json", "quarter"),
+    ],
+)
+def test_the_command_imports_the_modules_that_are_named(folder: Path, modules: str, command: str, shown: str) -> None:
+    if not (folder / "double.json").exists():
+        python(folder, "session.py")
+    done = python(folder, "-c", TYPED, *command.split(), DPFDA_MODULES=modules)
+    assert shown in done.stdout, done.stdout + done.stderr
+    without = python(folder, "-c", TYPED, *command.split())
+    assert without.returncode not in (0, 1), without.stdout  # refused, and nothing unforeseen
+    assert "Traceback" not in without.stderr
+
+
+def test_a_module_that_cannot_be_imported_is_named(folder: Path) -> None:
+    (folder / "failing.py").write_text("raise RuntimeError('not today')", encoding="utf-8")
+    for name in ("nowhere", "failing"):
+        done = python(folder, "-c", TYPED, "--version", DPFDA_MODULES=f"my_laws,{name}")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert name in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 RINGS = """
