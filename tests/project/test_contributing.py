@@ -30,10 +30,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def python(folder: Path, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def python(folder: Path, *words: str, cwd: Path | None = None, **more: str) -> subprocess.CompletedProcess[str]:
     """In a process of its own: what is registered there is not registered here."""
     path = f"{folder}:{ROOT / 'src'}"
-    environment = {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "HOME": str(folder), "PATH": ""}
+    environment = {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "HOME": str(folder), "PATH": ""} | more
     return subprocess.run(
         [sys.executable, *words], cwd=cwd or folder, env=environment, capture_output=True, text=True, check=False
     )
@@ -88,6 +88,7 @@ def test_the_guarantee_of_the_new_kind_is_recomputed(folder: Path) -> None:
     [
         ("my_kernels", "tests/kernels/test_contract.py", "Wendland"),
         ("my_bases", "tests/bases/test_contract.py", "quarter-waves"),
+        ("my_laws", "tests/mechanisms/test_registered.py", "double-laplace"),
     ],
 )
 def test_the_contract_runs_on_what_was_registered(folder: Path, plugin: str, tests: str, member: str) -> None:
@@ -95,3 +96,102 @@ def test_the_contract_runs_on_what_was_registered(folder: Path, plugin: str, tes
     done = python(folder, *words, cwd=ROOT)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     assert re.search(r"^(?!0 )\d+ passed", done.stdout, re.MULTILINE)
+
+
+TYPED = "import sys; sys.argv = ['dpfda', *sys.argv[1:]]; from dpfda.cli.main import main; main()"
+
+
+@pytest.mark.parametrize(
+    ("modules", "command", "shown"),
+    [
+        ("my_laws", "plan mean --n 3000 --epsilon 1 --delta 0 --bound 1 --mechanism double-laplace", "double-laplace"),
+        ("my_bases", "plan mean --n 3000 --epsilon 1 --delta 0 --bound 1 --basis quarter-waves --size 5", "quarter"),
+        (
+            "my_kernels, my_laws",
+            "plan mean --n 3000 --epsilon 1 --delta 1e-6 --bound 1 --mechanism gp --kernel wendland,0.5",
+            "Wendland",
+        ),
+        ("my_laws", "verify double.json", "the guarantee holds as recomputed"),
+        ("my_bases", "show quarter.json", "quarter"),
+    ],
+)
+def test_the_command_imports_the_modules_that_are_named(folder: Path, modules: str, command: str, shown: str) -> None:
+    if not (folder / "double.json").exists():
+        python(folder, "session.py")
+    done = python(folder, "-c", TYPED, *command.split(), DPFDA_MODULES=modules)
+    assert shown in done.stdout, done.stdout + done.stderr
+    without = python(folder, "-c", TYPED, *command.split())
+    assert without.returncode not in (0, 1), without.stdout  # refused, and nothing unforeseen
+    assert "Traceback" not in without.stderr
+
+
+def test_a_module_that_cannot_be_imported_is_named(folder: Path) -> None:
+    (folder / "failing.py").write_text("raise RuntimeError('not today')", encoding="utf-8")
+    for name in ("nowhere", "failing"):
+        done = python(folder, "-c", TYPED, "--version", DPFDA_MODULES=f"my_laws,{name}")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert name in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+RINGS = """
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpfda.kernels import Isotropic, register
+
+
+@register(by_range={"rings": lambda rho: Rings(rho)})
+@dataclass(frozen=True, slots=True)
+class Rings(Isotropic):
+    rho: float
+
+    def at_distance(self, distance):
+        return np.exp(-distance / self.rho) * np.cos(8 * distance / self.rho)
+"""
+
+
+def test_the_contract_finds_a_kernel_that_is_definite_on_a_line_alone(folder: Path) -> None:
+    (folder / "rings.py").write_text(RINGS, encoding="utf-8")
+    words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "rings", "tests/kernels/test_contract.py")
+    done = python(folder, *words, "-k", "semidefinite and Rings", cwd=ROOT)
+    assert done.returncode == 1, done.stdout[-3000:] + done.stderr[-1000:]
+    assert re.search(r"^2 failed", done.stdout, re.MULTILINE), done.stdout[-3000:]  # in the plane and in space
+
+
+WRONG_LAW = """
+import numpy as np
+from my_laws import DoubleLaplace
+
+from dpfda.mechanisms import register_mechanism
+
+
+@register_mechanism("wrong-laplace")
+class WrongLaplace(DoubleLaplace):
+    name = "wrong-laplace"
+
+    def draw(self, coordinates, scale, *, randomness):
+        {body}
+"""
+HONEST = "super().draw(coordinates, scale, randomness=randomness)"
+
+
+@pytest.mark.parametrize(
+    ("body", "caught"),
+    [
+        ("return coordinates", "given_source_alone"),
+        ("return super().draw(coordinates, scale / 10, randomness=randomness)", "variances_of_its_law"),
+        ("return coordinates + np.random.laplace(0, scale, len(coordinates))", "64_bit_integers"),
+        ("return coordinates + np.random.laplace(0, 2 * scale, 6).astype(int)", "given_source_alone"),
+        ("return coordinates + np.random.default_rng(1).laplace(0, scale, 6).astype(int)", "given_source_alone"),
+        (f"return {HONEST} // 2 * 2 + (coordinates > 9)", "look_at_the_coordinates"),
+    ],
+    ids=["no-noise", "a-tenth", "floats", "numpy", "always-the-same", "looks"],
+)
+def test_the_contract_finds_a_law_that_is_not_drawn(folder: Path, body: str, caught: str) -> None:
+    (folder / "wrong_laws.py").write_text(WRONG_LAW.format(body=body), encoding="utf-8")
+    words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "wrong_laws", "tests/mechanisms/test_registered.py")
+    done = python(folder, *words, "-k", f"{caught} and wrong-laplace", cwd=ROOT)
+    assert done.returncode == 1, done.stdout[-3000:] + done.stderr[-1000:]
+    assert re.search(r"^(?!0 )\d+ failed", done.stdout, re.MULTILINE)

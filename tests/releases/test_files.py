@@ -189,7 +189,7 @@ def set_at(data: dict[str, Any], place: str, value: Any) -> None:
 
 DAMAGE: list[tuple[str, Any]] = [
     ("basis", None),
-    ("basis", {"family": "wavelets", "domain": [[0, 1]], "size": 9}),
+    ("basis", {"family": 5, "domain": [[0, 1]], "size": 9}),
     ("basis.size", 8),
     ("basis.size", "9"),
     ("basis.domain", [[1, 0]]),
@@ -201,7 +201,7 @@ DAMAGE: list[tuple[str, Any]] = [
     ("centre", [1.0]),
     ("centre", None),
     ("noise", "gaussian"),
-    ("noise.law", "cauchy"),
+    ("noise.law", None),
     ("noise.sizes", [1]),
     ("noise.sizes", [1, 7]),
     ("noise.scales", [0.1, float("inf")]),

@@ -156,11 +156,7 @@ def test_a_file_says_its_kind_and_one_that_does_not_is_a_mean(
 def test_a_kind_from_the_future_is_named(components: ComponentsRelease, tmp_path: Path) -> None:
     path = tmp_path / "newer.json"
     path.write_text(with_digest(json.dumps(to_dict(components) | {"kind": "manifold"})))
-    text = (
-        f"{str(path)!r} holds a release of kind 'manifold', which this version does not know: it knows "
-        f"{', '.join(kinds())}. Use a newer version of dpfda."
-    )
-    with pytest.raises(DataError, match=f"^{re.escape(text)}$"):
+    with pytest.raises(DataError, match=r"does not know the kind of release 'manifold'\. Import the module"):
         dpfda.load(path)
 
 
@@ -194,7 +190,7 @@ COVARIANCE: list[tuple[str, Any]] = [
     ("noisy", [[1.0] * 21]),
     ("noisy", [1e300] * 21),
     ("noise", "wishart"),
-    ("noise.law", "cauchy"),
+    ("noise.law", None),
     ("noise.law", "choice"),
     ("noise.law", "frame"),
     ("noise.sizes", [15]),

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 import dpfda
+from dpfda.arrays import brief
 from dpfda.cli.ask import ask
 from dpfda.cli.bounds import bounds
 from dpfda.cli.budget import budget
@@ -29,7 +30,9 @@ from dpfda.cli.serve import serve
 from dpfda.cli.show import evaluate, report, show
 from dpfda.cli.use import predict, sample
 from dpfda.cli.words import in_words
-from dpfda.errors import DataError, DpfdaError
+from dpfda.errors import DataError, DpfdaError, UsageError
+
+MODULES = "DPFDA_MODULES"  # names of modules to import first, between commas
 
 
 class Gone(Exception):
@@ -100,6 +103,9 @@ def cli() -> None:
 
     Exit codes: 0 done, 2 usage, 3 refused for privacy, 4 budget, 5 data or output,
     130 interrupted.
+
+    Modules of your own with kernels, bases, noise laws or statistics are imported if the
+    environment names them: DPFDA_MODULES=my_kernels,my_laws.
     """
 
 
@@ -150,6 +156,7 @@ def main() -> None:
     if not all(map(_is_text, sys.argv[1:])):
         _leave("A word of this command line is no text in UTF-8. Rename the file, or type it otherwise.", 2)
     try:
+        load_modules(os.environ.get(MODULES, ""))
         code = cli.main(prog_name="dpfda", standalone_mode=False)
     except DpfdaError as error:
         _leave(in_words(error.message), error.exit_code)
@@ -168,6 +175,24 @@ def main() -> None:
         _leave(f"Something unforeseen happened ({type(error).__name__}). Please report it, without your data.", 1)
     else:
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def load_modules(names: str) -> None:
+    """Import modules that register kernels, bases, noise laws or statistics, by their names between commas.
+
+    Nothing is imported that is not named; modules are found as Python finds them, so those beside the records are not
+    unless PYTHONPATH says so.
+    """
+    for name in filter(None, (part.strip() for part in names.split(","))):
+        try:
+            import_module(name)
+        except Exception as error:  # whatever their code does
+            raise UsageError(
+                f"{MODULES} names the module {brief(name)}, which cannot be imported: {type(error).__name__}: "
+                f"{brief(str(error))}. Its folder must be on PYTHONPATH.",
+                parameter=MODULES,
+                value=name,
+            ) from None
 
 
 def run() -> None:

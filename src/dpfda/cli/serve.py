@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from dpfda.cli.notices import notice
-from dpfda.errors import UsageError
+from dpfda.errors import DataError, UsageError
 
 TOKEN = "DPFDA_TOKEN"
 LONGEST_TOKEN = 2**16  # signs
@@ -119,11 +119,24 @@ def serve(
     )
     app = make_app(folder=folder, token=read_token(token_file), limits=limits, hosts=(*host_names, host))
     for name in app.endpoints.served.refused:
-        notice(f"Note: {name} is not served: it is no private release, damaged, or its name is no id.")
+        why = _lacking(folder / name) or "it is no private release, damaged, or its name is no id."
+        notice(f"Note: {name} is not served: {why}")
     if not quiet:
         logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", stream=sys.stderr)
         logging.getLogger("dpfda.service").setLevel(logging.INFO)
     run(app, host=host, port=port, trusted_proxy=trusted_proxy)
+
+
+def _lacking(file: Path) -> str:
+    """What a file holds that no module has registered here; empty where that is not the trouble."""
+    from dpfda.releases.documents import read_document
+    from dpfda.releases.files import FORMAT, not_loaded
+
+    try:
+        _, data = read_document(file)
+    except DataError:
+        return ""
+    return not_loaded(data) if isinstance(data, dict) and data.get("format") == FORMAT else ""
 
 
 def read_token(file: Path | None) -> str | None:

@@ -19,7 +19,7 @@ from dpfda.curator.summary import Public, Selection, Summary
 from dpfda.errors import DataError, UsageError
 from dpfda.ledger import AnyLedger, Charge, Receipt
 from dpfda.mechanisms import Mechanism, Randomness, SystemRandomness
-from dpfda.mechanisms.base import law_of
+from dpfda.mechanisms.base import law_of, rehearse
 from dpfda.mechanisms.choice import choose, rate_of
 from dpfda.messages import arg
 from dpfda.privacy import Budget, Counting, Profile, RangeProfile, StatedProfile
@@ -92,7 +92,7 @@ class Curator:
         known = profile if hasattr(profile, "describe") else StatedProfile(budget.epsilon, budget.delta)
         losses = (known, *((RangeProfile(self.before),) if self.before else ()))
         specification = ReleaseSpecification(
-            summary, basis, mechanism, name or mechanism.name, budget, sensitivity, profile, scale, losses
+            summary, basis, mechanism, name or mechanism.name, budget, sensitivity, profile, scale, noise.size, losses
         )
         # Not by way of the curator: what is ordered may outlive the fit, and must not hold the curves.
         facts, public = self.card_facts, self.public
@@ -106,7 +106,7 @@ class Curator:
         # The whole way once, on an empty curve and on noise alone: a wrong name, a missing library or a basis that
         # cannot be written on a card fails here, before the charge.
         summary.encode(self.public, basis)(np.full((1, self.public.width), np.nan))
-        finish(mechanism.draw(np.zeros(size, dtype=np.int64), scale, randomness=SystemRandomness()), None)
+        finish(rehearse(mechanism, scale, size, noise, specification.name), None)
         price = self.price(
             f"{what or summary.name}, {specification.name}",
             Budget(budget.epsilon + self.before, budget.delta),

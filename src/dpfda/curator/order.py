@@ -15,6 +15,7 @@ from dpfda.curator.summary import Public, Summary
 from dpfda.errors import CannotMeetBudget, DpfdaError, UsageError
 from dpfda.ledger import AnyLedger, Charge, Quote, Receipt
 from dpfda.mechanisms import Mechanism, Randomness
+from dpfda.mechanisms.base import check_drawn
 from dpfda.privacy import Budget, Profile, calibrate
 from dpfda.records import Curves
 from dpfda.records.reading import Reading
@@ -33,6 +34,7 @@ class ReleaseSpecification:
     sensitivity: Sensitivity
     profile: Profile
     scale: float  # of the noise, in lattice steps
+    drawn_size: int  # how many numbers are drawn
     losses: tuple[Profile, ...]  # what it costs: its own curve, and that of a choice that it rests on
 
 
@@ -88,7 +90,8 @@ class ReleaseOrder(Order):
         specification = self.specification
         if gathered is None:
             gathered = specification.summary.gather(self.curves, self.public, specification.basis, self.reading)
-        return specification.mechanism.draw(gathered, specification.scale, randomness=self.randomness)
+        drawn = specification.mechanism.draw(gathered, specification.scale, randomness=self.randomness)
+        return check_drawn(drawn, specification.drawn_size, specification.name)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,11 +13,14 @@ from dpfda.arrays import Integers, as_real, brief, is_whole
 from dpfda.bases.norms import Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms.noise import NoiseLaw, check_law
-from dpfda.mechanisms.randomness import Randomness
+from dpfda.mechanisms.randomness import Randomness, SeededRandomness, SystemRandomness
 from dpfda.privacy.calibration import Noisy
 
 MOST_COORDINATES = 2**40
 DUTIES = ("profile", "draw", "noise")
+# Two equal vectors say something only where chance does not make them: below this deviation, in lattice steps, it may.
+TELLING_DEVIATION = 1000.0
+OTHER_SEEDS = (2, 3, 4, 5)
 
 
 class Mechanism(Noisy, Protocol):
@@ -55,7 +58,10 @@ def register_draw(mechanism: M) -> M:
             value=mechanism,
             rule="must be a class with a `name`, and with `laws`, a tuple of names of noise laws",
         )
-    DRAWS[mechanism.name] = (*DRAWS.get(mechanism.name, ()), mechanism)  # type: ignore[attr-defined]
+    # The same class again, when its module is loaded anew, takes the place of the old one.
+    place = (mechanism.__module__, mechanism.__qualname__)
+    others = (known for known in DRAWS.get(mechanism.name, ()) if (known.__module__, known.__qualname__) != place)  # type: ignore[attr-defined]
+    DRAWS[mechanism.name] = (*others, mechanism)  # type: ignore[attr-defined]
     return mechanism
 
 
@@ -79,6 +85,44 @@ def law_of(mechanism: Mechanism, scale: float, size: int) -> NoiseLaw:
     noise = mechanism.noise(scale, size)
     check_law(noise)
     return noise
+
+
+def check_drawn(drawn: Any, size: int, name: str) -> Integers:
+    """What a mechanism has drawn: a vector of this many 64-bit integers, so that no rounding is outside the proof."""
+    kind, shape = getattr(drawn, "dtype", type(drawn).__name__), np.shape(drawn)
+    if not isinstance(drawn, np.ndarray) or kind != np.int64 or shape != (size,):
+        raise _wrong_draw(name, f"returns {kind} of shape {shape}, and must return {size} 64-bit integers")
+    return drawn
+
+
+def rehearse(mechanism: Mechanism, scale: float, size: int, law: NoiseLaw, name: str) -> Integers:
+    """What the mechanism draws on zeros, before any charge; refused where it cannot be what its law says.
+
+    Noise that is added must come from the source that is given, for the card says which one that is: so it is the same
+    again for the same seed, and other noise for another. Its law is tested in tests/mechanisms/test_registered.py.
+    """
+
+    def drawn(randomness: Randomness) -> Integers:
+        return check_drawn(mechanism.draw(np.zeros(size, dtype=np.int64), scale, randomness=randomness), law.size, name)
+
+    first = drawn(SystemRandomness())
+    if not law.added or getattr(mechanism, "whole", False) or np.sqrt(law.variances).max() < TELLING_DEVIATION:
+        return first
+    seeded = drawn(SeededRandomness(1))
+    # Four other seeds would all give the same by chance less than once in 1e12.
+    if all(np.array_equal(seeded, drawn(SeededRandomness(seed))) for seed in OTHER_SEEDS):
+        raise _wrong_draw(name, "returns the same numbers whatever the source of randomness: no noise, or always one")
+    if not np.array_equal(seeded, drawn(SeededRandomness(1))):
+        raise _wrong_draw(name, "draws from another source than the `randomness` that it is given")
+    return first
+
+
+def _wrong_draw(name: str, what: str) -> UsageError:
+    return UsageError(
+        f"The method `draw` of the mechanism {brief(name)} {what}. Nothing was charged.",
+        parameter="mechanism",
+        value=name,
+    )
 
 
 def check_profile(sensitivity: object, scale: object, size: object = 0) -> None:

@@ -279,9 +279,13 @@ def register_law(law: L) -> L:
         lacking.append("curves")
     if lacking:
         raise UsageError(f"The noise law {law.__name__} lacks {', '.join(lacking)}.", parameter="law")
-    if law.name in LAWS:
+    known = LAWS.get(law.name)
+    # The same class again, when its module is loaded anew, takes the place of the old one.
+    if known is not None and (
+        known is law or (known.__module__, known.__qualname__) != (law.__module__, law.__qualname__)
+    ):
         raise UsageError(
-            f"There is a noise law {brief(law.name)} already: {LAWS[law.name].__name__}.",
+            f"There is a noise law {brief(law.name)} already: {known.__name__}.",
             parameter="name",
             value=law.name,
         )

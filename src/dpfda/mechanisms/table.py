@@ -113,6 +113,20 @@ def is_pure(name: str) -> bool:
     return name in MECHANISMS and bool(getattr(MECHANISMS[name].make, "pure", False))
 
 
+def as_law(mechanism: Any, statistic: str) -> Any:
+    """What a plan is made for: the object of a noise law that plans do not shape, and else what was given."""
+    entry = MECHANISMS.get(mechanism) if isinstance(mechanism, str) else None
+    if entry is None or statistic not in entry.serves or entry.shaped or not entry.is_law:
+        return mechanism
+    if not entry.complete:
+        raise UsageError(
+            f"The mechanism {brief(mechanism)} has settings without a default: make an object of it.",
+            parameter="mechanism",
+            value=mechanism,
+        )
+    return entry.make()
+
+
 def unknown(name: object, statistic: str, what: str) -> UsageError:
     """The refusal of a mechanism that a statistic does not know."""
     known = ", ".join(map(repr, (AUTO, *names_for(statistic))))

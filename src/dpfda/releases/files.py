@@ -6,9 +6,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from dpfda import bases, kernels
 from dpfda.arrays import as_path, brief
 from dpfda.bases import from_dict as basis_from_dict
 from dpfda.errors import DataError, UsageError
+from dpfda.mechanisms import LAWS
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.documents import read_document
 from dpfda.releases.kinds import kind_in, kinds, statistic, statistic_of
@@ -99,6 +101,42 @@ def load(path: str | Path) -> Any:
     return release_in(*read_document(path, called="release file"), path)
 
 
+def not_loaded(data: dict[str, Any]) -> str:
+    """Which part of a file no module that is imported has registered, and what to do; empty where all are known."""
+    kind = kind_in(data)
+    if isinstance(kind, str) and kind not in kinds():
+        return _unknown("kind of release", kind)
+    noise, basis = _named(data, "law", beside="scales"), _named(data.get("basis"), "family")
+    for law in noise:
+        if law not in LAWS:
+            return _unknown("noise law", law)
+    for family in basis:  # a basis of a kernel names both
+        if family not in bases.FAMILIES and family not in kernels.FAMILIES:
+            return _unknown("basis or kernel", family)
+    return ""
+
+
+def _unknown(what: str, name: str) -> str:
+    return (
+        f"this version does not know the {what} {brief(name)}. Import the module that registers it, e.g. by "
+        "DPFDA_MODULES for the command; else use a newer version of dpfda."
+    )
+
+
+def _named(data: Any, field: str, beside: str = "") -> list[str]:
+    """The texts under this field in plain data, at any depth; `beside` is another field that such a part has."""
+    found, left = [], [data]
+    while left:
+        part = left.pop()
+        if isinstance(part, dict):
+            if isinstance(part.get(field), str) and (not beside or beside in part):
+                found.append(part[field])
+            left += part.values()
+        elif isinstance(part, list):
+            left += [each for each in part if isinstance(each, dict | list)]
+    return found
+
+
 def release_in(content: bytes, data: Any, path: str | Path) -> Any:
     """The release in the bytes of a file, once its digest fits; `path` is what errors call it."""
     ours = data.get("format") == FORMAT if isinstance(data, dict) else data is None and FORMAT.encode() in content
@@ -106,12 +144,9 @@ def release_in(content: bytes, data: Any, path: str | Path) -> Any:
         check_seal(content, path)
     else:
         raise DataError(f"{str(path)!r} is not a release of format {FORMAT}. Write one with release.save().")
-    kind = None if data is None else kind_in(data)
-    if isinstance(kind, str) and kind not in kinds():
-        raise DataError(
-            f"{str(path)!r} holds a release of kind {brief(kind)}, which this version does not know: it knows "
-            f"{', '.join(kinds())}. Use a newer version of dpfda."
-        )
+    lacking = "" if data is None else not_loaded(data)
+    if lacking:
+        raise DataError(f"{str(path)!r} cannot be opened: {lacking}")
     try:
         return from_dict(data)
     except DataError as error:

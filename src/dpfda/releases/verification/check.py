@@ -12,8 +12,8 @@ from dpfda.releases.cards import first_schema
 from dpfda.releases.cards.document import DOCUMENTS, bare, card_from
 from dpfda.releases.certificate import SCHEMA
 from dpfda.releases.documents import read_document
-from dpfda.releases.files import FORMAT, file_digest, from_dict, text_of
-from dpfda.releases.kinds import kind_in, kinds
+from dpfda.releases.files import FORMAT, file_digest, from_dict, not_loaded, text_of
+from dpfda.releases.kinds import kind_in
 from dpfda.releases.seal import broken, stated_digest
 from dpfda.releases.verification.claims import CLAIM, check_claim, read_claim
 from dpfda.releases.verification.consistency import (
@@ -136,12 +136,14 @@ def _check_document(data: dict[str, Any], checks: Checks, ledger: Any) -> None:
 
 
 def _check_release(data: dict[str, Any], digest: bytes, checks: Checks, ledger: Any) -> None:
+    lacking = not_loaded(data)
+    if lacking:
+        checks.rule(False, UNREADABLE, "parts of the file", data.get("kind", "release"), lacking)
+        return
     try:
         release = from_dict(data)
     except UNREAD as error:
-        said = kind_in(data)
-        known = _unread(error) if isinstance(said, str) and said in kinds() else list(kinds())
-        checks.rule(False, EDITED, "parts of the file", said, known)
+        checks.rule(False, EDITED, "parts of the file", kind_in(data), _unread(error))
         return
     _check_parts(Subject(release.certificate, data["certificate"], release, digest), checks, ledger, data)
 

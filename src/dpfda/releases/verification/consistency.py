@@ -20,7 +20,7 @@ from dpfda.releases.files import to_dict
 from dpfda.releases.kinds import statistic_of
 from dpfda.releases.seal import sealed
 from dpfda.releases.verification.guarantee import CLOSE, parameter_of
-from dpfda.releases.verification.report import EDITED, GUARANTEE, Checks
+from dpfda.releases.verification.report import EDITED, GUARANTEE, UNREADABLE, Checks
 from dpfda.releases.wording import plain
 
 
@@ -44,7 +44,9 @@ def check_consistency(card: Card, checks: Checks) -> None:
     if card.losses:
         law = card.losses[0].get("law")
         said = " or ".join(laws) or "of a law that this version does not know, so nothing can be computed"
-        checks.rule(law in laws, GUARANTEE, "law of the privacy curve is that of the noise", law, said)
+        # Of a law that is not registered here nothing can be said, neither for nor against it.
+        kind = GUARANTEE if laws else UNREADABLE
+        checks.rule(law in laws, kind, "law of the privacy curve is that of the noise", law, said)
     if not isinstance(card, Certificate):
         return
     # Without them rules below would be passed over.

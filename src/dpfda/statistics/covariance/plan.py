@@ -17,7 +17,7 @@ from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, LaplaceProcess, Mechanism
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
-from dpfda.mechanisms.table import is_pure, names_for, not_used, unknown
+from dpfda.mechanisms.table import as_law, is_pure, names_for, not_used, unknown
 from dpfda.mechanisms.wishart import Wishart
 from dpfda.messages import arg
 from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, basis_text, price
@@ -270,6 +270,7 @@ def _cost(plan: MomentsPlan, k: int | None) -> float:
 
 
 def _planned(request: Request, lead: bool, least: int, why: str) -> MomentsPlan:
+    request = replace(request, mechanism=as_law(request.mechanism, STATISTIC))
     name = request.mechanism if isinstance(request.mechanism, str) else request.mechanism.name
     if isinstance(request.mechanism, str) and name not in names_for(STATISTIC):
         raise unknown(name, STATISTIC, "second moments")

@@ -22,7 +22,7 @@ from dpfda.mechanisms import Gaussian as GaussianNoise
 from dpfda.mechanisms import GaussianProcess, KNorm, Laplace, LaplaceProcess, Mechanism
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
-from dpfda.mechanisms.table import names_for, not_used, settings_of, unknown
+from dpfda.mechanisms.table import as_law, names_for, not_used, settings_of, unknown
 from dpfda.messages import arg
 from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, price
 from dpfda.planning.blocks import optimal_blocks
@@ -282,6 +282,7 @@ def _variance(kernel: Kernel, domain: Domain) -> float:
 
 
 def _planned(request: MachineRequest, mechanism: str | Mechanism, why: str) -> MachinePlan:
+    mechanism = as_law(mechanism, STATISTIC)
     name = mechanism if isinstance(mechanism, str) else mechanism.name
     if isinstance(mechanism, str) and mechanism not in names_for(STATISTIC):
         raise unknown(mechanism, STATISTIC, "a kernel machine")

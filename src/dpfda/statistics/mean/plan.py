@@ -16,7 +16,7 @@ from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms import Bernstein, Gaussian, KNorm, Mechanism
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
-from dpfda.mechanisms.table import names_for, names_with, not_used, settings_of, unknown
+from dpfda.mechanisms.table import as_law, names_for, names_with, not_used, settings_of, unknown
 from dpfda.messages import arg
 from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, basis_text, price
 from dpfda.planning.default_design import own_design
@@ -235,6 +235,7 @@ def make_plan(request: Request) -> Plan:
 
 def _planned(request: Request, why: str, *, spends: Budget | None = None) -> Plan:
     spends = spends or request.budget
+    request = replace(request, mechanism=as_law(request.mechanism, STATISTIC))
     if isinstance(request.mechanism, str):
         if request.mechanism not in names_for(STATISTIC):
             raise unknown(request.mechanism, STATISTIC, "a mean")
@@ -342,10 +343,11 @@ class Ranking:
     def text(self) -> str:
         """The table for people."""
         head = f"Predicted squared errors for {self.n} units at {self.budget}, worst case over {self.within.text}"
-        lines = [head, "", f"  {'mechanism':<13}{'calibration':<13}" + "".join(f"{c:>11}" for c in COLUMNS[2:7])]
+        width = max(13, *(len(row.mechanism) + 2 for row in self.entries))
+        lines = [head, "", f"  {'mechanism':<{width}}{'calibration':<13}" + "".join(f"{c:>11}" for c in COLUMNS[2:7])]
         for row in self.rows:
             cells = "".join(f"{'':>11}" if x is None else f"{x:>11.4g}" for x in row[2:7])
-            lines.append(f"  {row[0]:<13}{row[1]:<13}{cells}  {row[7]}".rstrip())
+            lines.append(f"  {row[0]:<{width}}{row[1]:<13}{cells}  {row[7]}".rstrip())
         return "\n".join(lines)
 
     def __str__(self) -> str:

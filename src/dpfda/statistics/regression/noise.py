@@ -13,7 +13,7 @@ from dpfda.arrays import Array
 from dpfda.bases import Basis
 from dpfda.bases.symmetric import packed_size, places
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, LaplaceProcess, Mechanism
-from dpfda.mechanisms.table import names_for, unknown
+from dpfda.mechanisms.table import as_law, names_for, unknown
 from dpfda.planning import papers
 from dpfda.planning.blocks import optimal_blocks
 from dpfda.planning.default_design import DEFAULT_BASIS, basis_of, default_size, design_weights
@@ -86,6 +86,7 @@ class RegressionDesign:
 
 def design_of(request: Request, setting: RegressionSetting) -> RegressionDesign:
     """The design of a mechanism by name, or around a mechanism object."""
+    request = replace(request, mechanism=as_law(request.mechanism, STATISTIC))
     name = request.mechanism if isinstance(request.mechanism, str) else request.mechanism.name
     if isinstance(request.mechanism, str) and name not in names_for(STATISTIC):
         raise unknown(name, STATISTIC, "a regression")
