@@ -100,7 +100,15 @@ def test_different_identifiers_stay_different(different):
             pd.NA,
             pd.NaT,
         ),
-        *(np.datetime64("NaT", "s"), np.timedelta64("NaT", "s"), decimal.Decimal("nan"), b"", b"NA", "\u200b", object()),
+        *(
+            np.datetime64("NaT", "s"),
+            np.timedelta64("NaT", "s"),
+            decimal.Decimal("nan"),
+            b"",
+            b"NA",
+            "\u200b",
+            object(),
+        ),
     ],
     ids=lambda nobody: f"{type(nobody).__name__} {str(nobody)[:4]}",
 )
