@@ -26,7 +26,7 @@ from dpfda.messages import arg
 from dpfda.privacy import Budget, Counting, Profile, RangeProfile, StatedProfile
 from dpfda.records import Curves
 from dpfda.records.reading import Reading
-from dpfda.releases.cards.words import Statement
+from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.choices import ChoiceCard
 from dpfda.releases.decoded import Decoded
 
@@ -213,9 +213,9 @@ def told(release: Any, seen: Statement | None) -> Any:
 
     Made before the charge too, on noise alone, so that what fails fails there.
     """
-    found, card = seen or getattr(release, "tested", None), release.certificate
-    kind = getattr(type(release), "kind", "")
-    return replace(release, certificate=replace(card, statistic=kind, detected=found or card.detected))
+    card, kind = release.certificate, getattr(type(release), "kind", "")
+    found = seen or getattr(release, "tested", None) or card.detected or say("detected", "not-tested")
+    return replace(release, certificate=replace(card, statistic=kind, detected=found))
 
 
 def _names(source: Any) -> tuple[str, ...]:
