@@ -235,7 +235,7 @@ def test_a_required_option_is_marked_and_asked_for(
     statistic: str, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     help_text = run(capsys, "plan", statistic, "--help")
-    assert "[required]" in help_text.split("--half")[2].split("--", 1)[0]
+    assert "required]" in help_text.split("--half")[2].split("--", 1)[0]
     assert "--bound 1 --half INT" in help_text
     monkeypatch.setattr(sys, "argv", ["dpfda", "plan", statistic, "--n", "3000", "--epsilon", "1", "--delta", "1e-6"])
     with pytest.raises(SystemExit) as left:
