@@ -68,25 +68,20 @@ def rehearse_file(release: Any) -> None:
     """Write a release to plain data, and read it back by the rules of `dpfda.load`, its basis but for its name."""
     if not is_release(release):
         return  # it cannot be saved, so nobody can lose a file of it
-    name = type(release).__name__
     try:
         written = json.loads(json.dumps(to_dict(release)))
         again = json.loads(json.dumps(readable(written, release.basis).to_plain()))
     except (ArithmeticError, AttributeError, DpfdaError, LookupError, TypeError, ValueError) as error:
-        raise UsageError(
-            f"{name}.to_plain writes what dpfda.load would refuse: {_said(error)}. Nothing was charged. Every part "
-            "must have the shape that from_plain asks for; `centre`, or `noisy` where there is none, has a number for "
-            "each function of the basis.",
-            parameter="to_plain",
+        raise _refused(
+            release,
+            "to_plain",
+            f"writes what dpfda.load would refuse: {_said(error)}. Every part must have the shape that from_plain asks "
+            "for; `centre`, or `noisy` where there is none, has a number for each function of the basis",
         ) from error
     differing = [part for part, value in again.items() if value != written.get(part)]
     if differing:
-        raise UsageError(
-            f"{name}.from_plain reads another release than to_plain wrote: {', '.join(differing)} differ. Nothing was "
-            "charged.",
-            parameter="from_plain",
-            value=differing,
-        )
+        said = f"reads another release than to_plain wrote: {', '.join(differing)} differ"
+        raise _refused(release, "from_plain", said)
 
 
 def _kept(summary: Summary, duty: str, act: Callable[[], T]) -> T:
@@ -103,11 +98,16 @@ def _kept(summary: Summary, duty: str, act: Callable[[], T]) -> T:
 
 def _check(summary: Summary, duty: str, said: str, holds: bool) -> None:
     if not holds:
-        raise UsageError(
-            f"{type(summary).__name__}.{said}. Nothing was charged. The duties of a summary are listed in "
-            "CONTRIBUTING.md.",
-            parameter=duty,
-        )
+        told, _, rest = said.partition(" ")
+        raise _refused(summary, duty, rest, told=told)
+
+
+def _refused(thing: object, duty: str, said: str, told: str = "") -> UsageError:
+    """The error about a duty; `told` is the method that it begins with, where that is another."""
+    return UsageError(
+        f"{type(thing).__name__}.{told or duty} {said}. Nothing was charged. CONTRIBUTING.md lists all duties.",
+        parameter=duty,
+    )
 
 
 def _pair(encoded: tuple[Array, Array]) -> tuple[Array, Array]:
