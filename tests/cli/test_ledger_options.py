@@ -134,7 +134,10 @@ def test_a_key_that_was_not_given_is_random_and_said(paid: Run) -> None:
     done = paid(*COSTLY["mean"], *LEDGER)
     (entry,) = charges()
     assert re.fullmatch(r"[0-9a-f]{32}", entry.key)
-    assert done.err == f"Key of this request: --key {entry.key} gives the same output again, free.\n"
+    assert (
+        done.err
+        == f"Key of this request: --key {entry.key} gives the output of this command again, free, once it has one.\n"
+    )
     assert f", key {entry.key}; " in done.out
     paid(*COSTLY["mean"], *LEDGER, "--overwrite")
     first, second = charges()

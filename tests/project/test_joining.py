@@ -229,3 +229,46 @@ def test_a_statistic_has_its_commands_from_its_estimator(statistic: str, table: 
     for group in ("plan", "release"):
         assert statistic in run(capsys, group, "--help")
         assert "Half the number of functions." in run(capsys, group, statistic, "--help")
+
+
+def test_a_required_option_is_marked_and_asked_for(
+    statistic: str, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    help_text = run(capsys, "plan", statistic, "--help")
+    assert "required]" in help_text.split("--half")[2].split("--", 1)[0]
+    assert "--bound 1 --half INT" in help_text
+    monkeypatch.setattr(sys, "argv", ["dpfda", "plan", statistic, "--n", "3000", "--epsilon", "1", "--delta", "1e-6"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    assert "--half" in capsys.readouterr().err
+
+
+def test_a_folder_of_the_package_has_its_commands_by_its_line_in_the_table(
+    statistic: str, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dpfda import statistics
+
+    monkeypatch.setattr(statistics, "__path__", [*statistics.__path__, str(tmp_path)])
+    monkeypatch.setitem(kinds._FOLDERS, "inside", "dpfda.statistics.twice_as_many")
+    for group in ("plan", "release"):
+        listed = run(capsys, group, "--help").split("Commands:")[1].split()
+        assert "inside" in listed
+        assert "machine" not in listed
+    stated = ("--epsilon", "1", "--delta", "1e-6", "--bound", "1", "--half", "3")
+    assert json.loads(run(capsys, "plan", "inside", "--n", "3000", *stated, "--json"))["basis"]["size"] == 6
+
+
+def test_a_parameter_of_its_own_may_be_an_array_where_the_class_says_so() -> None:
+    @dataclass(kw_only=True, eq=False, repr=False)
+    class Weighted(dpfda.MeanFunction):
+        """A mean with a list of its own."""
+
+        lists: ClassVar[tuple[str, ...]] = ("harmonics",)
+        harmonics: Any = None
+
+    assert Weighted(**STATED, harmonics=np.arange(3)).plan(3000).n == 3000
+    Weighted.lists = ()
+    with pytest.raises(UsageError) as caught:
+        Weighted(**STATED, harmonics=np.arange(3)).plan(3000)
+    assert caught.value.parameter == "harmonics"

@@ -100,7 +100,7 @@ def test_the_noise_in_a_file_is_compared_with_the_card(release_of: Of) -> None:
         assert whole in recompute(release_of(kind)).held
     for kind in ("mean, private number", "covariance", "covariance, wishart", "density", "machine"):
         assert scale in recompute(release_of(kind)).held
-    note = "the noise in the file has a shape of its own: its scale was not compared with the card's"
+    note = "the scale on the card was not compared with the noise in the file: the statistic gives no way to"
     for kind in ("mean, gp", "regression"):
         assert note in recompute(release_of(kind)).notes
 
@@ -597,7 +597,7 @@ UNKNOWN = {
 @pytest.mark.parametrize("kind", UNKNOWN)
 def test_fields_that_nothing_was_held_against_are_named(kind: str, release_of: Of) -> None:
     note = recompute(release_of(kind)).limits[-1]
-    start = "fields of the card that nothing else tells: "
+    start = "fields of the card that nothing in the file repeats: "
     assert note.startswith(start)
     named = set(note.removeprefix(start).split(", "))
     assert UNKNOWN[kind] <= named

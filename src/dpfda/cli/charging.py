@@ -82,7 +82,9 @@ class CommandLedger:
         note_charge(self.key, "It was charged: the same command with")
         if not self.told:
             # Before anything is read or written: whoever loses the output can have it again.
-            notice(f"Key of this request: --key {self.key} gives the same output again, free.")
+            notice(
+                f"Key of this request: --key {self.key} gives the output of this command again, free, once it has one."
+            )
         return self.receipt
 
     def asked(self, price: Charge) -> LedgerQuote:

@@ -1,10 +1,10 @@
-"""Commands of statistics that were registered from outside the package, made from their estimators."""
+"""Commands of statistics that have none written for them, in the package or outside, made from their estimators."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -17,28 +17,26 @@ from dpfda.parameters import PARAMETERS, Parameter
 from dpfda.releases import kinds
 
 TYPED = ("calibration", "kernel", "eta", "penalty", "base")  # settings of mechanisms that have an option
+UNDER_OTHER_NAMES = ("machine",)  # its commands are `classifier` and `regressor`
 EXAMPLE = "--epsilon 1 --delta 1e-6 --bound 1"
 
 
 class Statistics(click.Group):
-    """A group with a command for each statistic of the package, and for each of curves that was registered since."""
+    """A group with the commands that were written, and one for each other statistic of curves that is registered."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *_outside()]
+        return [*super().list_commands(ctx), *self._derived()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         found = super().get_command(ctx, cmd_name)
-        if found is None and cmd_name in _outside():
+        if found is None and cmd_name in self._derived():
             return (release_command if self.name == "release" else plan_command)(cmd_name)
         return found
 
-
-def _outside() -> list[str]:
-    """Statistics from outside the package whose folder has an `estimator.py`."""
-    folders = {name: kinds.statistic(name).folder for name in kinds.kinds()}
-    return [
-        name for name, folder in folders.items() if not folder.startswith("dpfda.") and find_spec(f"{folder}.estimator")
-    ]
+    def _derived(self) -> list[str]:
+        """Statistics without a command of their own whose folder has an `estimator.py`."""
+        left = [name for name in kinds.kinds() if name not in self.commands and name not in UNDER_OTHER_NAMES]
+        return [name for name in left if find_spec(f"{kinds.statistic(name).folder}.estimator")]
 
 
 def _parts(name: str) -> tuple[Any, tuple[Parameter, ...], list[Option]]:
@@ -52,12 +50,23 @@ def _parts(name: str) -> tuple[Any, tuple[Parameter, ...], list[Option]]:
         estimator,
         own,
         [
-            *(option(parameter) for parameter in own),
+            *(option(parameter, required=parameter.name in _required(estimator)) for parameter in own),
             *STATED,
             *mechanism_options(estimator.statistic, *settings),
             *(option(each, estimator.statistic) for each in ("basis", "size") if each in taken),
         ],
     )
+
+
+def _required(estimator: Any) -> set[str]:
+    """The parameters without a default."""
+    return {each.name for each in fields(estimator) if each.default is MISSING and each.default_factory is MISSING}
+
+
+def _example(estimator: Any, own: tuple[Parameter, ...]) -> str:
+    """What must be stated, as it is typed."""
+    needed = [each for each in own if each.name in _required(estimator)]
+    return " ".join([EXAMPLE, *(f"{each.option} {each.metavar or each.kind.__name__.upper()}" for each in needed)])
 
 
 def _stated(estimator: Any, own: tuple[Parameter, ...], typed: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,7 +91,7 @@ def _stated(estimator: Any, own: tuple[Parameter, ...], typed: Mapping[str, Any]
 def _help(name: str, estimator: Any, verb: str, example: str) -> str:
     """What a command does, by the first line of its estimator's docstring, and how it is typed."""
     said = (estimator.__doc__ or f"{name}.").strip().splitlines()[0]
-    return f"{verb}: {said[0].lower()}{said[1:]}\n\n\b\nExample:\n  {example}"
+    return f"{verb} {said[0].lower()}{said[1:]}\n\n\b\nExample:\n  {example}"
 
 
 def release_command(name: str) -> click.Command:
@@ -102,7 +111,7 @@ def release_command(name: str) -> click.Command:
         made = output_parameters(table, typed["neighbours"], output, kind=name)
         release_curves(estimator(**_stated(estimator, own, typed) | made), table, source, output, kind=name)
 
-    example = f"dpfda release {name} scans.csv --unit ID --values 't*' {EXAMPLE}"
+    example = f"dpfda release {name} scans.csv --unit ID --values 't*' {_example(estimator, own)}"
     text = _help(name, estimator, "Release", example)
     return _command(name, command, text, FILE, asked, [CENTRE], output_options(name))
 
@@ -118,7 +127,7 @@ def plan_command(name: str) -> click.Command:
         made = estimator(**_stated(estimator, own, typed)).plan(n, grid_size=grid_size)
         click.echo(json.dumps(made.to_dict(), indent=1) if as_json else made.text())
 
-    text = _help(name, estimator, "Plan", f"dpfda plan {name} --n 5000 {EXAMPLE}")
+    text = _help(name, estimator, "Plan", f"dpfda plan {name} --n 5000 {_example(estimator, own)}")
     return _command(name, command, text, PEOPLE, asked, GRID_SIZE, JSON)
 
 

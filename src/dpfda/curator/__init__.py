@@ -1,6 +1,7 @@
 """The one way from records to releases: check, charge, read, add noise once, store, decode."""
 
 from dpfda.curator.card import described, entry_of, is_private, with_choice
+from dpfda.curator.checking import check_summary
 from dpfda.curator.curator import Curator
 from dpfda.curator.fingerprint import request_hash
 from dpfda.curator.order import ChoiceOrder, Order, ReleaseOrder
@@ -15,6 +16,7 @@ __all__ = [
     "Payment",
     "ReleaseOrder",
     "check_ledger",
+    "check_summary",
     "described",
     "entry_of",
     "is_private",

@@ -15,6 +15,7 @@ from dpfda.curator.card import CardFacts
 from dpfda.curator.fingerprint import request_hash
 from dpfda.curator.order import ChoiceOrder, ReleaseOrder, ReleaseSpecification, least_noise
 from dpfda.curator.payment import DrawLog, check_ledger
+from dpfda.curator.rehearsal import rehearse_decoded, rehearse_file, rehearse_sum
 from dpfda.curator.summary import Public, Selection, Summary
 from dpfda.errors import DataError, UsageError
 from dpfda.ledger import AnyLedger, Charge, Receipt
@@ -25,8 +26,9 @@ from dpfda.messages import arg
 from dpfda.privacy import Budget, Counting, Profile, RangeProfile, StatedProfile
 from dpfda.records import Curves
 from dpfda.records.reading import Reading
-from dpfda.releases.cards.words import Statement
+from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.decoded import Decoded
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,15 +100,20 @@ class Curator:
         facts, public = self.card_facts, self.public
 
         def finish(noisy: Integers, receipt: Receipt | None) -> Any:
-            decoded = summary.decode(noisy, noise, public, basis)
+            return finished(summary.decode(noisy, noise, public, basis), receipt)
+
+        def finished(decoded: Decoded, receipt: Receipt | None) -> Any:
             card = facts.of_release(specification, decoded, receipt)
             seen = summary.tested(decoded, public, basis)
             return told(summary.publish(decoded, public, basis, card, smoothing=smoothing), seen)
 
         # The whole way once, on an empty curve and on noise alone: a wrong name, a missing library or a basis that
-        # cannot be written on a card fails here, before the charge.
-        summary.encode(self.public, basis)(np.full((1, self.public.width), np.nan))
-        finish(rehearse(mechanism, scale, size, noise, specification.name), None)
+        # cannot be written on a card fails here, before the charge; so do shapes that are not as the summary says, and
+        # a release whose file could not be read.
+        rehearse_sum(summary, public, basis)
+        decoded = summary.decode(rehearse(mechanism, scale, size, noise, specification.name), noise, public, basis)
+        rehearse_decoded(summary, decoded, basis)
+        rehearse_file(finished(decoded, None))
         price = self.price(
             f"{what or summary.name}, {specification.name}",
             Budget(budget.epsilon + self.before, budget.delta),
@@ -205,9 +212,9 @@ def told(release: Any, seen: Statement | None) -> Any:
 
     Made before the charge too, on noise alone, so that what fails fails there.
     """
-    found, card = seen or getattr(release, "tested", None), release.certificate
-    kind = getattr(type(release), "kind", "")
-    return replace(release, certificate=replace(card, statistic=kind, detected=found or card.detected))
+    card, kind = release.certificate, getattr(type(release), "kind", "")
+    found = seen or getattr(release, "tested", None) or card.detected or say("detected", "not-tested")
+    return replace(release, certificate=replace(card, statistic=kind, detected=found))
 
 
 def _names(source: Any) -> tuple[str, ...]:

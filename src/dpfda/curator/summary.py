@@ -71,7 +71,9 @@ class Summary(ABC):
     """A sum of bounded integer vectors, one for each unit, and what is made of it once noise has been added.
 
     Duties of a subclass: `name`, `encode`, `bounds` and `decode`. The rest suits vectors that are coordinates of
-    curves, with the count in front where it is private; a summary of another kind says more.
+    curves in the basis, with the count in front where it is private; a summary of another kind says more:
+    `encoded_size`, `sums`, `size` and `collect` where there are more or fewer numbers, `clipping` where a unit is not
+    clipped into a ball, `moves`, `noise_rms` and `lattice_step` for its card, and `publish`.
     """
 
     __slots__ = ()
@@ -92,7 +94,12 @@ class Summary(ABC):
 
     @abstractmethod
     def encode(self, public: Public, basis: Basis) -> Encode:
-        """The map from a batch of records to vectors, each a function of its own record alone."""
+        """The map from a batch of records to vectors, each a function of its own record alone.
+
+        It takes (m, width) values and gives whole numbers as doubles, (encoded_size, m), in sixteenths of a lattice
+        step (`records.encoder.FRACTIONS`; a step is the bound over 2^24), and (m,) ones, 0 for a record without values.
+        `dpfda.curator.check_summary` tries it.
+        """
 
     @abstractmethod
     def bounds(self, public: Public, basis: Basis) -> tuple[Sensitivity, ...]:

@@ -23,7 +23,10 @@ STATED = ("penalty", "bandwidth", "kernel", "eta", "size")
 
 
 class AnyPlan(ABC):
-    """Choices that are made before any record is read. Duties of a plan: `title`, `hidden`, `facts`, `lines`."""
+    """Choices that are made before any record is read.
+
+    Duties of a plan: `title`, `hidden`, `warnings`, `facts` and `lines`.
+    """
 
     request: Any  # a Request, or one of another kind with the same names
     reasons: tuple[tuple[str, str], ...]  # how each public parameter came about

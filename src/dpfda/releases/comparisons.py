@@ -30,6 +30,9 @@ class Comparisons:
     """Nothing is known of a statistic but what is on its card."""
 
     divides_by_n: bool = False  # whether the noise in the file was divided by the number of units
+    # Whether docs/mathematics.md proves the sensitivity; without that and without `least_sensitivity` it is listed as
+    # not compared.
+    sensitivity_is_proven: bool = False
 
     def noise_rms(self, release: Any) -> tuple[float, ...]:
         """What the noise over the domain may be, from the law in the file; empty where the file does not hold it."""
@@ -52,7 +55,7 @@ class Comparisons:
         return None
 
     def worst_loss(self, noise: NoiseLaw, card: Certificate) -> float | None:
-        """The parameter of the privacy curve, from the noise in the file and how far one unit moves the release."""
+        """Epsilon of the privacy curve, or mu of a Gaussian one, from the noise in the file and one unit's move."""
         return None
 
     def noise_scale(self, noise: NoiseLaw, card: Certificate) -> float | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from dpfda import bases, kernels
 from dpfda.arrays import as_path, brief
+from dpfda.bases import Basis
 from dpfda.bases import from_dict as basis_from_dict
 from dpfda.errors import DataError, UsageError
 from dpfda.mechanisms import LAWS
@@ -38,6 +39,17 @@ def from_dict(data: dict[str, Any]) -> Any:
         basis = basis_from_dict(data["basis"])
     except UsageError as error:  # too large for its family, say: the rule is the way out
         raise DataError(f"its basis cannot be made. {error}") from None
+    return _fitted(data, basis, certificate)
+
+
+def readable(data: dict[str, Any], basis: Basis) -> Any:
+    """The same, where the basis is at hand: to make one anew can take longer than the release."""
+    certificate = Certificate.from_dict(data["certificate"])
+    _check_basis(data, certificate)
+    return _fitted(data, basis, certificate)
+
+
+def _fitted(data: dict[str, Any], basis: Basis, certificate: Certificate) -> Any:
     if certificate.domain != basis.domain.sides or certificate.size != basis.size:
         raise ValueError
     certificate.text()  # fails where words are none

@@ -43,7 +43,7 @@ ONE_POINT = (
     "header and a column whose name ends in the place, as t0.5."
 )
 
-# Parameters that may be a list or an array; all others are single values.
+# Parameters that may be a list or an array; a class adds its own in `lists`, and all others are single values.
 OF_MANY = frozenset(
     {
         "centre",
@@ -173,6 +173,7 @@ class Spender(BaseEstimator):  # type: ignore[misc]
     """An estimator that charges a ledger, or counts for itself what it and its clones spend."""
 
     statistic: ClassVar[str]  # the name under which the table of mechanisms knows it
+    lists: ClassVar[tuple[str, ...]] = ()  # parameters of its own that may be a list or an array
 
     epsilon: float
     delta: float
@@ -267,7 +268,7 @@ class Spender(BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         """Refuse values that no parameter takes, so that later rules compare plain values only."""
         for name, value in self.get_params(deep=False).items():
-            if not (name in OF_MANY or is_single(value)):
+            if not (name in OF_MANY or name in self.lists or is_single(value)):
                 raise UsageError(parameter=name, value=value, rule="takes a single value")
             if isinstance(value, int) and value.bit_length() > LONGEST_NUMBER:
                 raise UsageError(

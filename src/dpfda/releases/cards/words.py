@@ -265,6 +265,7 @@ WORDS: dict[str, dict[str, Words]] = {
     },
     "detected": {
         "not-said": "",  # on cards from before it was kept
+        "not-tested": "not tested: this statistic has no test of what stands out from its noise",
         "shape": f"shape detected {SURE}",
         "not-the-centre": "detected: not the centre alone; whether it is more than a constant was not tested " + SURE,
         "constant": f"no shape: not distinguishable from a constant {SURE}",

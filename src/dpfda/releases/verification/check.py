@@ -168,5 +168,7 @@ def _check_parts(subject: Subject, checks: Checks, ledger: Any, data: dict[str, 
         checks.rule(False, EDITED, "numbers on the card", "numbers", "one of them is none")
         return
     if not {CARD, FILE, MADE_FROM} & set(checks.held):
-        checks.missing += [] if release is None else ["numbers of the release that no other tells"]
-        checks.missing.append(f"fields of the card that nothing else tells: {', '.join(stated)}")
+        checks.missing += (
+            [] if release is None else ["noisy numbers of the release: nothing else in the file repeats them"]
+        )
+        checks.missing.append(f"fields of the card that nothing in the file repeats: {', '.join(stated)}")

@@ -197,7 +197,9 @@ def check_scale(release: Any, checks: Checks) -> bool:
         return True
     found = known.noise_scale(noise, card)
     if found is None:
-        checks.notes.append("the noise in the file has a shape of its own: its scale was not compared with the card's")
+        checks.notes.append(
+            "the scale on the card was not compared with the noise in the file: the statistic gives no way to"
+        )
         return False
     checks.rule(
         math.isclose(card.noise_scale, found, rel_tol=CLOSE),

@@ -12,7 +12,7 @@ from dpfda.releases.certificate import NOMINAL, NOT_PRIVATE, Certificate
 from dpfda.releases.choices import ChoiceCard
 from dpfda.releases.comparisons import nothing_added
 from dpfda.releases.entry import recorded
-from dpfda.releases.kinds import comparisons_of
+from dpfda.releases.kinds import comparisons_of, kinds
 from dpfda.releases.verification.report import GUARANTEE, Checks
 from dpfda.releases.wording import plain
 
@@ -132,9 +132,19 @@ def _check_sampler(card: Certificate, checks: Checks) -> None:
 
 
 def _check_sensitivity(card: Certificate, checks: Checks) -> None:
-    least = None if nothing_added(card) else comparisons_of(card.statistic).least_sensitivity(card)
+    known = comparisons_of(card.statistic)
+    least = None if nothing_added(card) else known.least_sensitivity(card)
+    if least is None and card.statistic in kinds() and not (known.sensitivity_is_proven or nothing_added(card)):
+        # No ledger can show it either: it keeps what was charged, and that was computed from this number.
+        checks.missing.append(
+            "the sensitivity, and epsilon and the scale of the noise, which are computed from it: the statistic "
+            f"'{card.statistic}' gives nothing to compare it with but its reason, \"{card.sensitivity_because}\""
+        )
+        return
     if least is None or card.sensitivity_norm not in ("L1", "L2"):
-        checks.notes.append(f"the sensitivity rests on its reason: {card.sensitivity_because}")
+        checks.notes.append(
+            f"the sensitivity was not computed anew; the reason that the card gives: {card.sensitivity_because}"
+        )
         return
     if card.sensitivity_norm == "L1":
         least *= math.sqrt(card.size) if card.power == 1 else 1.0

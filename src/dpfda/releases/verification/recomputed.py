@@ -188,14 +188,17 @@ def _check_number(card: Certificate, release: Any, known: Comparisons, checks: C
 
 
 def _check_detected(card: Certificate, release: Any, checks: Checks) -> bool:
-    """What stands out from the noise is computed anew from the noisy numbers; cards from before say neither word."""
+    """What stands out from the noise is computed anew from the noisy numbers, where the statistic has a test of it.
+
+    Cards from before it was kept say neither that nor how n is known.
+    """
     said = card.detected.code != "not-said"
     checks.rule(
         said == bool(card.counting),
         EDITED,
-        "a card says what was seen if it says how n is known",
-        card.detected or "nothing",
-        "both, or neither on cards from before they were kept",
+        "the card says whether anything was seen above the noise",
+        "yes" if said else "no",
+        "cards that say how the number of units is known say it, and older ones do not",
     )
     due = getattr(release, "tested", None)
     if due is None or not said:

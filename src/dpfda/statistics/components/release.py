@@ -221,6 +221,8 @@ RELEASE = ComponentsRelease
 class ComponentsComparisons(CurveComparisons):
     """Components are drawn as a whole, or made from a covariance after the noise."""
 
+    sensitivity_is_proven = True
+
     power = 2
     steps = 2.0**32
 

@@ -302,6 +302,8 @@ RELEASE = DensityRelease
 class DensityComparisons(CurveComparisons):
     """One unit moves its share of the points; coordinates are those of the density times the volume."""
 
+    sensitivity_is_proven = True
+
     def noise_rms(self, release: Any) -> tuple[float, ...]:
         return tuple(found / math.prod(release.basis.domain.lengths) for found in super().noise_rms(release))
 

@@ -203,6 +203,8 @@ RELEASE = MachineRelease
 class MachineComparisons(CurveComparisons):
     """Coordinates are multiples of the lattice step itself; how far a minimiser moves is proven by its reason alone."""
 
+    sensitivity_is_proven = True
+
     def lattice_step(self, card: Certificate) -> float | None:
         return None
 

@@ -434,6 +434,8 @@ RELEASE = RegressionRelease
 class RegressionComparisons(CurveComparisons):
     """The card speaks of the products alone, and of predicted curves; moments have another scale."""
 
+    sensitivity_is_proven = True
+
     steps = 2.0**32
 
     def noise_rms(self, release: Any) -> tuple[float, ...]:
