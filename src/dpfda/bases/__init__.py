@@ -1,7 +1,7 @@
 """Finite families of functions: values to coordinates and back, evaluable anywhere.
 
-To add one: its class with a `family` name and `@register` in a file of its own, and one import here; from outside the
-package, `@register` alone.
+To add one: its class with a `family` name and `@register` in a file of its own, and its lines here (import, `__all__`,
+list of files); from outside the package, `@register` alone.
 
 The files:
 

@@ -1,7 +1,8 @@
 """Kernels: the positive-definite functions behind noise processes, bases and kernel machines.
 
-To add one: its class with `@register` in a file of its own, and one import here; from outside the package, `@register`
-alone. Whatever is registered can be written to a file and read back, and typed on the command line if it says how.
+To add one: its class with `@register` in a file of its own, and its lines here (import, `__all__`, list of files);
+from outside the package, `@register` alone. Whatever is registered can be written to a file and read back, and typed on
+the command line if it says how.
 
 The files:
 

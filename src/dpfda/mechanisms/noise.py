@@ -133,9 +133,9 @@ class NoiseLaw(ABC):
 
     @abstractmethod
     def worst_loss(self, moved: float) -> float | None:
-        """The parameter of the privacy curve where coordinates move by so much in L2 norm, in the worst direction.
+        """The privacy loss if coordinates move by so much in L2 norm, in the worst direction: epsilon, or Gaussian mu.
 
-        None where the length of a move does not tell: then a verification does not compare it.
+        None where that length does not determine it: then a verification does not compare it.
         """
 
     @property
