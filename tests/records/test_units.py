@@ -183,3 +183,10 @@ def test_where_no_row_has_an_identifier_it_cannot_be_told_whether_there_are_rows
     table = pd.DataFrame(np.full((rows, 3), 0.5), columns=["t1", "t2", "t3"])
     with pytest.raises(DataError, match=r"^No row has an identifier: .* Nothing was charged\.$"):
         FITS[name](table, [None] * rows)
+
+
+def test_curves_without_units_and_grid_are_rows_on_an_even_grid():
+    curves = as_curves(np.zeros((4, 2)))
+    assert curves.unit is None
+    assert curves.grid is None
+    assert curves.size_under(Unit("row", REPLACE)) == 4

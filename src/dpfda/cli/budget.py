@@ -274,7 +274,7 @@ def create(
         click.echo(json.dumps(facts, indent=1))
         return
     shared = f" and its copies {', '.join(names)}" if names else ""
-    whom = "as the first release says" if unit is None else f"each {unit}"
+    whom = "the unit that the first release names" if unit is None else f"each {unit}"
     made = "Would make" if dry_run else "Made"
     click.echo(
         f"{made} a budget of epsilon {epsilon:g}, delta {delta:g} for '{dataset}'{shared} "

@@ -52,8 +52,11 @@ __all__ = [
 
 
 @reads_records
-def as_curves(data: Any, *, grid: ArrayLike | str | None, units: object) -> Curves:
-    """Curves from whatever people hold: Curves, a scikit-fda FDataGrid, a data frame, or a matrix."""
+def as_curves(data: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> Curves:
+    """Curves from whatever people hold: Curves, a scikit-fda FDataGrid, a data frame, or a matrix.
+
+    As in `fit`, rows count as units where none are stated, and the card says that this was assumed.
+    """
     if isinstance(data, Curves):
         if grid is not None or units is not None:
             raise UsageError(
