@@ -155,6 +155,6 @@ def test_short_vectors_are_allowed_where_that_is_stated(monkeypatch: pytest.Monk
 
 
 def test_what_is_no_sum_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Faulty, "gather", lambda *all: None, raising=False)
+    monkeypatch.setattr(Faulty, "adds_vectors", False)
     with refused(UsageError, "summary"):
         check_summary(Faulty(), facts(), BASES["cosine"])

@@ -32,7 +32,7 @@ def check_summary(summary: Summary, public: Public, basis: Basis, *, least_reach
     further than each of the `bounds`. Records within the public bound must move it by the share `least_reach` of a
     bound at least, which finds vectors in the wrong unit; state 0 for a sum that they hardly move.
     """
-    if type(summary).gather is not Summary.gather or not summary.size(public, basis):
+    if not summary.adds_vectors or not summary.size(public, basis):
         raise UsageError("check_summary is for sums over units, and this summary is none.", parameter="summary")
     records, modest = made_up(public, basis)
     for neighbours in (REPLACE, ADD_REMOVE):

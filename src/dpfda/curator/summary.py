@@ -78,6 +78,7 @@ class Summary(ABC):
 
     __slots__ = ()
 
+    adds_vectors: ClassVar[bool] = True  # a sum over units; one that overrides `gather` says False
     power: ClassVar[int] = 1  # of the bound, in whose units the noise is measured
     bounded: ClassVar[str] = ""  # for the card: what bounds a record, where it is no bound on curves
     missing: ClassVar[str] = say("missing", "curves", nobody="")  # for the card

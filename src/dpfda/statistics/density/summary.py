@@ -33,6 +33,7 @@ class Density(Summary):
     features: FeatureTable
     counted: bool  # whether rows begin with the number of units that they stand for
 
+    adds_vectors: ClassVar[bool] = False  # of points, by a table
     missing: ClassVar[str] = say("missing", "points", nobody="")
 
     @property

@@ -56,6 +56,7 @@ class Machine(Summary):
     classes: tuple[Label, Label] | None = None
     bound: float | None = None  # of responses
 
+    adds_vectors: ClassVar[bool] = False  # a minimiser
     missing: ClassVar[str] = MISSING
 
     @property
