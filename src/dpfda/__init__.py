@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from dpfda.statistics.components.estimator import FPCA
     from dpfda.statistics.covariance.estimator import CovarianceFunction
     from dpfda.statistics.density.estimator import DensityFunction
+    from dpfda.statistics.function import sensitivity as sensitivities
+    from dpfda.statistics.function.estimator import PerturbedFunction
     from dpfda.statistics.machines.estimator import KernelClassifier, KernelRegressor
     from dpfda.statistics.maximiser.estimator import Maximiser
     from dpfda.statistics.mean.estimator import MeanFunction
@@ -74,6 +76,7 @@ _HOME = {
     "Maximiser": "dpfda.statistics.maximiser.estimator",
     "Ledger": "dpfda.ledger",
     "MeanFunction": "dpfda.statistics.mean.estimator",
+    "PerturbedFunction": "dpfda.statistics.function.estimator",
     "Plan": "dpfda.statistics.mean.plan",
     "Reading": "dpfda.records.reading",
     "Release": "dpfda.releases",
@@ -91,6 +94,7 @@ _MODULES = {
     "kernels": "dpfda.kernels",
     "mechanisms": "dpfda.mechanisms",
     "planner": "dpfda.planning",
+    "sensitivities": "dpfda.statistics.function.sensitivity",
     "studies": "dpfda.studies",
 }
 
@@ -109,6 +113,7 @@ __all__ = [
     "Ledger",
     "Maximiser",
     "MeanFunction",
+    "PerturbedFunction",
     "Plan",
     "Reading",
     "Release",
@@ -124,6 +129,7 @@ __all__ = [
     "private_bound",
     "private_choice",
     "read_curves",
+    "sensitivities",
     "studies",
 ]
 

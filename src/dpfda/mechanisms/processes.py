@@ -67,6 +67,7 @@ Bandwidth = float | Sequence[float] | Sequence[Sequence[float]] | str
         "mean": ("kernel", "eta", "penalty", "calibration"),
         "density": ("kernel", "bandwidth", "answers", "calibration"),
         "machine": (),
+        "function": (),
     },
     online=("machine",),
 )

@@ -18,7 +18,7 @@ from dpfda.messages import arg, either
 AUTO = "auto"
 # Statistics that take any noise law as an object; a law without more to say serves them by its name too.
 TAKE_NOISE = ("mean", "covariance", "components", "regression", "machine")
-EVERYWHERE = (*TAKE_NOISE, "density")
+EVERYWHERE = (*TAKE_NOISE, "density", "function")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ The files:
 """
 
 from dpfda.online.card import Facts
-from dpfda.online.engine import Sections, weight_step
+from dpfda.online.engine import OwnFunction, Sections, weight_step
 from dpfda.online.oracle import FiniteOracle, Oracle, check_store, law_in, open_finite, open_online, open_store
 from dpfda.online.specification import OnlineLaw, calibrated
 from dpfda.online.store import MemoryStore, SqliteStore, Store, as_store, header_of
@@ -25,6 +25,7 @@ __all__ = [
     "MemoryStore",
     "OnlineLaw",
     "Oracle",
+    "OwnFunction",
     "Sections",
     "SqliteStore",
     "Store",

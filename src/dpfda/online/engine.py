@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -69,6 +70,10 @@ class Sections:
         masses = np.rint(np.clip(np.nan_to_num(np.asarray(weights, dtype=np.float64) / step), -(2**40), 2**40))
         return Sections(rows, masses.astype(np.int64), step, kernel)
 
+    @property
+    def dimension(self) -> int:
+        return int(self.points.shape[1])
+
     def inside(self, domain: Domain) -> tuple[Array, Integers]:
         """Distinct points, moved into the domain each by itself, in order, and the mass of each."""
         lows, highs = np.array(domain.sides).T
@@ -80,6 +85,27 @@ class Sections:
 
     def __repr__(self) -> str:
         return f"Sections(kernel={self.kernel!r}, weight={self.weight:g})"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class OwnFunction:
+    """A private function of the user's own, which is asked for its values; they become multiples of `unit`."""
+
+    function: Callable[[Array], ArrayLike]
+    kernel: Kernel
+    dimension: int
+    unit: float
+
+    def values(self, points: Array) -> list[int]:
+        """Values at points, (m, d), in units; an error where one is no finite number."""
+        asked = points[:, 0].copy() if self.dimension == 1 else points.copy()
+        found = np.asarray(self.function(asked), dtype=np.float64).reshape(-1)
+        if found.shape != (len(points),):
+            raise ValueError
+        return [round(value) for value in (found / self.unit).tolist()]  # refuses what is not finite
+
+    def __repr__(self) -> str:
+        return f"OwnFunction(kernel={self.kernel!r}, unit={self.unit:g})"
 
 
 def weight_step(total: float) -> float:

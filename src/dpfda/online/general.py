@@ -12,6 +12,11 @@ ever asked, M its largest entry, u = 2^-53, m the number of points, at most 2^14
   own roundings: at most `2 m^1.5 u sqrt(M / nugget)` of either one's length, which `OWN_ERROR_ROWS` bounds.
 - Rows are kept in the store, so that all processes use the same L.
 
+A function of the user's own has no sections. Its whitened values are `W f`, W the inverse of L: W is public, its
+entries are rounded to `FINE_BITS` bits, values as whole numbers of `unit`, and the sums of their products
+are exact. So two neighbours' functions differ by `W (f - f')` and roundings of values, whatever their size; and
+`W K W' <= (1 + 2^-20) I` by the same analysis.
+
 `Higham 2002` is Accuracy and Stability of Numerical Algorithms, second edition.
 """
 
@@ -23,11 +28,39 @@ from typing import Any
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.online.engine import Answer, Sections, check_answer, exact_sums, lattice_ratio, to_lattice
+from dpfda.online.engine import Answer, OwnFunction, Sections, check_answer, exact_sums, lattice_ratio, to_lattice
 from dpfda.online.noise_ahead import STEPS, NoiseAhead
 from dpfda.online.specification import NUGGET, OnlineLaw
 
 PANEL = 128  # rows at a time
+FINE_BITS = 64  # of an entry of the inverse of the factor, for a kernel of height 1
+
+
+class WhitenedValues:
+    """`W f` for the values of a function, W the inverse of the factor, row by row and exact in whole numbers."""
+
+    def __init__(self, own: OwnFunction, step: float, peak: float) -> None:
+        self._own = own
+        self._bits = FINE_BITS + math.frexp(math.sqrt(peak))[1]
+        self._inverse = np.zeros((64, 64))
+        self._values: list[int] = []
+        over, under = lattice_ratio(own.unit / step)
+        self._ratio = over, under << self._bits
+
+    def add(self, rows: Array, points: Array) -> list[int]:
+        """The whitened values of more points, in steps of the noise; `rows` are theirs in the factor, (m, size)."""
+        found = []
+        for row, value in zip(rows, self._own.values(points), strict=True):
+            old = len(self._values)
+            if old == len(self._inverse):
+                self._inverse = np.pad(self._inverse, (0, old))
+            self._inverse[old, :old] = -(row[:old] @ self._inverse[:old, :old]) / row[old]
+            self._inverse[old, old] = 1 / row[old]
+            self._values.append(value)
+            entries = (round(math.ldexp(entry, self._bits)) for entry in self._inverse[old, : old + 1].tolist())
+            total = sum(entry * each for entry, each in zip(entries, self._values, strict=True))
+            found.append(to_lattice(total, self._ratio))
+        return found
 
 
 class RowEngine:
@@ -36,7 +69,7 @@ class RowEngine:
     The state of an answer is its value, its xi and its row.
     """
 
-    def __init__(self, law: OnlineLaw, sections: Sections | None, noise: NoiseAhead) -> None:
+    def __init__(self, law: OnlineLaw, sections: Sections | OwnFunction | None, noise: NoiseAhead) -> None:
         self._kernel = law.kernel
         self._noise = noise
         self._peak = law.peak
@@ -50,7 +83,10 @@ class RowEngine:
         self._rows = np.empty((0, 0))  # the lower triangular factor
         self._places, self._masses = np.empty((0, self._dimension)), np.empty(0, dtype=np.int64)
         self._ratio = (0, 1)
-        if sections is not None:
+        self._own: WhitenedValues | None = None
+        if isinstance(sections, OwnFunction):
+            self._own = WhitenedValues(sections, self._step, self._peak)
+        elif sections is not None:
             self._places, self._masses = sections.inside(law.domain)
             self._ratio = lattice_ratio(sections.weight * math.sqrt(self._peak) / law.scale)
         # Whitened sections of the records, one row an answer.
@@ -82,6 +118,8 @@ class RowEngine:
         self._size = new
         if right is not None:
             self._substitute(right, self._sections, old)
+        if self._own is not None:
+            self._own.add(self._rows[old:new, :new], self._points[old:new])
 
     def extend(self, points: Array) -> list[Answer]:
         """Answers at distinct new points, (m, d)."""
@@ -103,18 +141,19 @@ class RowEngine:
         self._rows[old:new, old:new] = np.linalg.cholesky(left)
         self._rows[old:new, :old] = across.T
         self._points[old:new] = points
-        totals = [0] * len(points)
-        if len(self._places):
+        whole = [0] * len(points)
+        if self._own is not None:
+            whole = self._own.add(self._rows[old:new, :new], points)
+        elif len(self._places):
             right = self._kernel(points, self._places)
             self._size = new
             self._substitute(right, self._sections, old)
             ends, height = np.array([0, len(self._places)]), math.sqrt(self._peak)
             columns = tuple(self._sections[old:new] / height)
-            totals = [sums[0] for sums in exact_sums(columns, self._masses, ends)]
+            totals = exact_sums(columns, self._masses, ends)
+            whole = [to_lattice(sums[0], self._ratio) for sums in totals]
         noise = self._noise.take(len(points))
-        self._noisy[old:new] = [
-            self._step * (to_lattice(total, self._ratio) + z) for total, z in zip(totals, noise, strict=True)
-        ]
+        self._noisy[old:new] = [self._step * (steps + z) for steps, z in zip(whole, noise, strict=True)]
         self._values[old:new] = self._rows[old:new, :new] @ self._noisy[:new]
         self._size = new
         keys = list(map(tuple, points.tolist()))

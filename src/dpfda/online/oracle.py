@@ -15,7 +15,7 @@ from dpfda.bases.domain import Domain
 from dpfda.errors import DataError, DpfdaError, ReleaseFailed, UsageError
 from dpfda.mechanisms import Randomness, SystemRandomness
 from dpfda.online.card import Facts, OnlineCard, card
-from dpfda.online.engine import Answer, Engine, Sections
+from dpfda.online.engine import Answer, Engine, OwnFunction, Sections
 from dpfda.online.general import RowEngine
 from dpfda.online.markov import MarkovEngine
 from dpfda.online.noise_ahead import NoiseAhead
@@ -34,7 +34,12 @@ class Oracle:
     """
 
     def __init__(
-        self, law: OnlineLaw, sections: Sections | None, store: Store, certificate: Certificate, noise: NoiseAhead
+        self,
+        law: OnlineLaw,
+        sections: Sections | OwnFunction | None,
+        store: Store,
+        certificate: Certificate,
+        noise: NoiseAhead,
     ) -> None:
         self._law, self._sections, self._store, self._noise = law, sections, store, noise
         self.certificate = certificate
@@ -107,8 +112,10 @@ class Oracle:
     def _fresh(self) -> Engine:
         engine: Engine | None = None
         with suppress(Exception):
-            kind = RowEngine if self._law.line is None else MarkovEngine
-            engine = kind(self._law, self._sections, self._noise)
+            if self._law.line is None or isinstance(self._sections, OwnFunction):
+                engine = RowEngine(self._law, self._sections, self._noise)
+            else:
+                engine = MarkovEngine(self._law, self._sections, self._noise)
         if engine is None:
             # Records were read, so nothing more is said.
             raise ReleaseFailed
@@ -176,7 +183,7 @@ class Oracle:
 
 
 def open_online(
-    sections: Sections | None,
+    sections: Sections | OwnFunction | None,
     law: OnlineLaw,
     store: str | Path | Store | None,
     *,
@@ -190,7 +197,7 @@ def open_online(
     nothing else. `must_exist` says that a new store has not been paid for.
     """
     source = SystemRandomness() if randomness is None else randomness
-    if sections is not None and (sections.kernel != law.kernel or sections.points.shape[1] != law.domain.dimension):
+    if sections is not None and (sections.kernel != law.kernel or sections.dimension != law.domain.dimension):
         raise UsageError("Sections and law must have the same kernel and the same dimension.", parameter="law")
     certificate = card(law, facts, source)
     where = as_store(store)

@@ -22,6 +22,7 @@ from dpfda.privacy import Budget, GaussianProfile, calibrate
 
 MOST_ANSWERS = 2**24  # on a line with a Markov kernel
 MOST_ROWS = 2**14  # for all other kernels: a row of a Cholesky factor an answer
+MOST_BY_VALUES = 2**12  # for functions that are known by their values: sums over all earlier ones in whole numbers
 FINE = 2**40  # steps in which a whitened section of norm 1 is measured
 NUGGET = 2.0**-20  # of the largest variance, for kernels that are not Markov: see general.py
 # How far a computed whitened section may be from the exact one, relative to its own length. Markov: products and
@@ -45,11 +46,12 @@ class OnlineLaw:
     answers: int
     mu: float  # what all answers together guarantee: noise of deviation 1 on a change of this length
     scale: float
+    by_values: bool = False  # a function known by its values alone: the fast engine needs derivatives too
 
     @property
     def line(self) -> MarkovLine | None:
         """The Markov process of the kernel, if it is one of the three that have a fast engine; else None."""
-        return line_of(self.kernel) if self.domain.dimension == 1 else None
+        return line_of(self.kernel) if self.domain.dimension == 1 and not self.by_values else None
 
     @property
     def peak(self) -> float:
@@ -73,6 +75,7 @@ class OnlineLaw:
             "answers": self.answers,
             "mu": self.mu,
             "scale": self.scale,
+            **({"by_values": True} if self.by_values else {}),
         }
 
     @staticmethod
@@ -87,6 +90,7 @@ class OnlineLaw:
             answers=int(data["answers"]),
             mu=float(data["mu"]),
             scale=float(data["scale"]),
+            by_values=data.get("by_values", False) is True,
         )
 
     def like(self, other: OnlineLaw) -> bool:
@@ -106,6 +110,7 @@ def calibrated(
     answers: int | None = None,
     weight_step: float = 0.0,
     n: int = 0,
+    by_values: bool = False,
 ) -> OnlineLaw:
     """The least noise under which all answers together, up to a public number of them, meet the budget.
 
@@ -116,8 +121,8 @@ def calibrated(
     rounded once more, half a step of 2^-40 deviations for either neighbour. Weights on a lattice (`weight_step`, of n
     records) move the function by half a step each, for either neighbour.
     """
-    line = line_of(kernel) if domain.dimension == 1 else None
-    most = MOST_ROWS if line is None else MOST_ANSWERS
+    line = line_of(kernel) if domain.dimension == 1 and not by_values else None
+    most = MOST_BY_VALUES if by_values else MOST_ROWS if line is None else MOST_ANSWERS
     cap = most if answers is None else answers
     if isinstance(cap, bool) or not isinstance(cap, int) or not 1 <= cap <= most:
         raise UsageError(
@@ -142,7 +147,8 @@ def calibrated(
             parameter="answers",
             value=cap,
         )
-    return OnlineLaw(kernel, domain, sensitivity, moved, budget, cap, mu, up(whole / left * (1 + 2.0**-40)))
+    scale = up(whole / left * (1 + 2.0**-40))
+    return OnlineLaw(kernel, domain, sensitivity, moved, budget, cap, mu, scale, by_values)
 
 
 @lru_cache(maxsize=64)

@@ -23,11 +23,12 @@ class Counting(StrEnum):
     PEOPLE = "people"  # rows state how many people they stand for, and their total is public
     STATED = "stated"  # by the user; never compared with the records
     PRIVATE = "private"  # a guess to plan with; the number itself is protected
+    OUTSIDE = "outside"  # unknown: what is released was computed from records elsewhere
 
     @property
     def of_records(self) -> bool:
         """Whether all units of the records were counted, so that they are exactly n."""
-        return self not in (Counting.STATED, Counting.PRIVATE)
+        return self not in (Counting.STATED, Counting.PRIVATE, Counting.OUTSIDE)
 
 
 @dataclass(frozen=True, slots=True)

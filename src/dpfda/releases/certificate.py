@@ -159,6 +159,8 @@ class Certificate:
         """What the noise band says nothing about."""
         if self.noise_rms == 0:
             return "There is no noise band: the release was drawn as a whole, not disturbed by noise."
+        if self.moves.code == "claimed":
+            return "The noise band does not cover what the finite basis did to the function."
         more = f", {self.shrunk_by}" if self.shrunk_by else ""
         what = "size of the noise" if self.power == 2 else "noise band"
         return f"The {what} does not cover what clipping, the finite basis{more} or the sampling of people did."
@@ -184,6 +186,8 @@ class Certificate:
             )
         if self.what.code in SIGNALS:
             return f"{self.noise_rms / self.bound:.2g} times {SIGNALS[self.what.code]}"
+        if self.moves.code == "claimed":
+            return f"{self.noise_rms / self.bound:.2g} times the stated sensitivity"
         if self.what.code == "density":
             volume = math.prod(high - low for low, high in self.domain)
             return f"{self.noise_rms * volume:.2g} times a uniform density"

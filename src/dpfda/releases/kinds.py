@@ -27,6 +27,7 @@ _FOLDERS: dict[str, str] = {
     "density": "dpfda.statistics.density",
     "machine": "dpfda.statistics.machines",
     "regression": "dpfda.statistics.regression",
+    "function": "dpfda.statistics.function",
 }
 _LOADED: dict[str, Statistic] = {}
 NOTHING_KNOWN = Comparisons()

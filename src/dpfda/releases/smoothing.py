@@ -96,7 +96,11 @@ def smooth(
     steadier than the single best when many are nearly as good.
     """
     if not isinstance(name, str) or (name != "auto" and name not in FAMILIES):
-        raise UsageError(f"Unknown smoothing {brief(name)}. Known are 'auto', {', '.join(map(repr, FAMILIES))}.")
+        raise UsageError(
+            f"Unknown smoothing {brief(name)}. Known are 'auto', {', '.join(map(repr, FAMILIES))}.",
+            parameter="smoothing",
+            value=name,
+        )
     if not variances.any():
         return Smoothing(name, np.ones(len(noisy)), 0.0)  # nothing was added, so there is nothing to smooth
     families = FAMILIES.values() if name == "auto" else [FAMILIES[name]]

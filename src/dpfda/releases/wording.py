@@ -56,6 +56,10 @@ def neighbours_are(counting: Counting, unit: str, relation: str) -> str:
         )
     if counting is Counting.ROWS:
         return "two tables with the same number of rows that differ in one row"
+    if counting is Counting.OUTSIDE:
+        return (
+            f"two data sets of which one has another {unit} in the place of one, as the user's claim understands them"
+        )
     if counting is Counting.PEOPLE:
         return f"two tables that count the same number of people and differ in the point of one {unit}"
     if relation == REPLACE:
@@ -70,6 +74,8 @@ def units_text(counting: str, n: float) -> str:
     """The public number of units, and where it comes from."""
     if counting == Counting.IDENTIFIERS:
         return f"{n:.0f}: {n - 1:.0f} identifiers, and one unit for rows without any, present or not"
+    if counting == Counting.OUTSIDE:
+        return "not stated: the records were read elsewhere"
     return f"{n:.0f}, stated by the user" if counting == Counting.STATED else f"{n:.0f}"
 
 
@@ -78,5 +84,7 @@ def neighbour_entries(counting: str, unit: str, relation: str, *, assumed: bool)
     if not counting:
         return ()
     how = Counting(counting)
-    compared = () if assumed or how is Counting.PEOPLE else (("identifiers", COMPARED.format(unit=unit)),)
+    compared = (
+        () if assumed or how in (Counting.PEOPLE, Counting.OUTSIDE) else (("identifiers", COMPARED.format(unit=unit)),)
+    )
     return (("neighbours", neighbours_are(how, unit, relation)), *compared)

@@ -286,7 +286,7 @@ class Spender(BaseEstimator):  # type: ignore[misc]
             )
         if params.get("randomness") is not None:
             check_source(params["randomness"])
-        if not (params.get("kernel") is None or isinstance(params["kernel"], Kernel)):
+        if not (params.get("kernel") is None or "kernel" in self.lists or isinstance(params["kernel"], Kernel)):
             raise UsageError(
                 parameter="kernel",
                 value=params["kernel"],

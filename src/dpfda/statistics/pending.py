@@ -16,6 +16,7 @@ from dpfda.online import (
     FiniteOracle,
     OnlineLaw,
     Oracle,
+    OwnFunction,
     Sections,
     Store,
     as_store,
@@ -83,7 +84,7 @@ class PendingRelease:
 
 
 def handed_over(
-    sections: Sections,
+    sections: Sections | OwnFunction,
     law: OnlineLaw,
     store: str | Path | Store | None,
     facts: Facts,

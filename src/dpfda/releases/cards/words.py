@@ -145,6 +145,18 @@ def _function_moves(by: float) -> str:
     return f"moves the function by at most {by:.4g} in the norm of the kernel's space"
 
 
+def _claimed_moves(by: float, norm: str) -> str:
+    return f"moves the function by at most {plain(by)} in {NORMS.get(norm, norm)}, by the user's claim"
+
+
+# The norms in which a user may claim how far one unit moves a function.
+NORMS = {
+    "kernel": "the norm of the kernel's space",
+    "weighted-l1": "the sum of its coordinates in the kernel's eigenfunctions, each over the root of its eigenvalue",
+    "rms": "root mean square over the domain",
+}
+
+
 # The centre, gaps -----------------------------------------------------------------------------------------------------
 
 
@@ -182,6 +194,10 @@ def _points(nobody: str) -> str:
         "points without a coordinate are left out; a unit without any other lies in the middle of the domain"
         f"{NOBODY[nobody]}"
     )
+
+
+def _none_read(nobody: str) -> str:
+    return "no record was read: the function was computed elsewhere"
 
 
 def _labelled_points(nobody: str) -> str:
@@ -233,6 +249,7 @@ WORDS: dict[str, dict[str, Words]] = {
         "regressor": "kernel regressor",
         "regression": "regression coefficient functions",
         "bound": "bound",
+        "function": "function of the user's own",
     },
     "noise": {"online": _online, "none": _drawn},  # and every registered law, by its name
     "moves": {
@@ -247,6 +264,7 @@ WORDS: dict[str, dict[str, Words]] = {
         "products": _products_move,
         "sum-of-products": _adds_to_products,
         "function": _function_moves,
+        "claimed": _claimed_moves,
         "sum": "moves the sum",
     },
     "centre": {"zero": "zero", "constant": _constant, "curve": "a public curve"},
@@ -255,6 +273,7 @@ WORDS: dict[str, dict[str, Words]] = {
         "curves-and-covariates": _curves_and_covariates,
         "points": _points,
         "labelled-points": _labelled_points,
+        "none-read": _none_read,
         "clipped-points": "points outside the domain are moved to its edge, unreadable ones to its middle",
     },
     "randomness": {

@@ -1,0 +1,1 @@
+"""A function of the user's own, with a stated sensitivity."""
