@@ -9,4 +9,5 @@ The files:
     components.py  measures of principal components
     processes.py   paths of noise processes
     outcome.py     tables and figures of a study, stamped as not private
+    release_density.py  the density of a Gaussian release against its noise
 """
