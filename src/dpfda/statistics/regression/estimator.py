@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sklearn.utils.validation import check_is_fitted
 
 from dpfda.arrays import Array, ArrayLike, brief, check_flag, is_whole
-from dpfda.bases import Basis, as_domain
+from dpfda.bases import Basis
 from dpfda.curator import ReleaseOrder
 from dpfda.errors import UsageError
 from dpfda.messages import arg
-from dpfda.planning.request import Request
-from dpfda.privacy import Budget, Unit
 from dpfda.records.data_frames import check_same_rows
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.joined import check_levels, columns_for, covariate_table, curves_in_order, join
@@ -125,20 +123,8 @@ class FunctionOnScalarRegression(CurveEstimator):
         return self._plan(n, self._covariates(names), grid_size)
 
     def _plan(self, n: int, covariates: Covariates, grid_size: int | None) -> RegressionPlan:
-        lattice, _, _ = self._clipping()
         mechanism, settings = self._chosen()
-        request = Request(
-            n=n,
-            budget=Budget(self.epsilon, self.delta),
-            bound=lattice.bound,
-            domain=as_domain(self.domain),
-            neighbours=Unit("unit", self.neighbours).neighbours,
-            mechanism=mechanism,
-            basis=self.basis,
-            size=self.size,
-            grid_size=grid_size,
-            **settings,
-        )
+        request = self._request(n, grid_size, self.basis, mechanism=mechanism, **settings)
         plan = plan_regression(request, covariates)
         return replace(plan, reasons=(*plan.reasons, *self._levels_reason()))
 
@@ -153,9 +139,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         return self._plan(n, plan.covariates, plan.request.grid_size)
 
     @forgets_records
-    def fit(
-        self, Z: Any, Y: Any, *, grid: ArrayLike | str | None = None, units: object = None
-    ) -> FunctionOnScalarRegression:
+    def fit(self, Z: Any, Y: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> Self:  # type: ignore[override]
         """Release the coefficients of curves Y regressed on covariates Z; all that is public is checked first.
 
         Z: matrix (n, p), a vector for one covariate, or a data frame; a value that is missing or no number is filled by
@@ -166,11 +150,9 @@ class FunctionOnScalarRegression(CurveEstimator):
         return self.fit_order(self.order(Z, Y, grid=grid, units=units))
 
     @forgets_records
-    def order(self, Z: Any, Y: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> FitOrder:
+    def order(self, Z: Any, Y: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> FitOrder:  # type: ignore[override]
         """What `fit` would release of these records: checked, planned and priced, not charged, and no curve is read."""
-        self._check_parameters()
-        reading = self._public_arguments()
-        self._clipping()  # refuses, before anything is looked at, as the next lines do
+        self._check_public()
         limits, ridge = self._covariate_limits(), check_ridge(self.ridge)
         levels = check_levels(self.covariate_levels)
         table, names = covariate_table(Z, levels, None if limits is None else len(limits))
@@ -188,7 +170,7 @@ class FunctionOnScalarRegression(CurveEstimator):
             *plan.reasons,
         )
         public = replace(facts, covariates=covariates.size)
-        curator = replace(self._curator(curves, facts, reading, stated), curves=records, public=public)
+        curator = replace(self._curator(curves, facts, stated), curves=records, public=public)
         order = curator.order(
             Regression(covariates, design.lead, design.weight, ridge, design.weights),
             basis=design.basis,
