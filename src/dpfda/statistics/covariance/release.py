@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,9 +14,10 @@ from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
 from dpfda.bases import Basis
 from dpfda.bases.domain import check_asked
 from dpfda.bases.symmetric import multiplicities, pack, packed_size, places, unpack
-from dpfda.errors import MissingExtra, UsageError
+from dpfda.errors import UsageError
 from dpfda.mechanisms import Care, NoiseLaw, RadialLaw
 from dpfda.privacy import REPLACE
+from dpfda.releases.base import AnyRelease, pandas
 from dpfda.releases.calculus import Function
 from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate, changed
@@ -40,12 +40,9 @@ from dpfda.statistics.components.release import ComponentsRelease, principal, wi
 NOTHING_SEEN = say("warnings", "nothing-seen")
 
 
-@dataclass(frozen=True, eq=False)
-class CovarianceRelease:
-    """A private covariance function: noisy moments in a public basis, and their card.
-
-    Nothing in it knows a record; every method is post-processing and costs nothing.
-    """
+@dataclass(frozen=True, eq=False, repr=False)
+class CovarianceRelease(AnyRelease):
+    """A private covariance function: noisy moments in a public basis, and their card."""
 
     basis: Basis
     noisy: Array  # entries of the noisy moment matrix as paid for, led by the row of the mean if lead > 0
@@ -57,7 +54,7 @@ class CovarianceRelease:
     certificate: Certificate
 
     kind: ClassVar[str] = "covariance"
-    computed: ClassVar[tuple[str, ...]] = ()
+    sides: ClassVar[tuple[int, ...]] = (41, 9)
 
     @cached_property
     def _mean(self) -> Smoothing:
@@ -72,7 +69,7 @@ class CovarianceRelease:
     @property
     def mean(self) -> Function:
         """The mean function that was subtracted; the public centre if no mean was released."""
-        return Function(self.basis, self.centre + self._mean_coordinates, (0,) * self.basis.domain.dimension)
+        return self._function(self.centre + self._mean_coordinates)
 
     @property
     def _mean_coordinates(self) -> Array:
@@ -160,8 +157,7 @@ class CovarianceRelease:
     def eigenfunctions(self) -> tuple[Function, ...]:
         """Eigenfunctions of the covariance, largest variance first, signs fixed."""
         _, vectors = np.linalg.eigh(self.coordinates)
-        order = (0,) * self.basis.domain.dimension
-        return tuple(Function(self.basis, column, order) for column in with_signs(vectors[:, ::-1]).T)
+        return tuple(map(self._function, with_signs(vectors[:, ::-1]).T))
 
     def components(self, k: int) -> ComponentsRelease:
         """The first k principal components, for nothing: post-processing of what was paid for."""
@@ -303,17 +299,9 @@ class CovarianceRelease:
         """What the estimated error counts, in a word: what shrank the moments before the noise is an error too."""
         return "noise" if self.certificate.shrunk_by else "error"
 
-    def points(self, size: int | None = None) -> Array:
-        """Equally spaced points of the domain, (size^p, p); by default 41 on an interval, 9 on each side of a box."""
-        return self.basis.domain.grid((41 if self.basis.domain.dimension == 1 else 9) if size is None else size)
-
     def to_frame(self, points: ArrayLike | None = None) -> Any:
         """A pandas DataFrame with all pairs of points, the covariance there, and the deviation of its noise."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtra("to_frame() needs pandas: pip install pandas.") from None
-        rows = self.points() if points is None else self.basis.domain.points(points)
+        pd, rows = pandas(), self._asked(points)
         ends = [""] if rows.shape[1] == 1 else [str(axis + 1) for axis in range(rows.shape[1])]
         check_asked(len(rows) ** 2, what="pairs of points")
         first, second = np.repeat(rows, len(rows), axis=0), np.tile(rows, (len(rows), 1))
@@ -328,14 +316,7 @@ class CovarianceRelease:
 
         return plot_covariance(self, ax)
 
-    def save(self, path: str | Path) -> Path:
-        """Write the release as JSON; `dpfda.load` reads it back with identical values."""
-        from dpfda.releases.files import save
-
-        return save(self, path)
-
     def to_plain(self) -> dict[str, Any]:
-        """What makes this release, but for its card and basis, as plain data."""
         return {
             "noisy": self.noisy.tolist(),
             "noise": self.noise.describe(),
@@ -368,10 +349,6 @@ class CovarianceRelease:
             finite(release.coordinates, basis.size, basis.size)
             finite_number(release.estimated_error)
         return release
-
-    def __repr__(self) -> str:
-        card = self.certificate
-        return f"CovarianceRelease({card.what} of {card.dataset!r}, {card.guarantee}, {self.basis.size} coordinates)"
 
 
 def components_detected(of_covariance: Statement) -> Statement:

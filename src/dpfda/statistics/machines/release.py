@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,11 +12,12 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike, Label, as_points, brief
 from dpfda.bases import Basis, Domain
 from dpfda.bases.domain import check_asked
-from dpfda.errors import MissingExtra, UsageError
+from dpfda.errors import UsageError
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.messages import arg
 from dpfda.privacy import REPLACE
 from dpfda.releases.bands import at_points
+from dpfda.releases.base import AnyRelease, pandas
 from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.comparisons import EVEN, CurveComparisons, from_shares
@@ -27,12 +27,9 @@ from dpfda.releases.serialise import added_noise, finite, finite_number
 TASKS = ("classifier", "regressor")
 
 
-@dataclass(frozen=True, eq=False)
-class MachineRelease:
-    """A private function that decides or predicts: noisy weights of public features, and their card.
-
-    Nothing in it knows a record; every method is post-processing and costs nothing.
-    """
+@dataclass(frozen=True, eq=False, repr=False)
+class MachineRelease(AnyRelease):
+    """A private function that decides or predicts: noisy weights of public features, and their card."""
 
     basis: Basis  # the features
     noisy: Array  # (size,) their weights, as paid for
@@ -45,7 +42,8 @@ class MachineRelease:
     certificate: Certificate
 
     kind: ClassVar[str] = "machine"
-    computed: ClassVar[tuple[str, ...]] = ()
+    axis: ClassVar[str] = "x"
+    parts: ClassVar[str] = "features"
 
     def __post_init__(self) -> None:
         if self.task not in TASKS or (self.classes is None) is (self.task == "classifier"):
@@ -101,20 +99,11 @@ class MachineRelease:
         released = math.sqrt(max(float(self.noisy @ self.basis.gram() @ self.noisy), 0.0))
         return compared(self.certificate.noise_rms, released, "function")
 
-    def points(self, size: int | None = None) -> Array:
-        """Equally spaced points of the domain, (size^p, p); by default 101 on an interval, 41 on each side of a box."""
-        return self.basis.domain.grid((101 if self.basis.domain.dimension == 1 else 41) if size is None else size)
-
     def to_frame(self, points: ArrayLike | None = None) -> Any:
         """A pandas DataFrame with points, values of the function, the noise in them, and predictions."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtra("to_frame() needs pandas: pip install pandas.") from None
-        rows = self.points() if points is None else self.basis.domain.points(points)
-        names = ["x"] if rows.shape[1] == 1 else [f"x{axis + 1}" for axis in range(rows.shape[1])]
+        pd, rows = pandas(), self._asked(points)
         values = {"value": self(rows), "noise": self.noise_deviation(rows), "prediction": self.predict(rows)}
-        return pd.DataFrame(dict(zip(names, rows.T, strict=True)) | values)
+        return pd.DataFrame(self._named(rows) | values)
 
     def plot(self, ax: Any = None) -> Any:
         """A picture of the function on a line, or of its surface or decision regions in the plane; returns the axes."""
@@ -122,14 +111,7 @@ class MachineRelease:
 
         return plot_machine(self, ax)
 
-    def save(self, path: str | Path) -> Path:
-        """Write the release as JSON; `dpfda.load` reads it back with identical values."""
-        from dpfda.releases.files import save
-
-        return save(self, path)
-
     def to_plain(self) -> dict[str, Any]:
-        """What makes the release, but for its card and basis, as plain data."""
         return {
             "noisy": self.noisy.tolist(),
             "noise": self.noise.describe(),
@@ -155,10 +137,6 @@ class MachineRelease:
             bound=None if data["bound"] is None else finite_number(data["bound"]),
             certificate=certificate,
         )
-
-    def __repr__(self) -> str:
-        card = self.certificate
-        return f"MachineRelease({card.what} of {card.dataset!r}, {card.guarantee}, {self.basis.size} features)"
 
 
 def into(domain: Domain, points: ArrayLike) -> Array:
