@@ -86,11 +86,6 @@ class ExactPlan(AnyPlan):
         return drowned(self.noise_rms, self.request.loss, self.penalty, self.reach)
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        seen = (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
-        return (*self.request.budget.warnings(int(self.request.n)), *seen)
-
-    @property
     def title(self) -> str:
         return f"a kernel {self.request.task} of {self.n} units"
 

@@ -16,17 +16,17 @@ from dpfda.bases.base import MOST_FEATURES
 from dpfda.bases.features import Landmarks, fourier_features, landmarks, mercer_features, reach
 from dpfda.bases.lattice import RADIUS
 from dpfda.bases.norms import L2, Sensitivity
-from dpfda.errors import DpfdaError, IncompatibleNoise, UsageError
+from dpfda.errors import IncompatibleNoise, UsageError
 from dpfda.kernels import Anisotropic, Gaussian, Kernel
 from dpfda.mechanisms import Gaussian as GaussianNoise
 from dpfda.mechanisms import GaussianProcess, KNorm, Laplace, LaplaceProcess, Mechanism
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
-from dpfda.mechanisms.table import as_law, names_for, not_used, settings_of, unknown
+from dpfda.mechanisms.table import as_law, names_for, unknown
 from dpfda.messages import arg
-from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, price
+from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, Ranked, price, ranked
 from dpfda.planning.blocks import optimal_blocks
-from dpfda.planning.request import check_units
+from dpfda.planning.request import check_kernel, check_units, check_used
 from dpfda.privacy import REPLACE, Budget, calibrate
 from dpfda.releases.bands import at_points
 from dpfda.releases.wording import plain
@@ -66,15 +66,11 @@ class MachineRequest:
 
     def __post_init__(self) -> None:
         check_units(self.n)
-        if not (self.kernel is None or isinstance(self.kernel, Kernel)):
-            raise UsageError(
-                parameter="kernel", value=self.kernel, rule="must be a kernel such as dpfda.kernels.Gaussian(0.1)"
-            )
+        check_kernel(self.kernel, "Gaussian(0.1)")
         for name, value, least in (("penalty", self.penalty, 1e-100), ("eta", self.eta, 1.0)):
             if value is not None and not least <= as_real(value) <= 1e100:
                 raise UsageError(parameter=name, value=value, rule=f"must be None or a number of at least {least:g}")
-        if self.eta is not None and "eta" not in settings_of(self.mechanism, STATISTIC):
-            raise not_used("eta", self.mechanism, STATISTIC)
+        check_used(self, STATISTIC, "eta")
         known = self.features is None or isinstance(self.features, Basis) or self.features == "auto"
         if not known and not is_whole(self.features, 1, MOST_FEATURES):
             raise UsageError(
@@ -168,19 +164,15 @@ class MachinePlan(AnyPlan):
         """The standard deviation of the noise in the function at points, before any data, (m,)."""
         return at_points(self.basis, self.basis.asked(points), self.noise)[0]
 
-    def table(self) -> tuple[tuple[str, float | None, str], ...]:
+    def table(self) -> Ranked:
         """Every mechanism with its noise in the function at the same penalty, least first, and a note."""
-        rows: list[tuple[str, float | None, str]] = []
-        for name in names_for(STATISTIC):
-            if name == EXACT:
-                continue  # it answers at points, and has no noise in a function
-            mine = name == self.name
-            try:
-                other = replace(self.request, mechanism=name, penalty=self.penalty, features=self._features(name))
-                rows.append((name, (self if mine else plan_machine(other)).noise_rms, "chosen" if mine else ""))
-            except DpfdaError as error:
-                rows.append((name, None, error.message))
-        return tuple(sorted(rows, key=lambda row: (math.inf if row[1] is None else row[1], row[0])))
+
+        def noise(name: str) -> float:
+            other = replace(self.request, mechanism=name, penalty=self.penalty, features=self._features(name))
+            return (self if name == self.name else plan_machine(other)).noise_rms
+
+        # The exact minimiser answers at points, and has no noise in a function.
+        return ranked(sorted(name for name in names_for(STATISTIC) if name != EXACT), self.name, noise)
 
     def _features(self, name: str) -> str | int | Basis | None:
         return self.request.features if name == self.name or self.request.features is not None else "auto"
@@ -189,12 +181,6 @@ class MachinePlan(AnyPlan):
     def hidden(self) -> str:
         """Why next to nothing could be seen of a function as large as the margin; empty where it could."""
         return drowned(self.noise_rms, self.request.loss, self.penalty, self.reach)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What should be known before anything is spent."""
-        seen = (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
-        return (*self.budget.warnings(self.n), *seen)
 
     @property
     def title(self) -> str:
