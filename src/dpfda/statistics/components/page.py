@@ -12,8 +12,8 @@ from dpfda.page.content import Content, Places, sizes, spots
 from dpfda.page.evaluation import Asked, Columns, numbers
 from dpfda.page.picture import NamedCurve, curves
 from dpfda.releases.bands import check_level
+from dpfda.releases.plots import UNSEEN
 from dpfda.statistics.components.release import ComponentsRelease
-from dpfda.statistics.covariance.picture import UNSEEN
 
 
 def components_content(release: ComponentsRelease, *, level: float, title: str, stamp: str) -> Content:

@@ -19,7 +19,10 @@ from dpfda.releases.calculus import Function
 from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.comparisons import CurveComparisons, nothing_added
+from dpfda.releases.plots import UNSEEN, axes_or_new, check_interval, title
 from dpfda.releases.serialise import finite, finite_number
+
+LINES = ("-", "--", "-.", ":")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,8 +133,6 @@ class ComponentsRelease(AnyRelease):
 
     def plot(self, ax: Any = None) -> Any:
         """A picture of the components; returns the axes."""
-        from dpfda.statistics.covariance.picture import plot_components
-
         return plot_components(self, ax)
 
     def to_plain(self) -> dict[str, Any]:
@@ -192,6 +193,25 @@ def principal(matrix: Array, frequencies: Array, noise: float, k: int) -> Array:
     tie = 1e-9 * max(float(np.trace(matrix)), noise, 1e-300)
     _, turn = np.linalg.eigh(span.T @ (matrix + tie * smooth) @ span)
     return with_signs(span @ turn[:, ::-1])
+
+
+def plot_components(release: ComponentsRelease, ax: Any = None) -> Any:
+    """Draw principal components as curves around zero, each with the share of variance it explains if that is known."""
+    check_interval(release.basis.domain.dimension, "principal components", "release(points)")
+    ax = axes_or_new(ax, (7.5, 4.5))
+    points = release.points(401)
+    ax.axhline(0.0, color="black", lw=0.8)
+    for index, values in enumerate(release(points)):
+        share = f", {release.explained(index)}" if release.explained(index) else ""
+        # Lines differ in kind too: colours alone do not tell them apart for everybody.
+        ax.plot(points[:, 0], values, lw=2, ls=LINES[index % len(LINES)], label=f"private component {index + 1}{share}")
+    ax.set_xlim(*release.basis.domain.sides[0])
+    ax.set_xlabel("t")
+    ax.grid(alpha=0.25)
+    unseen = not release.seen or (release.variances is not None and not release.variances.any())
+    ax.legend(frameon=False, fontsize=9, title=UNSEEN if unseen else None)
+    title(release.certificate, ax)
+    return ax
 
 
 RELEASE = ComponentsRelease

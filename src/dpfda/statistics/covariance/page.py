@@ -12,8 +12,8 @@ from dpfda.page.evaluation import Asked, Columns, numbers
 from dpfda.page.markup import number
 from dpfda.page.picture import contours
 from dpfda.releases.bands import check_level
-from dpfda.statistics.covariance.picture import UNSEEN, name_of
-from dpfda.statistics.covariance.release import CovarianceRelease
+from dpfda.releases.plots import UNSEEN
+from dpfda.statistics.covariance.release import CovarianceRelease, name_of
 
 
 def covariance_content(release: CovarianceRelease, *, level: float, title: str, stamp: str) -> Content:

@@ -33,11 +33,13 @@ from dpfda.releases.detection import (
     smooth_first,
     standard_draws,
 )
+from dpfda.releases.plots import UNSEEN, around_zero, axes_or_new, check_interval, contour_levels, title
 from dpfda.releases.serialise import added_noise, finite, finite_number
 from dpfda.releases.smoothing import Smoothing, smooth
 from dpfda.statistics.components.release import ComponentsRelease, principal, with_signs
 
 NOTHING_SEEN = say("warnings", "nothing-seen")
+SIZE = 101  # points along each side of a contour plot
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -312,8 +314,6 @@ class CovarianceRelease(AnyRelease):
 
     def plot(self, ax: Any = None) -> Any:
         """A contour plot of the covariance; returns the axes."""
-        from dpfda.statistics.covariance.picture import plot_covariance
-
         return plot_covariance(self, ax)
 
     def to_plain(self) -> dict[str, Any]:
@@ -375,6 +375,45 @@ def smooth_entries(name: str, noisy: Array, variances: Array, frequencies: Array
         pack(np.hypot(frequencies[:, None], frequencies[None, :])),
         care=care,
     )
+
+
+def plot_covariance(release: CovarianceRelease, ax: Any = None) -> Any:
+    """Draw a covariance function as contours on the square of its domain, coloured from least to largest value.
+
+    Colours are symmetric around zero where there are negative values of note.
+    """
+    check_interval(release.basis.domain.dimension, "a covariance function", "release(s, t)")
+    ax = axes_or_new(ax, (7.0, 5.4), layout="compressed")
+    side = release.points(SIZE)[:, 0]
+    values = release(side, side)
+    levels = contour_levels(values)
+    colours = "RdBu_r" if around_zero(levels) else "YlOrRd"
+    filled = ax.contourf(side, side, values.T, levels=levels, cmap=colours)
+    lines = ax.contour(side, side, values.T, levels=_crossed(levels, values), colors="black", linewidths=0.5)
+    ax.clabel(lines, fontsize=7, fmt=lambda level: f"{level:g}")
+    about = f"{release.counted} about {release.estimated_error:.2g} root mean square"
+    what = f"private {name_of(release)} (smoothing: {release.smoothing_name})"
+    ax.figure.colorbar(filled, ax=ax, label=f"{what},\n{about}")
+    if not values.any():
+        ax.text(0.5, 0.5, f"zero everywhere: {UNSEEN}", transform=ax.transAxes, ha="center", va="center", wrap=True)
+    ax.set_xlabel("s")
+    ax.set_ylabel("t")
+    ax.set_aspect("equal")
+    title(release.certificate, ax)
+    return ax
+
+
+def name_of(release: CovarianceRelease) -> str:
+    """What a release holds: a covariance is around a mean that was released with it, else it is a second moment."""
+    if release.lead:
+        return "covariance"
+    return "second moment" if release.certificate.centre.code == "zero" else "second moment around the centre"
+
+
+def _crossed(levels: Array, values: Array) -> Array:
+    """The levels within the values: a line for another would be an empty one."""
+    inside: Array = levels[(levels > values.min()) & (levels < values.max())]
+    return inside
 
 
 RELEASE = CovarianceRelease

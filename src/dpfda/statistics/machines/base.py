@@ -25,9 +25,8 @@ from dpfda.records.data_frames import check_same_rows, with_units
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.labelled import labelled, width_of
 from dpfda.statistics.estimator import COUNTED_ONLY, FitOrder, Size, Spender
-from dpfda.statistics.machines.exact_plan import ExactPlan, plan_exactly
 from dpfda.statistics.machines.losses import Loss
-from dpfda.statistics.machines.plan import EXACT, MachinePlan, MachineRequest, plan_machine
+from dpfda.statistics.machines.plan import EXACT, ExactPlan, MachinePlan, MachineRequest, plan_exactly, plan_machine
 from dpfda.statistics.machines.release import MachineRelease, into
 from dpfda.statistics.machines.summary import Machine
 

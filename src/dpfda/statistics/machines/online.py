@@ -18,7 +18,7 @@ from dpfda.privacy import REPLACE, Counting, Unit
 from dpfda.records import Curves
 from dpfda.records.forgetting import forgets_records
 from dpfda.releases.cards.words import say
-from dpfda.statistics.machines.exact_plan import MOST_RECORDS, ExactPlan
+from dpfda.statistics.machines.plan import MOST_RECORDS, ExactPlan
 from dpfda.statistics.machines.release import into
 from dpfda.statistics.machines.solver import minimise_exactly
 from dpfda.statistics.machines.summary import MISSING

@@ -1,8 +1,9 @@
-"""The plan of a kernel machine: which features, which noise, which penalty, from public facts alone."""
+"""Plans of kernel machines, from public facts alone: on features, or the exact minimiser at the points asked for."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from numbers import Integral
@@ -13,10 +14,11 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike, as_plain_ints, as_real, brief, is_whole
 from dpfda.bases import Basis, Domain
 from dpfda.bases.base import MOST_FEATURES
-from dpfda.bases.features import Landmarks, fourier_features, landmarks, mercer_features, reach
+from dpfda.bases.domain import check_asked
+from dpfda.bases.features import Landmarks, fourier_features, landmarks, mercer_features, reach, spread
 from dpfda.bases.lattice import RADIUS
 from dpfda.bases.norms import L2, Sensitivity
-from dpfda.errors import IncompatibleNoise, UsageError
+from dpfda.errors import CannotMeetBudget, IncompatibleNoise, UsageError
 from dpfda.kernels import Anisotropic, Gaussian, Kernel
 from dpfda.mechanisms import Gaussian as GaussianNoise
 from dpfda.mechanisms import GaussianProcess, KNorm, Laplace, LaplaceProcess, Mechanism
@@ -45,6 +47,8 @@ RULED = {
     True: "a rule of n, the budget, the kernel and the loss: a small share of a margin is noise",
     False: "a rule of n, the budget, the kernel and the loss: where noise and shrinkage together err least",
 }
+MOST_RECORDS = 2048  # whose kernel matrix is factored
+LOOKED_AT = 1024  # public points at which the largest variance of a kernel is looked for
 LARGEST_PENALTY = 0.5  # in units of M reach^2 / t: from there on every margin is violated, and noise falls no more
 
 
@@ -131,23 +135,50 @@ def default_kernel(domain: Domain) -> Kernel:
     return Anisotropic(Gaussian(1.0), tuple(root * length for length in domain.lengths))
 
 
+class PenalisedPlan(AnyPlan):
+    """What both plans share: noise in a function whose norm is penalised."""
+
+    request: MachineRequest
+    name: str
+    penalty: float
+    reach: float
+
+    @property
+    @abstractmethod
+    def noise_rms(self) -> float:
+        """The size of the noise in the function."""
+
+    @property
+    def hidden(self) -> str:
+        """Why next to nothing could be seen of a function as large as the margin; empty where it could."""
+        return drowned(self.noise_rms, self.request.loss, self.penalty, self.reach)
+
+    @property
+    def title(self) -> str:
+        return f"a kernel {self.request.task} of {self.n} units"
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "task": self.request.task,
+            "loss": self.request.loss.name,
+            "penalty": self.penalty,
+            "mechanism": self.name,
+        }
+
+
 @dataclass(frozen=True, eq=False)
-class MachinePlan(AnyPlan):
+class MachinePlan(PenalisedPlan):
     """Features, penalty and noise of a kernel machine, chosen without any record."""
 
     request: MachineRequest
     name: str  # of the mechanism, as people type it
     basis: Basis
+    reach: float  # no feature vector is longer
     mechanism: Mechanism
     penalty: float
     noise: NoiseLaw  # of the weights
     spends: Budget
     reasons: tuple[tuple[str, str], ...]
-
-    @property
-    def reach(self) -> float:
-        """No feature vector is longer."""
-        return reach(self.basis)
 
     @property
     def sensitivity(self) -> float:
@@ -177,21 +208,8 @@ class MachinePlan(AnyPlan):
     def _features(self, name: str) -> str | int | Basis | None:
         return self.request.features if name == self.name or self.request.features is not None else "auto"
 
-    @property
-    def hidden(self) -> str:
-        """Why next to nothing could be seen of a function as large as the margin; empty where it could."""
-        return drowned(self.noise_rms, self.request.loss, self.penalty, self.reach)
-
-    @property
-    def title(self) -> str:
-        return f"a kernel {self.request.task} of {self.n} units"
-
     def facts(self) -> dict[str, Any]:
-        return {
-            "task": self.request.task,
-            "loss": self.request.loss.name,
-            "penalty": self.penalty,
-            "mechanism": self.name,
+        return super().facts() | {
             "features": self.basis.describe()["family"],
             "size": self.basis.size,
             "reach": self.reach,
@@ -287,6 +305,7 @@ def _planned(request: MachineRequest, mechanism: str | Mechanism, why: str) -> M
         request,
         name,
         basis,
+        length,
         noise_maker,
         penalty,
         _unit_noise(noise_maker, basis, spends, tolerance / moved).scaled(moved),
@@ -406,3 +425,118 @@ def ruled_penalty(loss: Loss, reach: float, noise: float) -> float:
         curvature = loss.bend or 5 / loss.scale
         wanted = (4 * curvature * (noise * reach / loss.scale) ** 2) ** (1 / 3)
     return min(wanted, LARGEST_PENALTY * loss.lipschitz * reach**2 / loss.scale)
+
+
+@dataclass(frozen=True, eq=False)
+class ExactPlan(PenalisedPlan):
+    """Penalty and noise of the exact minimiser in the space of a kernel, from public facts alone."""
+
+    request: MachineRequest
+    reach: float  # the root of the kernel's largest variance; records where it is larger are scaled down
+    penalty: float
+    reasons: tuple[tuple[str, str], ...]
+    name: str = EXACT
+
+    @property
+    def spends(self) -> Budget:
+        return self.request.budget
+
+    @property
+    def moved(self) -> float:
+        """How far one unit moves the exact minimiser in the norm of the kernel's space."""
+        request = self.request
+        return moved_by(request.loss, self.penalty, self.reach, request.n, replaced=True)
+
+    @property
+    def tolerance(self) -> float:
+        """How far from the minimiser the solver stops at most."""
+        return 2 * tolerance_of(
+            self.request.loss,
+            penalty=self.penalty,
+            reach=self.reach,
+            units=float(self.request.n),
+            size=2 * MOST_RECORDS,
+            moved=self.moved / 2,
+        )
+
+    @property
+    def sensitivity(self) -> float:
+        """How far one unit moves what the solver finds."""
+        return (self.moved + 2 * self.tolerance) * (1 + 1e-9)
+
+    @property
+    def total(self) -> float:
+        """All weights of sections together are never larger."""
+        return self.request.loss.lipschitz / (2 * self.penalty) * (1 + 1e-9)
+
+    @property
+    def noise_rms(self) -> float:
+        """The deviation of the noise where the kernel's variance is largest."""
+        return self.sensitivity * self.reach * _unit_scale(self.request.budget)
+
+    def noise_deviation(self, points: ArrayLike) -> Array:
+        """The standard deviation of the noise at points, before any data, (m,)."""
+        rows = self.request.domain.points(points)
+        check_asked(len(rows), 100_000)  # the kernel is asked for one point after the other
+        kernel = self.request.known_kernel
+        roots = np.sqrt([float(kernel(row[None], row[None])[0, 0]) for row in rows])
+        return roots * (self.sensitivity * _unit_scale(self.request.budget))
+
+    def facts(self) -> dict[str, Any]:
+        return super().facts() | {"sensitivity": self.sensitivity, "noise_rms": self.noise_rms}
+
+    def lines(self) -> tuple[tuple[str, str], ...]:
+        return (
+            ("mechanism", "gp, a Gaussian process drawn at the points asked for"),
+            ("penalty", f"{self.penalty:.4g}"),
+            ("moves", f"one unit moves the function by at most {self.sensitivity:.4g} in the norm of the space"),
+            ("noise", f"standard deviation about {self.noise_rms:.4g} at a point"),
+        )
+
+
+def _unit_scale(budget: Budget) -> float:
+    return calibrate(GaussianNoise(), Sensitivity(1.0, L2(), "one unit of change"), budget)
+
+
+def plan_exactly(request: MachineRequest) -> ExactPlan:
+    """The plan of the exact minimiser; what it cannot do is refused."""
+    if request.budget.pure:
+        raise CannotMeetBudget(
+            "A Gaussian process needs delta > 0. For delta = 0 use ",
+            arg("mechanism", "k-norm", "iclp-qr"),
+            ".",
+            parameter="delta",
+        )
+    if not request.replaced:
+        raise UsageError("The exact minimiser is released under 'replace-one': its weights are bounded by a public n.")
+    if request.n > MOST_RECORDS:
+        raise UsageError(
+            f"The exact minimiser is found for at most {MOST_RECORDS} units, got {request.n}. Use features for more.",
+            parameter="n",
+        )
+    if not (request.features is None or request.features == "auto"):
+        raise UsageError(
+            arg("mechanism", "gp"),
+            " releases the exact minimiser: ",
+            arg("features"),
+            f" must be None, got {brief(request.features)}.",
+            parameter="features",
+            value=request.features,
+        )
+    kernel, loss = request.known_kernel, request.loss
+    where = spread(request.domain, LOOKED_AT)
+    reach = math.sqrt(max(float(kernel(row[None], row[None])[0, 0]) for row in where))
+    noise = moved_by(loss, 1.0, reach, request.n, replaced=True) * reach * _unit_scale(request.budget)
+    stated = request.penalty is not None
+    penalty = float(request.penalty) if request.penalty is not None else ruled_penalty(loss, reach, noise)
+    check_penalty(penalty, loss, reach)
+    return ExactPlan(
+        request,
+        reach,
+        penalty,
+        (
+            ("mechanism", "stated by the user"),
+            ("kernel", f"{kernel!r}, {by(request)}"),
+            ("penalty", "stated by the user" if stated else "a rule of n, the budget, the kernel and the loss"),
+        ),
+    )
