@@ -80,6 +80,28 @@ COUNTED_ONLY = Message(
 )
 
 
+def needs_one(estimator: object, what: str, examples: Mapping[str, Any]) -> UsageError:
+    """The refusal of both or none of two parameters; one without an example has None for it."""
+    first, second = examples
+    shown: list[Any] = [arg(name, example) for name, example in examples.items() if example is not None]
+    return UsageError(
+        f"{what} needs exactly one of ",
+        arg(first),
+        " and ",
+        arg(second),
+        ", known in advance, e.g. ",
+        *(shown if len(shown) == 1 else (shown[0], " or ", shown[1])),
+        "; got ",
+        arg(first, getattr(estimator, first)),
+        " and ",
+        arg(second, getattr(estimator, second)),
+        ".",
+        parameter=first,
+        value=getattr(estimator, first),
+        fix="Neither may be read from the data.",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Size:
     """How many units there are: to plan with, to divide by where that is public, and how it is known."""
@@ -490,24 +512,7 @@ class CurveEstimator(Spender):
     def _clipping(self) -> tuple[Lattice, float, bool]:
         """The lattice, the middle of the limits, and whether limits were given."""
         if (self.bound is None) == (self.limits is None):
-            raise UsageError(
-                f"{self.what} needs exactly one of ",
-                arg("bound"),
-                " and ",
-                arg("limits"),
-                ", known in advance, e.g. ",
-                arg("bound", 6.0),
-                " or ",
-                arg("limits", (0.0, 12.0)),
-                "; got ",
-                arg("bound", self.bound),
-                " and ",
-                arg("limits", self.limits),
-                ".",
-                parameter="bound",
-                value=self.bound,
-                fix="Neither may be read from the data.",
-            )
+            raise needs_one(self, self.what, {"bound": 6.0, "limits": (0.0, 12.0)})
         if self.limits is None:
             return Lattice(self.bound), 0.0, False  # type: ignore[arg-type]
         if self.centre is not None:

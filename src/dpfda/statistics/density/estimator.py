@@ -31,7 +31,7 @@ from dpfda.statistics.density.plan import DensityPlan, DensityRequest, plan_dens
 from dpfda.statistics.density.release import DensityRelease
 from dpfda.statistics.density.summary import Density
 from dpfda.statistics.density.windows import Bandwidth
-from dpfda.statistics.estimator import COUNTED_ONLY, FitOrder, Size, Spender
+from dpfda.statistics.estimator import COUNTED_ONLY, FitOrder, Size, Spender, needs_one
 
 if TYPE_CHECKING:
     from dpfda.online import FiniteOracle, Oracle, Store
@@ -376,24 +376,7 @@ class DensityFunction(Spender):
 
     def _domain(self) -> Domain:
         if (self.domain is None) == (self.edges is None):
-            raise UsageError(
-                "A density needs exactly one of ",
-                arg("domain"),
-                " and ",
-                arg("edges"),
-                ", known in advance, e.g. ",
-                arg("domain", (0.0, 100.0)),
-                " or ",
-                arg("edges", [0, 1, 5, 10]),
-                "; got ",
-                arg("domain", self.domain),
-                " and ",
-                arg("edges", self.edges),
-                ".",
-                parameter="domain",
-                value=self.domain,
-                fix="Neither may be read from the data.",
-            )
+            raise needs_one(self, "A density", {"domain": (0.0, 100.0), "edges": [0, 1, 5, 10]})
         return as_domain(self.domain) if self.domain is not None else cells_between(self.edges).domain  # type: ignore[arg-type]
 
     def _size(self, records: Curves, unit: Unit, people: Callable[[], int] | None = None) -> Size:

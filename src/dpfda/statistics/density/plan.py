@@ -26,7 +26,7 @@ from dpfda.planning.request import check_exact, check_kernel, check_units, check
 from dpfda.privacy import ADD_REMOVE, Budget, Unit, calibrate
 from dpfda.statistics.density import papers
 from dpfda.statistics.density.default_design import own_density
-from dpfda.statistics.density.features import FeatureTable, integer_table
+from dpfda.statistics.density.features import FeatureTable, integer_table, volumes_of
 from dpfda.statistics.density.papers import PAPERS, DensityDesign
 from dpfda.statistics.density.release import density_release
 from dpfda.statistics.density.windows import Bandwidth
@@ -267,9 +267,7 @@ def reference(cells: Cells) -> Array:
 
 def shape_of(cells: Cells) -> float:
     """The root mean square distance of the reference density from a uniform one, both times the volume."""
-    widths = np.ones(1)
-    for along in cells.edges:
-        widths = np.multiply.outer(widths, np.diff(along)).ravel()
+    widths = volumes_of(cells)
     shares = widths / widths.sum()
     return math.sqrt(float(np.sum((reference(cells) - shares) ** 2 / shares)))
 
@@ -282,9 +280,7 @@ def expected_error(plan: DensityPlan) -> float:
     cells, features, randomness = plan.cells, plan.features, SeededRandomness(1)
     n = None if plan.request.counted else plan.n
     shares = reference(cells)
-    widths = np.ones(1)
-    for along in cells.edges:
-        widths = np.multiply.outer(widths, np.diff(along)).ravel()
+    widths = volumes_of(cells)
     law = plan.design.mechanism.noise(plan.scale, features.size)
     card: Any = None  # nothing that is computed here looks at it
     errors = []

@@ -18,7 +18,7 @@ from dpfda.records.data_frames import check_same_rows
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.joined import check_levels, columns_for, covariate_table, curves_in_order, join
 from dpfda.releases.calculus import Function
-from dpfda.statistics.estimator import CurveEstimator, FitOrder
+from dpfda.statistics.estimator import CurveEstimator, FitOrder, needs_one
 from dpfda.statistics.regression.covariates import Covariates, check_limits, check_names
 from dpfda.statistics.regression.plan import OBSERVATION, RegressionPlan, plan_regression
 from dpfda.statistics.regression.release import RegressionRelease, check_ridge
@@ -216,22 +216,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         if (self.covariate_bound is None) == (self.covariate_limits is None) and not (
             alone and self.covariate_bound is None
         ):
-            raise UsageError(
-                "A regression needs exactly one of ",
-                arg("covariate_limits"),
-                " and ",
-                arg("covariate_bound"),
-                ", known in advance, e.g. ",
-                arg("covariate_limits", [(18, 90), (0, 1)]),
-                "; got ",
-                arg("covariate_limits", self.covariate_limits),
-                " and ",
-                arg("covariate_bound", self.covariate_bound),
-                ".",
-                parameter="covariate_limits",
-                value=self.covariate_limits,
-                fix="Neither may be read from the data.",
-            )
+            raise needs_one(self, "A regression", {"covariate_limits": [(18, 90), (0, 1)], "covariate_bound": None})
         check_flag(self.intercept, "intercept")
         if self.covariate_limits is not None:
             return check_limits(self.covariate_limits)
