@@ -162,6 +162,7 @@ class Spender(BaseEstimator):  # type: ignore[misc]
 
     statistic: ClassVar[str]  # the name under which the table of mechanisms knows it
     lists: ClassVar[tuple[str, ...]] = ()  # parameters of its own that may be a list or an array
+    counted_with: ClassVar[tuple[str, ...]] = ()  # mechanisms whose bound needs a number of units that was counted
     nothing: ClassVar[str] = "There are no curves: a release needs at least one."  # where there are no records
 
     epsilon: float
@@ -324,6 +325,8 @@ class Spender(BaseEstimator):  # type: ignore[misc]
 
     def _size(self, records: Curves, unit: Unit, people: Callable[[], int] | None = None) -> Size:
         """The number of units of records; `people` counts them where rows state it."""
+        if self.n is not None and self._chosen()[0] in self.counted_with:
+            raise UsageError(COUNTED_ONLY)
         if self.planned_n is not None:
             check_units(self.planned_n, "planned_n")  # stated in vain under replace-one, yet no nonsense
         if self.n is not None:

@@ -22,7 +22,6 @@ from dpfda.mechanisms import GaussianProcess
 from dpfda.messages import arg
 from dpfda.privacy import REPLACE, Budget, Unit
 from dpfda.privacy.budget import stated_budget
-from dpfda.records import Curves
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.labelled import as_points
 from dpfda.records.points import count_units
@@ -31,7 +30,7 @@ from dpfda.statistics.density.plan import DensityPlan, DensityRequest, plan_dens
 from dpfda.statistics.density.release import DensityRelease
 from dpfda.statistics.density.summary import Density
 from dpfda.statistics.density.windows import Bandwidth
-from dpfda.statistics.estimator import COUNTED_ONLY, FitOrder, Size, Spender, needs_one
+from dpfda.statistics.estimator import FitOrder, Spender, needs_one
 
 if TYPE_CHECKING:
     from dpfda.online import FiniteOracle, Oracle, Store
@@ -144,6 +143,7 @@ class DensityFunction(Spender):
     """
 
     statistic: ClassVar[str] = "density"
+    counted_with: ClassVar[tuple[str, ...]] = (GaussianProcess.name,)
     nothing: ClassVar[str] = "There are no points: a density needs at least one."
     _opened = False
     domain: Domain | Sequence[float] | Sequence[Sequence[float]] | None = None
@@ -378,8 +378,3 @@ class DensityFunction(Spender):
         if (self.domain is None) == (self.edges is None):
             raise needs_one(self, "A density", {"domain": (0.0, 100.0), "edges": [0, 1, 5, 10]})
         return as_domain(self.domain) if self.domain is not None else cells_between(self.edges).domain  # type: ignore[arg-type]
-
-    def _size(self, records: Curves, unit: Unit, people: Callable[[], int] | None = None) -> Size:
-        if self.n is not None and self._by_points:
-            raise UsageError(COUNTED_ONLY)
-        return super()._size(records, unit, people)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -24,7 +24,7 @@ from dpfda.records.cell_values import as_numbers
 from dpfda.records.data_frames import check_same_rows, with_units
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.labelled import labelled, width_of
-from dpfda.statistics.estimator import COUNTED_ONLY, FitOrder, Size, Spender
+from dpfda.statistics.estimator import FitOrder, Size, Spender
 from dpfda.statistics.machines.losses import Loss
 from dpfda.statistics.machines.plan import EXACT, ExactPlan, MachinePlan, MachineRequest, plan_exactly, plan_machine
 from dpfda.statistics.machines.release import MachineRelease, into
@@ -55,6 +55,7 @@ class KernelMachine(Spender):
     """What both machines share: public facts, checks before anything is read, and the release."""
 
     statistic: ClassVar[str] = "machine"
+    counted_with: ClassVar[tuple[str, ...]] = (EXACT,)
     nothing: ClassVar[str] = "There are no records: a machine needs at least one."
     task: ClassVar[str]
     loss: str
@@ -274,11 +275,6 @@ class KernelMachine(Spender):
         if domain.dimension == 1 and columns is not None and columns > 1:
             return Domain(domain.sides * columns)
         return domain
-
-    def _size(self, records: Curves, unit: Unit, people: Callable[[], int] | None = None) -> Size:
-        if self.n is not None and self._chosen()[0] == EXACT:
-            raise UsageError(COUNTED_ONLY)
-        return super()._size(records, unit, people)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
