@@ -17,7 +17,7 @@ class AnyRelease(ABC):
     """What was paid for, in a public basis, and its card.
 
     Nothing in it knows a record; every method is post-processing and costs nothing. Duties of a release: `kind`,
-    `to_plain` and a static `from_plain(data, basis, certificate)`.
+    `to_plain` and `from_plain`; card and basis are written the same way for all of them.
     """
 
     basis: Basis
@@ -31,7 +31,12 @@ class AnyRelease(ABC):
 
     @abstractmethod
     def to_plain(self) -> dict[str, Any]:
-        """What makes this release, but for its card and basis, as plain data; `from_plain` reads it."""
+        """What makes this release, but for its card and basis, as plain data."""
+
+    @staticmethod
+    @abstractmethod
+    def from_plain(data: dict[str, Any], basis: Basis, certificate: Certificate) -> Any:
+        """The release that `to_plain` wrote; any ordinary exception where a part is missing or does not fit."""
 
     def points(self, size: int | None = None) -> Array:
         """Equally spaced points of the domain, (size^p, p); by default 101 on an interval, 41 on each side of a box.

@@ -190,7 +190,6 @@ class Release(AnyRelease):
 
     @staticmethod
     def from_plain(data: dict[str, Any], basis: Basis, certificate: Certificate) -> Release:
-        """The release that `to_plain` wrote; an error where a part is missing or does not fit."""
         return Release(
             basis=basis,
             noisy=finite(data["noisy"], basis.size),

@@ -80,6 +80,11 @@ COUNTED_ONLY = Message(
 )
 
 
+def smoothing_after(stated: str, *, smoothable: bool) -> str:
+    """The smoothing after the noise. The papers' mechanisms smooth before it, so "auto" leaves them as they are."""
+    return "none" if stated == "auto" and not smoothable else stated
+
+
 def needs_one(estimator: object, what: str, examples: Mapping[str, Any]) -> UsageError:
     """The refusal of both or none of two parameters; one without an example has None for it."""
     first, second = examples
@@ -429,12 +434,12 @@ class CurveEstimator(Spender):
             count_weight=count_weight,
         )
 
+    @abstractmethod
     def plan(self, n: int, *, grid_size: int | None = None) -> Any:
         """What a fit on n units would do and what error to expect; reads no data and costs nothing."""
-        raise NotImplementedError
 
     def order_of(self, curves: Curves, plan: Any) -> Order:
-        """What is ordered from the curator once the plan is made: a summary, its basis, its mechanism, its budget."""
+        """What is ordered from the curator once the plan is made; an estimator with an `order` of its own has none."""
         raise NotImplementedError
 
     def plan_for(self, curves: Curves) -> Any:

@@ -146,7 +146,6 @@ class ComponentsRelease(AnyRelease):
 
     @staticmethod
     def from_plain(data: dict[str, Any], basis: Basis, certificate: Certificate) -> ComponentsRelease:
-        """The release that `to_plain` wrote; an error where a part is missing or does not fit."""
         k = len(data["frame"][0])
         frame = finite(data["frame"], basis.size, k)
         if not 1 <= k <= basis.size or np.abs(frame.T @ frame - np.eye(k)).max() > 1e-6 or not basis.orthonormal:

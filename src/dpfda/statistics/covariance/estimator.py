@@ -16,7 +16,7 @@ from dpfda.releases import Release
 from dpfda.statistics.covariance.plan import MomentsPlan, plan_moments
 from dpfda.statistics.covariance.release import CovarianceRelease
 from dpfda.statistics.covariance.summary import Moments
-from dpfda.statistics.estimator import CurveEstimator
+from dpfda.statistics.estimator import CurveEstimator, smoothing_after
 
 MEANS = ("joint", "centre")
 DRAWN = (ExponentialDraw.name, GibbsChain.name)
@@ -69,8 +69,7 @@ class MomentsEstimator(CurveEstimator):
             basis=plan.design.basis,
             mechanism=plan.design.mechanism,
             budget=plan.spends,
-            # The papers' process smooths before the noise, so "auto" leaves it as it is.
-            smoothing="none" if self.smoothing == "auto" and plan.design.weights is not None else self.smoothing,
+            smoothing=smoothing_after(self.smoothing, smoothable=plan.design.weights is None),
             name=plan.design.name,
             what=what,
             then=warned,

@@ -328,7 +328,6 @@ class CovarianceRelease(AnyRelease):
 
     @staticmethod
     def from_plain(data: dict[str, Any], basis: Basis, certificate: Certificate) -> CovarianceRelease:
-        """The release that `to_plain` wrote; an error where a part is missing or does not fit."""
         lead = finite_number(data["lead"])
         size = packed_size(basis.size + (1 if lead else 0))
         if lead < 0 or not basis.orthonormal:

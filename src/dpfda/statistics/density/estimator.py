@@ -30,7 +30,7 @@ from dpfda.statistics.density.plan import DensityPlan, DensityRequest, plan_dens
 from dpfda.statistics.density.release import DensityRelease
 from dpfda.statistics.density.summary import Density
 from dpfda.statistics.density.windows import Bandwidth
-from dpfda.statistics.estimator import FitOrder, Spender, needs_one
+from dpfda.statistics.estimator import FitOrder, Spender, needs_one, smoothing_after
 
 if TYPE_CHECKING:
     from dpfda.online import FiniteOracle, Oracle, Store
@@ -292,7 +292,7 @@ class DensityFunction(Spender):
             basis=plan.design.basis,
             mechanism=plan.design.mechanism,
             budget=plan.spends,
-            smoothing="none" if self.smoothing == "auto" and not plan.design.smoothing else self.smoothing,
+            smoothing=smoothing_after(self.smoothing, smoothable=plan.design.smoothing),
             name=plan.design.name,
         )
         return OrderedDensity(plan, summary, curator, order)

@@ -213,7 +213,6 @@ class DensityRelease(AnyRelease):
 
     @staticmethod
     def from_plain(data: dict[str, Any], basis: Basis, certificate: Certificate) -> DensityRelease:
-        """The release that `to_plain` wrote; an error where a part is missing or does not fit."""
         n = finite_number(data["n"])
         _check_name(data["smoothing"]["name"])
         if n <= 0:

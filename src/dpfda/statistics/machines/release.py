@@ -125,7 +125,6 @@ class MachineRelease(AnyRelease):
 
     @staticmethod
     def from_plain(data: dict[str, Any], basis: Basis, certificate: Certificate) -> MachineRelease:
-        """The release that `to_plain` wrote."""
         classes = None if data["classes"] is None else check_classes(data["classes"])
         return MachineRelease(
             basis=basis,

@@ -14,7 +14,7 @@ from dpfda.curator import Order
 from dpfda.errors import UsageError
 from dpfda.records import Curves
 from dpfda.releases import Release
-from dpfda.statistics.estimator import CurveEstimator
+from dpfda.statistics.estimator import CurveEstimator, smoothing_after
 from dpfda.statistics.mean.plan import Plan, make_plan
 from dpfda.statistics.mean.summary import Mean
 
@@ -80,7 +80,7 @@ class MeanFunction(CurveEstimator):
             basis=design.basis,
             mechanism=design.mechanism,
             budget=plan.spends,
-            smoothing="none" if self.smoothing == "auto" and not design.smoothing else self.smoothing,
+            smoothing=smoothing_after(self.smoothing, smoothable=design.smoothing),
             least_scale=design.least_scale,
             name=design.name,
         )

@@ -18,7 +18,7 @@ from dpfda.records.data_frames import check_same_rows
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.joined import check_levels, columns_for, covariate_table, curves_in_order, join
 from dpfda.releases.calculus import Function
-from dpfda.statistics.estimator import CurveEstimator, FitOrder, needs_one
+from dpfda.statistics.estimator import CurveEstimator, FitOrder, needs_one, smoothing_after
 from dpfda.statistics.regression.covariates import Covariates, check_limits, check_names
 from dpfda.statistics.regression.plan import OBSERVATION, RegressionPlan, plan_regression
 from dpfda.statistics.regression.release import RegressionRelease, check_ridge
@@ -176,8 +176,7 @@ class FunctionOnScalarRegression(CurveEstimator):
             basis=design.basis,
             mechanism=design.mechanism,
             budget=plan.spends,
-            # The papers' process smooths before the noise, so "auto" leaves it as it is.
-            smoothing="none" if self.smoothing == "auto" and design.weights is not None else self.smoothing,
+            smoothing=smoothing_after(self.smoothing, smoothable=design.weights is None),
             name=design.name,
         )
         columns = tuple(dict.fromkeys(_column_of(name, levels) for name in names)) if levels and names else names

@@ -318,7 +318,6 @@ class RegressionRelease(AnyRelease):
 
     @staticmethod
     def from_plain(data: dict[str, Any], basis: Basis, certificate: Certificate) -> RegressionRelease:
-        """The release that `to_plain` wrote."""
         covariates = Covariates.from_plain(data["covariates"])
         side = covariates.side
         release = RegressionRelease(
