@@ -406,8 +406,8 @@ class Spender(BaseEstimator):  # type: ignore[misc]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CurveEstimator(Spender):
-    """An estimator of clipped curves on a public grid."""
+class ClippedCurves(Spender):
+    """What estimators of clipped curves on a public grid share, whatever they take beside the curves."""
 
     what: ClassVar[str] = "A mean curve"  # begins a message
     bound: float | None = None
@@ -434,23 +434,6 @@ class CurveEstimator(Spender):
             count_weight=count_weight,
         )
 
-    @abstractmethod
-    def plan(self, n: int, *, grid_size: int | None = None) -> Any:
-        """What a fit on n units would do and what error to expect; reads no data and costs nothing."""
-
-    def order_of(self, curves: Curves, plan: Any) -> Order:
-        """What is ordered from the curator once the plan is made; an estimator with an `order` of its own has none."""
-        raise NotImplementedError
-
-    def plan_for(self, curves: Curves) -> Any:
-        """The plan for these curves; it looks at their layout, and at the number of units where that is public."""
-        points = self._grid(curves, as_domain(self.domain))
-        planned = self._size(curves, Unit(curves.unit or "row", self.neighbours)).planned
-        return self.plan(planned, grid_size=len(points))
-
-    def _again(self, plan: Any, n: int) -> Any:
-        return self.plan(n, grid_size=plan.request.grid_size)
-
     def _request(
         self, n: int, grid_size: int | None, basis: str | Basis | None, *, mechanism: Any = AUTO, **settings: Any
     ) -> Request:
@@ -468,26 +451,6 @@ class CurveEstimator(Spender):
             **settings,
         )
 
-    @forgets_records
-    def fit(self, X: Any, y: Any = None, *, grid: ArrayLike | str | None = None, units: object = None) -> Self:
-        """Release what is estimated from these curves; everything public is checked before the ledger is charged.
-
-        X: matrix (n, q), FDataGrid, data frame or `dpfda.Curves`. `units` says whose curve each row is: a vector of
-        identifiers, with a name as in {"ID": identifiers}, or a column's name; without it every row is taken for
-        another person, and the card says so. `grid` holds the points of the values, evenly spaced by default; "header"
-        reads them from a table's column names.
-        """
-        return self.fit_order(self.order(X, grid=grid, units=units))
-
-    @forgets_records
-    def order(self, X: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> FitOrder:
-        """What `fit` would release of these curves: checked, planned and priced, not charged, and no value is read."""
-        self._check_public()
-        curves = as_curves(X, grid=grid, units=units)
-        plan = self.plan_for(curves)
-        self.check_seen(plan)
-        return FitOrder(self, plan, self.order_of(curves, plan), curves.source.width)
-
     def _curator(self, curves: Curves, public: Public, reasons: tuple[tuple[str, str], ...]) -> Curator:
         """The one way to these curves; `reasons` say on the card how the plan's choices came about."""
         chosen = (
@@ -498,9 +461,6 @@ class CurveEstimator(Spender):
             *reasons,
         )
         return self._curator_of(curves, public, chosen)
-
-    def _keep(self, released: Any, ordered: FitOrder) -> None:
-        self.release_ = released
 
     def _centre_reason(self) -> tuple[tuple[str, str], ...]:
         """A release as the centre has been paid for, and its price adds to this one's."""
@@ -580,3 +540,47 @@ class CurveEstimator(Spender):
                 ),
             )
         return values
+
+
+class CurveEstimator(ClippedCurves):
+    """An estimator of curves alone. Its duties: `plan`, and `order_of` for what it orders by that plan."""
+
+    @abstractmethod
+    def plan(self, n: int, *, grid_size: int | None = None) -> Any:
+        """What a fit on n units would do and what error to expect; reads no data and costs nothing."""
+
+    @abstractmethod
+    def order_of(self, curves: Curves, plan: Any) -> Order:
+        """What is ordered from the curator once the plan is made: a summary, with its basis, mechanism and budget."""
+
+    def plan_for(self, curves: Curves) -> Any:
+        """The plan for these curves; it looks at their layout, and at the number of units where that is public."""
+        points = self._grid(curves, as_domain(self.domain))
+        planned = self._size(curves, Unit(curves.unit or "row", self.neighbours)).planned
+        return self.plan(planned, grid_size=len(points))
+
+    def _again(self, plan: Any, n: int) -> Any:
+        return self.plan(n, grid_size=plan.request.grid_size)
+
+    @forgets_records
+    def fit(self, X: Any, y: Any = None, *, grid: ArrayLike | str | None = None, units: object = None) -> Self:
+        """Release what is estimated from these curves; everything public is checked before the ledger is charged.
+
+        X: matrix (n, q), FDataGrid, data frame or `dpfda.Curves`. `units` says whose curve each row is: a vector of
+        identifiers, with a name as in {"ID": identifiers}, or a column's name; without it every row is taken for
+        another person, and the card says so. `grid` holds the points of the values, evenly spaced by default; "header"
+        reads them from a table's column names.
+        """
+        return self.fit_order(self.order(X, grid=grid, units=units))
+
+    @forgets_records
+    def order(self, X: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> FitOrder:
+        """What `fit` would release of these curves: checked, planned and priced, not charged, and no value is read."""
+        self._check_public()
+        curves = as_curves(X, grid=grid, units=units)
+        plan = self.plan_for(curves)
+        self.check_seen(plan)
+        return FitOrder(self, plan, self.order_of(curves, plan), curves.source.width)
+
+    def _keep(self, released: Any, ordered: FitOrder) -> None:
+        self.release_ = released

@@ -18,7 +18,7 @@ from dpfda.records.data_frames import check_same_rows
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.joined import check_levels, columns_for, covariate_table, curves_in_order, join
 from dpfda.releases.calculus import Function
-from dpfda.statistics.estimator import CurveEstimator, FitOrder, needs_one, smoothing_after
+from dpfda.statistics.estimator import ClippedCurves, FitOrder, needs_one, smoothing_after
 from dpfda.statistics.regression.covariates import Covariates, check_limits, check_names
 from dpfda.statistics.regression.plan import OBSERVATION, RegressionPlan, plan_regression
 from dpfda.statistics.regression.release import RegressionRelease, check_ridge
@@ -32,7 +32,7 @@ MOST_COVARIATES = 64  # two thousand moments of them; noise in more would hide e
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class FunctionOnScalarRegression(CurveEstimator):
+class FunctionOnScalarRegression(ClippedCurves):
     """Coefficient functions of curves regressed on covariates, private: `y(t) = b0(t) + b1(t) z1 + ... + bp(t) zp`.
 
     Each person (privacy unit) counts once, with the averages of covariates and curve: coefficients compare people, not
@@ -139,7 +139,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         return self._plan(n, plan.covariates, plan.request.grid_size)
 
     @forgets_records
-    def fit(self, Z: Any, Y: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> Self:  # type: ignore[override]
+    def fit(self, Z: Any, Y: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> Self:
         """Release the coefficients of curves Y regressed on covariates Z; all that is public is checked first.
 
         Z: matrix (n, p), a vector for one covariate, or a data frame; a value that is missing or no number is filled by
@@ -150,7 +150,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         return self.fit_order(self.order(Z, Y, grid=grid, units=units))
 
     @forgets_records
-    def order(self, Z: Any, Y: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> FitOrder:  # type: ignore[override]
+    def order(self, Z: Any, Y: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> FitOrder:
         """What `fit` would release of these records: checked, planned and priced, not charged, and no curve is read."""
         self._check_public()
         limits, ridge = self._covariate_limits(), check_ridge(self.ridge)
