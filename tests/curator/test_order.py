@@ -389,7 +389,7 @@ def test_what_one_charge_pays_for_is_drawn_once():
     est = dpfda.MeanFunction(epsilon=1.0, delta=1e-6, bound=1.0, ledger=Clerk(events))
     curves = dpfda.records.as_curves(np.zeros((5, WIDTH)), grid=None, units=None)
     plan, public = est.plan_for(curves), est.facts(curves)
-    order = est._curator(curves, public, Reading(), plan.reasons).order(
+    order = est._curator(curves, public, plan.reasons).order(
         Mean(), basis=plan.basis, mechanism=plan.mechanism, budget=plan.spends
     )
     payment = order.pay()

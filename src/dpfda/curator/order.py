@@ -5,7 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar
 
 from dpfda.arrays import Integers
 from dpfda.bases import Basis
@@ -18,6 +20,7 @@ from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.mechanisms.base import check_drawn
 from dpfda.privacy import Budget, Profile, calibrate
 from dpfda.records import Curves
+from dpfda.records.forgetting import forgets_records
 from dpfda.records.reading import Reading
 from dpfda.releases.choices import ChoiceCard
 
@@ -103,6 +106,26 @@ class ChoiceOrder(Order):
 
     def spend(self, payment: Payment) -> Any:
         return self.then(*payment.spend(lambda log: self.draw(log, payment.receipt)))
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def ordered_by(order: Callable[P, ChoiceOrder]) -> Callable[[Callable[[ChoiceOrder], T]], Callable[P, T]]:
+    """A decorator: the function takes the arguments that an order is made from, and is called with the order."""
+
+    def decorate(function: Callable[[ChoiceOrder], T]) -> Callable[P, T]:
+        @forgets_records
+        @wraps(function)
+        def ordered(*arguments: P.args, **stated: P.kwargs) -> T:
+            return function(order(*arguments, **stated))
+
+        returned = signature(function).return_annotation
+        ordered.__signature__ = signature(order).replace(return_annotation=returned)  # type: ignore[attr-defined]
+        return ordered
+
+    return decorate
 
 
 def least_noise(

@@ -13,7 +13,7 @@ from dpfda.errors import UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism
 from dpfda.planning.blocks import MOST_COORDINATES, best_shape, optimal_blocks, shape_weights
 from dpfda.planning.request import Design, Request
-from dpfda.privacy import calibrate
+from dpfda.privacy import Budget, calibrate
 
 DEFAULT_BASIS = "reinsch"  # cosines are flat at the ends, where most curves are not
 
@@ -42,6 +42,20 @@ def own_design(request: Request, mechanism: str | Mechanism) -> Design:
         count_weight=max(1, round(share * RADIUS)) if request.counted else 0,
         reasons=(("basis", why),),
     )
+
+
+def own_names(budget: Budget) -> tuple[str, ...]:
+    """The noise that a plan chooses from by itself: pure epsilon leaves no choice."""
+    return (KNorm.name,) if budget.pure else (Gaussian.name, KNorm.name)
+
+
+def why_own(name: str, budget: Budget) -> str:
+    """Why one of `own_names` was chosen."""
+    if budget.pure:
+        return "pure epsilon asks for K-norm noise"
+    if name == Gaussian.name:
+        return "delta > 0 allows Gaussian noise, and it has the least predicted error"
+    return "K-norm noise has the least predicted error, and needs no delta: pure epsilon"
 
 
 def default_size(request: Request, *, pure: bool) -> int:

@@ -30,7 +30,7 @@ from dpfda.messages import arg
 from dpfda.planning.compatibility import Law, penalised
 from dpfda.planning.default_design import basis_of, check_domain
 from dpfda.planning.request import Design, Request, designs
-from dpfda.privacy import calibrate
+from dpfda.privacy import Budget, calibrate
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,25 +129,28 @@ def published_scale(
         ratio = simple_bound(parameters.eta, parameters.penalty) / float(np.max(weights / roots))
         return calibrate(Gaussian(), Sensitivity(longest * max(ratio, 1.0), L2(), "simple"), request.budget)
     if name == "gp":
-        if request.budget.pure:
-            raise CannotMeetBudget(
-                f"A Gaussian process cannot meet {request.budget}: it needs delta > 0.",
-                parameter="delta",
-                value=request.budget.delta,
-            )
-        if request.budget.epsilon > 1:
-            raise CannotMeetBudget(
-                "The published scale of the Gaussian process is proven for epsilon up to 1, got "
-                f"{brief(request.budget.epsilon)}. Use ",
-                arg("calibration", "exact"),
-                ", which holds for every epsilon.",
-                parameter="epsilon",
-                value=request.budget.epsilon,
-            )
+        check_published(request.budget)
         return up(math.sqrt(2 * math.log(2 / request.budget.delta)) * longest / request.budget.epsilon, 4)
     return up(
         float(np.sum(1 / np.array(with_count(request, shape)))) * (1 + 1e-12) * longest / request.budget.epsilon, 4
     )
+
+
+def check_published(budget: Budget) -> None:
+    """Refuse a budget for which the published scale of the Gaussian process is not proven."""
+    if budget.pure:
+        raise CannotMeetBudget(
+            f"A Gaussian process cannot meet {budget}: it needs delta > 0.", parameter="delta", value=budget.delta
+        )
+    if budget.epsilon > 1:
+        raise CannotMeetBudget(
+            "The published scale of the Gaussian process is proven for epsilon up to 1, got "
+            f"{brief(budget.epsilon)}. Use ",
+            arg("calibration", "exact"),
+            ", which holds for every epsilon.",
+            parameter="epsilon",
+            value=budget.epsilon,
+        )
 
 
 def longest_change(request: Request) -> float:

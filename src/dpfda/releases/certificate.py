@@ -27,8 +27,54 @@ def is_seeded(said: str) -> bool:
     return isinstance(said, Statement) and said.code == NOT_PRIVATE.code
 
 
+class AnyCard:
+    """What the cards of releases and of choices share."""
+
+    __slots__ = ()
+
+    unit: str
+    epsilon: float
+    randomness: Statement
+    software: tuple[tuple[str, str], ...]
+    warnings: tuple[str, ...]
+    entry: LedgerEntry | None
+    fits: Fits | None
+    older_record: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The card as plain data, in the schema that it is of."""
+        return plain_cards.to_plain(self)
+
+    @property
+    def recorded(self) -> str:
+        """What is said of the ledger."""
+        return self.older_record or recorded(self.entry, self.fits)
+
+    @property
+    def private(self) -> bool:
+        """Whether it was drawn from a source of randomness that nobody can predict."""
+        return self.randomness.code in OURS
+
+    @property
+    def stamps(self) -> tuple[str, ...]:
+        """What has to be seen first: warnings, and that a release or a choice is not private."""
+        told = self.private or any(is_seeded(said) for said in self.warnings)
+        return self.warnings if told else (NOT_PRIVATE, *self.warnings)
+
+    def _meaning(self, otherwise: str) -> str:
+        """What epsilon means to those who are in the data."""
+        times = up(math.exp(self.epsilon), 3) if self.epsilon < 700 else f"e^{plain(self.epsilon)}"
+        return (
+            f"Whatever a reader concludes would be at most {times} times more or less likely had this {self.unit} "
+            f"{otherwise}."
+        )
+
+    def _software(self) -> tuple[str, str]:
+        return ("software", ", ".join(f"{name} {version}" for name, version in self.software))
+
+
 @dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(AnyCard):
     """The card of a release. Every field is public: chosen in advance, or paid for.
 
     Names, codes and numbers are data. A `Statement` is a code with its numbers, and reads as the sentence that
@@ -92,29 +138,15 @@ class Certificate:
         for name in STATEMENTS:
             object.__setattr__(self, name, statement(getattr(self, name)))
 
-    def to_dict(self) -> dict[str, Any]:
-        """The card as plain data, in the schema that it is of."""
-        return plain_cards.to_plain(self)
-
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Certificate:
         """The card that `to_dict` wrote; DataError where a field is none, else any exception where one is missing."""
         return Certificate(**plain_cards.read_plain(Certificate, data))
 
     @property
-    def recorded(self) -> str:
-        """What is said of the ledger."""
-        return self.older_record or recorded(self.entry, self.fits)
-
-    @property
     def law(self) -> str:
         """The registered name of the law of the noise, or "none", or "online"."""
         return self.noise.code
-
-    @property
-    def private(self) -> bool:
-        """Whether the noise came from a source that nobody can predict."""
-        return self.randomness.code in OURS
 
     @property
     def bought_centre(self) -> str:
@@ -146,13 +178,9 @@ class Certificate:
             return "The noise can be predicted, so this release promises nothing to anybody."
         if self.nominal:
             return "It was drawn approximately, so this release promises nothing exactly."
-        times = up(math.exp(self.epsilon), 3) if self.epsilon < 700 else f"e^{plain(self.epsilon)}"
         otherwise = "been another one" if self.neighbours == REPLACE else "not been included"
         exception = "" if self.delta == 0 else f", but for a chance of {plain(self.delta)}"
-        return (
-            f"Whatever a reader concludes would be at most {times} times more or less likely had this {self.unit} "
-            f"{otherwise}{exception}."
-        )
+        return self._meaning(f"{otherwise}{exception}")
 
     @property
     def not_covered(self) -> str:
@@ -207,12 +235,6 @@ class Certificate:
         )
 
     @property
-    def stamps(self) -> tuple[str, ...]:
-        """What has to be seen first: warnings, and that a release is not private."""
-        told = self.private or any(is_seeded(said) for said in self.warnings)
-        return self.warnings if told else (NOT_PRIVATE, *self.warnings)
-
-    @property
     def entries(self) -> tuple[tuple[str, str], ...]:
         """What the card says, as labels and texts; how each parameter was chosen is in `chosen`."""
         count = units_text(self.counting, self.n)
@@ -241,7 +263,7 @@ class Certificate:
                 f"detects one {self.unit} with probability {self._nominally}at most {up(self.attacker_power, 3)} at "
                 "5 % false alarms",
             ),
-            ("software", ", ".join(f"{name} {version}" for name, version in self.software)),
+            self._software(),
         )
 
     def text(self) -> str:

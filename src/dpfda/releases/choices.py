@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,14 +9,14 @@ from dpfda.privacy import REPLACE
 from dpfda.releases.cards import plain as plain_cards
 from dpfda.releases.cards.plain import SCHEMA
 from dpfda.releases.cards.words import Statement, statement
-from dpfda.releases.certificate import NOT_PRIVATE, OURS, is_seeded
-from dpfda.releases.entry import Fits, LedgerEntry, recorded
+from dpfda.releases.certificate import AnyCard
+from dpfda.releases.entry import Fits, LedgerEntry
 from dpfda.releases.fields import check
 from dpfda.releases.wording import neighbour_entries, plain, units_text, up, wrapped
 
 
 @dataclass(frozen=True, slots=True)
-class ChoiceCard:
+class ChoiceCard(AnyCard):
     """What was chosen among, under which guarantee. Every field is public: stated in advance, or paid for."""
 
     what: Statement
@@ -50,20 +49,6 @@ class ChoiceCard:
         for name in ("what", "randomness"):
             object.__setattr__(self, name, statement(getattr(self, name)))
 
-    @property
-    def private(self) -> bool:
-        """Whether the choice was drawn from a source that nobody can predict."""
-        return self.randomness.code in OURS
-
-    @property
-    def recorded(self) -> str:
-        """What is said of the ledger."""
-        return self.older_record or recorded(self.entry, self.fits)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The card as plain data, in the schema that it is of."""
-        return plain_cards.to_plain(self)
-
     @staticmethod
     def from_dict(data: dict[str, Any]) -> ChoiceCard:
         """The card that `to_dict` wrote; DataError where a field is none, else any exception where one is missing."""
@@ -75,17 +60,7 @@ class ChoiceCard:
         """What the guarantee means, for those who are in the data."""
         if not self.private:
             return "The choice can be predicted, so it promises nothing to anybody."
-        times = up(math.exp(self.epsilon), 3) if self.epsilon < 700 else f"e^{plain(self.epsilon)}"
-        return (
-            f"Whatever a reader concludes would be at most {times} times more or less likely had this {self.unit} been "
-            "another one."
-        )
-
-    @property
-    def stamps(self) -> tuple[str, ...]:
-        """What has to be seen first: warnings, and that a choice is not private."""
-        told = self.private or any(is_seeded(said) for said in self.warnings)
-        return self.warnings if told else (NOT_PRIVATE, *self.warnings)
+        return self._meaning("been another one")
 
     @property
     def entries(self) -> tuple[tuple[str, str], ...]:
@@ -104,7 +79,7 @@ class ChoiceCard:
                 "attacker",
                 f"detects one {self.unit} with probability at most {up(self.attacker_power, 3)} at 5 % false alarms",
             ),
-            ("software", ", ".join(f"{name} {version}" for name, version in self.software)),
+            self._software(),
         )
 
     def text(self) -> str:

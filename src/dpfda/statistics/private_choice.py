@@ -14,6 +14,7 @@ from dpfda.bases import Basis
 from dpfda.bases.lattice import RADIUS, Lattice
 from dpfda.bases.norms import up
 from dpfda.curator import ChoiceOrder, Curator
+from dpfda.curator.order import ordered_by
 from dpfda.curator.summary import Public, Selection
 from dpfda.errors import UsageError
 from dpfda.ledger import AnyLedger, as_ledger
@@ -115,44 +116,6 @@ class Choice:
 
 
 @forgets_records
-def private_choice(
-    X: Any,
-    *,
-    epsilon: float,
-    candidates: Sequence[MeanFunction],
-    grid: ArrayLike | str | None = None,
-    units: object = None,
-    dataset: str = "unnamed",
-    ledger: AnyLedger | str | None = None,
-    randomness: Randomness | None = None,
-    force: bool = False,
-    reading: Reading | None = None,
-) -> Choice:
-    """The setting whose error promises to be least: what it leaves out of the mean, plus its noise.
-
-    Settings are estimators that share bound, domain, centre and family of basis, e.g. of "gp" or "iclp-qr" with
-    several penalties, or of "frl" with several sizes. The root mean square of what the penalty takes from the exact
-    mean moves by at most `2 bound / n` if one unit is replaced, and the noise is public: one is drawn with probability
-    proportional to `exp(-epsilon n (left out + noise) / (sqrt(8) bound))`. This costs pure epsilon, on top of that of
-    the release that follows. A choice whose error would be about as large as the bound is refused before anything is
-    charged, unless `force` is set. Settings that are smoothed after the noise adapt by themselves and need no choice.
-    """
-    choice: Choice = choice_order(
-        X,
-        epsilon=epsilon,
-        candidates=candidates,
-        grid=grid,
-        units=units,
-        dataset=dataset,
-        ledger=ledger,
-        randomness=randomness,
-        force=force,
-        reading=reading,
-    ).release()
-    return choice
-
-
-@forgets_records
 def choice_order(
     X: Any,
     *,
@@ -217,6 +180,21 @@ def choice_order(
         told=lambda index: ("choice", f"number {index} of 0 to {len(listed) - 1}"),
         then=lambda index, card: Choice(index, listed[index], budget.epsilon, card),
     )
+
+
+@ordered_by(choice_order)
+def private_choice(order: ChoiceOrder) -> Choice:
+    """The setting whose error promises to be least: what it leaves out of the mean, plus its noise.
+
+    Settings are estimators that share bound, domain, centre and family of basis, e.g. of "gp" or "iclp-qr" with
+    several penalties, or of "frl" with several sizes. The root mean square of what the penalty takes from the exact
+    mean moves by at most `2 bound / n` if one unit is replaced, and the noise is public: one is drawn with probability
+    proportional to `exp(-epsilon n (left out + noise) / (sqrt(8) bound))`. This costs pure epsilon, on top of that of
+    the release that follows. A choice whose error would be about as large as the bound is refused before anything is
+    charged, unless `force` is set. Settings that are smoothed after the noise adapt by themselves and need no choice.
+    """
+    choice: Choice = order.release()
+    return choice
 
 
 def _shared(candidates: list[MeanFunction], curves: Curves) -> Public:

@@ -88,11 +88,8 @@ class FramesPlan(AnyPlan):
         return f"the first component of curves {PLAUSIBLE} would be {drawn / blind:.0%} as far off as without any data"
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """What should be known before anything is spent."""
-        seen = (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
-        stamp = (self.mechanism.warning,) if self.mechanism.warning else ()
-        return (*self.budget.warnings(self.n), *seen, *stamp)
+    def cautions(self) -> tuple[str, ...]:
+        return (self.mechanism.warning,) if self.mechanism.warning else ()
 
     @property
     def title(self) -> str:

@@ -150,10 +150,5 @@ def count_share(size: int, *, gaussian: bool) -> float:
     return float(min(1.0, (2 / size) ** (1 / 4 if gaussian else 1 / 3)))
 
 
-def predicted_noise(n: int, per_count: float, size: int) -> float:
-    """The expected square of the noise in a density times the volume, before smoothing: a mean over equal steps."""
-    return per_count * (size / n) ** 2
-
-
 def _sided(cells: Cells) -> list[tuple[tuple[float, float], tuple[float, ...]]]:
     return list(zip(cells.domain.sides, cells.edges, strict=True))

@@ -45,6 +45,14 @@ def diameter(table: Integers, norm: Norm) -> float:
     )
 
 
+def volumes_of(cells: Cells) -> Array:
+    """The volume of each cell, (size,)."""
+    volumes = np.ones(1)
+    for along in cells.edges:
+        volumes = np.multiply.outer(volumes, np.diff(along)).ravel()
+    return volumes
+
+
 def _safe(value: float, table: Integers, norm: Norm) -> float:
     unit = norm(np.abs(table).max(axis=0))
     return up(value + SLACK * unit, 2)

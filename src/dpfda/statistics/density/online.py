@@ -50,7 +50,15 @@ class Prepared:
         curves = self.order.curves
         order = replace(self.order, curves=replace(curves, source=NoRecords(curves.source.width)))
         features = self.summary.features_of(masses)
-        return PendingRelease(order, features, sections, self.law, self.facts, self.randomness, payment)
+        return PendingRelease(
+            order=order,
+            gathered=features,
+            sections=sections,
+            law=self.law,
+            facts=self.facts,
+            randomness=self.randomness,
+            payment=payment,
+        )
 
     def _masses(self) -> Integers:
         return cell_masses(
