@@ -10,10 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpfda.cli.budget_words import APPROXIMATE, COUNTER, at, bar, check_sense, down, nominally, opened, safe, typed, up
-from dpfda.cli.charging import LedgerChoice, check_books
-from dpfda.cli.notices import notice
+from dpfda.cli.charging import (
+    APPROXIMATE,
+    COUNTER,
+    LedgerChoice,
+    at,
+    bar,
+    check_books,
+    check_sense,
+    down,
+    nominally,
+    opened,
+    safe,
+    typed,
+    up,
+)
 from dpfda.cli.options import NEIGHBOURS, options
+from dpfda.cli.words import notice
 from dpfda.errors import UsageError
 from dpfda.ledger.accounting import ADAPTIVE
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import dpfda
-from dpfda.cli.covariates import check_columns, empty_covariates, limits_of, names_of, read_covariates
+from dpfda.cli.columns import check_columns, empty_covariates, limits_of, names_of, read_covariates
 from dpfda.cli.derived import Statistics
 from dpfda.cli.options import (
     CENTRE,
