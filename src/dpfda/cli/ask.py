@@ -19,7 +19,7 @@ from dpfda.cli.values import DensityOptions, PointSourceOptions, grouped
 from dpfda.cli.words import notice
 from dpfda.errors import DataError, PrivacyRefused, UsageError
 from dpfda.mechanisms import GaussianProcess
-from dpfda.page.evaluation import places
+from dpfda.page.base import places
 from dpfda.releases import Certificate
 
 PURE = (

@@ -17,7 +17,7 @@ from dpfda.cli.releasing import NOTHING, opened, told_line
 from dpfda.cli.targets import check_targets, same_file, write_text
 from dpfda.cli.values import SourceOptions, grouped, interval
 from dpfda.errors import UsageError
-from dpfda.page.evaluation import numbers
+from dpfda.page.base import numbers
 
 ASKED = [
     option("domain", default="0,1"),

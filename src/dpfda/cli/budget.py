@@ -103,7 +103,7 @@ def _statements(spent: Statement) -> str:
 
 
 def _group(ledger: Ledger, budget: Dataset, people: int) -> str:
-    from dpfda.releases.wording import up as at_most
+    from dpfda.releases.cards.words import up as at_most
 
     found = ledger.spent(budget.name, people=people)
     delta = at(found.delta) if found.delta == budget.cap.delta else f" at delta {at_most(found.delta, 3)}"

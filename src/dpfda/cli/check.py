@@ -205,7 +205,7 @@ def _texts(
 
 
 def _columns(layout: Layout) -> list[str]:
-    from dpfda.records.headers import ALONE
+    from dpfda.records.columns import ALONE
 
     found = []
     for group in layout.groups:

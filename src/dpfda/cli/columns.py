@@ -58,9 +58,8 @@ def _matching(header: list[str], pattern: str) -> list[str]:
 
 def read_points(table: Table, asked: tuple[str, ...], *, unit: str | None, beside: Mapping[str, str]) -> dpfda.Curves:
     """Points in a CSV or Parquet file, read lazily; `beside` says what columns beside them are."""
-    from dpfda.records.columns import check_column, unused
+    from dpfda.records.columns import check_column, in_few_words, listed, unused
     from dpfda.records.files import curves_in
-    from dpfda.records.headers import in_few_words, listed
 
     header = list(table.columns)
     for name, what in beside.items():

@@ -104,8 +104,7 @@ def evaluate(
     """
     if at is None and quantiles is None:
         raise click.UsageError("Missing option '--at'.", click.get_current_context())
-    from dpfda.page.base import page_of
-    from dpfda.page.evaluation import Asked
+    from dpfda.page.base import Asked, page_of
 
     result, asked = loaded(file), Asked(at or "", derivative, level, covariates, cdf, quantiles)
     page = page_of(result)
@@ -197,7 +196,7 @@ def sample(
       dpfda sample density.json --size 1000
       dpfda sample map.json --size 50000 --names lon,lat --out synthetic.parquet --seed 1
     """
-    from dpfda.page.evaluation import coordinates
+    from dpfda.page.base import coordinates
 
     result = loaded(file)
     if not hasattr(result, "sample"):

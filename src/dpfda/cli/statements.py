@@ -79,14 +79,14 @@ class Layout:
     @cached_property
     def bare(self) -> bool:
         """Whether names may be the record of a person, e.g. numbers, which may be grid points too."""
-        from dpfda.records.headers import may_be_record
+        from dpfda.records.columns import may_be_record
 
         return may_be_record(self.names)
 
     @cached_property
     def places(self) -> bool:
         """Whether numbers for names can be the places of grid points: they increase, and the rest are names."""
-        from dpfda.records.headers import may_be_record
+        from dpfda.records.columns import may_be_record
 
         alike = {name for group in self.groups if group.increasing for name in group.names}
         return bool(alike) and not may_be_record([name for name in self.names if name not in alike])

@@ -14,7 +14,7 @@ import dpfda
 from dpfda.arrays import brief
 from dpfda.errors import UsageError
 from dpfda.mechanisms.table import by_name
-from dpfda.page.evaluation import numbers
+from dpfda.page.base import numbers
 
 if TYPE_CHECKING:
     from dpfda.kernels import Kernel

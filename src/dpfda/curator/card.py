@@ -19,7 +19,7 @@ from dpfda.releases import NOT_PRIVATE, Certificate
 from dpfda.releases.cards import first_schema, words
 from dpfda.releases.cards.plain import SCHEMA
 from dpfda.releases.cards.words import Statement, say
-from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.certificate import ChoiceCard
 from dpfda.releases.decoded import Decoded
 from dpfda.releases.entry import Fits, LedgerEntry
 

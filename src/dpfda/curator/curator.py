@@ -27,7 +27,7 @@ from dpfda.privacy import Budget, Counting, Profile, RangeProfile, StatedProfile
 from dpfda.records import Curves
 from dpfda.records.reading import Reading
 from dpfda.releases.cards.words import Statement, say
-from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.certificate import ChoiceCard
 from dpfda.releases.decoded import Decoded
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from dpfda.arrays import Integers
 from dpfda.bases import Basis
-from dpfda.bases.norms import Sensitivity
 from dpfda.curator.payment import DrawLog, Payment
 from dpfda.curator.summary import Public, Summary
 from dpfda.errors import CannotMeetBudget, DpfdaError, UsageError
@@ -17,9 +16,10 @@ from dpfda.ledger import AnyLedger, Charge, Quote, Receipt
 from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.mechanisms.base import check_drawn
 from dpfda.privacy import Budget, Profile, calibrate
+from dpfda.privacy.norms import Sensitivity
 from dpfda.records import Curves
 from dpfda.records.reading import Reading
-from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.certificate import ChoiceCard
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,9 +20,9 @@ from dpfda.ledger import AnyLedger, Receipt
 from dpfda.ledger.outputs import NONE, Document, pack, unpack
 from dpfda.messages import Message, Words
 from dpfda.releases import Certificate
-from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.certificate import ChoiceCard
+from dpfda.releases.documents import card_digest, content_digest
 from dpfda.releases.files import exact_digest, file_digest
-from dpfda.releases.seal import card_digest, content_digest
 
 T = TypeVar("T")
 STORE = b"answers point by point, kept in a store"  # begins the output of a charge whose noise is drawn as it is asked

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 from dpfda.arrays import Array
 from dpfda.errors import DataError, UsageError
 from dpfda.privacy import Unit
-from dpfda.records.headers import in_few_words
+from dpfda.records.columns import in_few_words
 from dpfda.records.identity import Identity
 
 Answer = TypeVar("Answer")

@@ -10,10 +10,9 @@ from typing import Any
 from dpfda.arrays import Array, ArrayLike, as_path
 from dpfda.errors import DataError
 from dpfda.records.cell_values import check_types, check_unit_type, columns_of
-from dpfda.records.columns import Values, check_curve, check_rows, choose_columns, grid_of, unused
+from dpfda.records.columns import Values, check_curve, check_rows, choose_columns, grid_of, listed, unused
 from dpfda.records.csv_files import CsvTable
 from dpfda.records.curves import Curves, name_columns
-from dpfda.records.headers import listed
 from dpfda.records.identity import Identity
 
 MOST_ROWS = 2**40  # that a file may state

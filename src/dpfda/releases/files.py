@@ -13,9 +13,8 @@ from dpfda.bases import from_dict as basis_from_dict
 from dpfda.errors import DataError, UsageError
 from dpfda.mechanisms import LAWS
 from dpfda.releases.certificate import Certificate
-from dpfda.releases.documents import read_document
+from dpfda.releases.documents import check_seal, content_digest, read_document, sealed, stated_digest
 from dpfda.releases.kinds import kind_in, kinds, statistic, statistic_of
-from dpfda.releases.seal import check_seal, content_digest, sealed, stated_digest
 
 FORMAT = "dpfda-release-1"
 

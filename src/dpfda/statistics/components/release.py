@@ -19,7 +19,7 @@ from dpfda.releases.calculus import Function
 from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.comparisons import CurveComparisons, nothing_added
-from dpfda.releases.serialise import finite, finite_number
+from dpfda.releases.decoded import finite, finite_number
 
 
 @dataclass(frozen=True, eq=False)

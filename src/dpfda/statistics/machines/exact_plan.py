@@ -11,12 +11,12 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike, brief
 from dpfda.bases.domain import check_asked
 from dpfda.bases.features import spread
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.mechanisms import Gaussian
 from dpfda.messages import arg
 from dpfda.planning.base import AnyPlan
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.statistics.machines.plan import MachineRequest, by, check_penalty, drowned, ruled_penalty
 from dpfda.statistics.machines.sensitivity import moved_by
 from dpfda.statistics.machines.solver import tolerance_of

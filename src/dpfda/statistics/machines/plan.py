@@ -15,7 +15,6 @@ from dpfda.bases import Basis, Domain
 from dpfda.bases.base import MOST_FEATURES
 from dpfda.bases.features import Landmarks, fourier_features, landmarks, mercer_features, reach
 from dpfda.bases.lattice import RADIUS
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.errors import DpfdaError, IncompatibleNoise, UsageError
 from dpfda.kernels import Anisotropic, Gaussian, Kernel
 from dpfda.mechanisms import Gaussian as GaussianNoise
@@ -25,11 +24,12 @@ from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.mechanisms.table import as_law, names_for, not_used, settings_of, unknown
 from dpfda.messages import arg
 from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, price
-from dpfda.planning.blocks import optimal_blocks
+from dpfda.planning.default_design import optimal_blocks
 from dpfda.planning.request import check_units
 from dpfda.privacy import REPLACE, Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.releases.bands import at_points
-from dpfda.releases.wording import plain
+from dpfda.releases.cards.words import plain
 from dpfda.statistics.machines.losses import Loss
 from dpfda.statistics.machines.sensitivity import moved_by
 from dpfda.statistics.machines.solver import tolerance_of

@@ -21,8 +21,8 @@ from dpfda.releases.bands import at_points
 from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.comparisons import EVEN, CurveComparisons, from_shares
+from dpfda.releases.decoded import added_noise, finite, finite_number
 from dpfda.releases.detection import compared, differs
-from dpfda.releases.serialise import added_noise, finite, finite_number
 
 TASKS = ("classifier", "regressor")
 

@@ -11,7 +11,6 @@ import numpy as np
 from dpfda.arrays import Array, brief
 from dpfda.bases import Basis
 from dpfda.bases.lattice import RADIUS
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms import Bernstein, Gaussian, KNorm, Mechanism
 from dpfda.mechanisms.base import law_of
@@ -32,6 +31,7 @@ from dpfda.planning.prediction import (
 )
 from dpfda.planning.request import DESIGNS, Design, Request
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.releases.bands import multiplier
 
 STATISTIC = "mean"
