@@ -26,7 +26,7 @@ from dpfda.messages import arg
 from dpfda.privacy import Budget, Counting, Profile, RangeProfile, StatedProfile
 from dpfda.records import Curves
 from dpfda.records.reading import Reading
-from dpfda.releases.cards.words import Statement, say
+from dpfda.releases.cards.words import say
 from dpfda.releases.certificate import ChoiceCard
 from dpfda.releases.decoded import Decoded
 
@@ -103,9 +103,13 @@ class Curator:
             return finished(summary.decode(noisy, noise, public, basis), receipt)
 
         def finished(decoded: Decoded, receipt: Receipt | None) -> Any:
-            card = facts.of_release(specification, decoded, receipt)
             seen = summary.tested(decoded, public, basis)
-            return told(summary.publish(decoded, public, basis, card, smoothing=smoothing), seen)
+            card = facts.of_release(specification, decoded, receipt)
+            release = summary.publish(decoded, public, basis, card, smoothing=smoothing)
+            # What stands out from the noise is a function of the noisy numbers, hence free.
+            card, kind = release.certificate, getattr(type(release), "kind", "")
+            found = seen or getattr(release, "tested", None) or card.detected or say("detected", "not-tested")
+            return replace(release, certificate=replace(card, statistic=kind, detected=found))
 
         # The whole way once, on an empty curve and on noise alone: a wrong name, a missing library or a basis that
         # cannot be written on a card fails here, before the charge; so do shapes that are not as the summary says, and
@@ -205,16 +209,6 @@ class Curator:
         if self.curves.unit is None:
             return ""
         return "counted" if self.public.counting is Counting.IDENTIFIERS else "left-out"
-
-
-def told(release: Any, seen: Statement | None) -> Any:
-    """The release, its kind on its card, and what stands out from the noise: a function of the noisy numbers, free.
-
-    Made before the charge too, on noise alone, so that what fails fails there.
-    """
-    card, kind = release.certificate, getattr(type(release), "kind", "")
-    found = seen or getattr(release, "tested", None) or card.detected or say("detected", "not-tested")
-    return replace(release, certificate=replace(card, statistic=kind, detected=found))
 
 
 def _names(source: Any) -> tuple[str, ...]:

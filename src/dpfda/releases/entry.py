@@ -93,8 +93,10 @@ class LedgerEntry:
             raise TypeError
 
     @staticmethod
-    def of(receipt: Receipt) -> LedgerEntry:
-        """What a card keeps of a receipt: everything but what was drawn."""
+    def of(receipt: Receipt | None) -> LedgerEntry | None:
+        """What a card keeps of a receipt: everything but what was drawn; None where nothing was recorded."""
+        if receipt is None or not receipt.recorded:
+            return None
         return LedgerEntry(
             receipt.ledger,
             receipt.number,

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpfda.arrays import Integers
 from dpfda.bases import Domain
-from dpfda.curator import GIVEN, Payment, ReleaseOrder, entry_of
+from dpfda.curator import GIVEN, Payment, ReleaseOrder
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Randomness
 from dpfda.online import (
@@ -25,7 +25,7 @@ from dpfda.online import (
 )
 from dpfda.privacy import Budget
 from dpfda.records.forgetting import forgets_records
-from dpfda.releases.entry import Fits
+from dpfda.releases.entry import Fits, LedgerEntry
 
 
 @dataclass(eq=False, repr=False)
@@ -93,7 +93,7 @@ def handed_over(
     """The one oracle of what has been paid for; its card has the entry of the ledger, which is known by now."""
     # Before anything is bound: whatever interrupts the rest, nobody can come back for another noise.
     payment.hand_over()
-    paid = replace(facts, fits=Fits.of(payment.receipt), entry=entry_of(payment.receipt))
+    paid = replace(facts, fits=Fits.of(payment.receipt), entry=LedgerEntry.of(payment.receipt))
     return open_online(sections, law, store, facts=paid, randomness=randomness)
 
 

@@ -12,10 +12,10 @@ from decimal import ROUND_CEILING, Context
 from textwrap import fill
 from typing import Any, Self
 
-from dpfda.arrays import brief
+from dpfda.arrays import Array, brief
 from dpfda.errors import DataError, DpfdaError
 from dpfda.mechanisms.noise import LAWS, Noise, NoiseLaw
-from dpfda.privacy import REPLACE, Counting
+from dpfda.privacy import REPLACE, Budget, Counting
 from dpfda.privacy.budget import CAUTIONS
 
 
@@ -388,6 +388,28 @@ def say(field: str, code: str, /, **values: Any) -> Statement:
 def statement(said: str) -> Statement:
     """A sentence as it stands on a card: one of ours, or somebody's own."""
     return said if isinstance(said, Statement) else Statement(said)
+
+
+def cautions(budget: Budget, units: int) -> tuple[Statement, ...]:
+    """Warnings that follow from the budget and the number of units."""
+    values = {"large-epsilon": {"epsilon": budget.epsilon}, "large-delta": {"delta": budget.delta}}
+    return tuple(say("warnings", name, **values[name]) for name in budget.cautions(units))
+
+
+def with_nobody(missing: str, nobody: str) -> Statement:
+    """What becomes of missing data, rows of nobody included."""
+    if isinstance(missing, Statement) and "nobody" in missing.values:
+        return say("missing", missing.code, **missing.values | {"nobody": nobody})
+    return statement(f"{missing}{NOBODY[nobody]}")
+
+
+def of_centre(centre: Array) -> Statement:
+    """What curves are measured from, in words."""
+    if not centre.any():
+        return say("centre", "zero")
+    if (centre == centre[0]).all():
+        return say("centre", "constant", value=float(centre[0]))
+    return say("centre", "curve")
 
 
 def plain_of(said: str) -> Any:
