@@ -10,6 +10,7 @@ from textwrap import fill
 import click
 
 import dpfda
+from dpfda.arrays import numbers
 from dpfda.cli.charging import LEDGER, LedgerChoice, LedgerQuote, check_books, ledger_of, typed
 from dpfda.cli.options import CENTRE, DATASET, FILE, option, options
 from dpfda.cli.release import centre_of, curves_of
@@ -17,7 +18,6 @@ from dpfda.cli.releasing import NOTHING, opened, told_line
 from dpfda.cli.targets import check_targets, same_file, write_text
 from dpfda.cli.values import SourceOptions, grouped, interval
 from dpfda.errors import UsageError
-from dpfda.page.base import numbers
 
 ASKED = [
     option("domain", default="0,1"),

@@ -46,14 +46,15 @@ class CardFacts:
         units = float(known) if decoded.count is None else decoded.count.value
         # What a mechanism that is not exact has to say for itself, whichever door it came through.
         stamp = getattr(specification.mechanism, "warning", "")
+        name, private = summary.name, is_private(self.randomness)
         shrinks = (getattr(summary, "shrinks", ""), getattr(specification.mechanism, "shrinks", ""))
         return Certificate(
             # The guarantee.
             epsilon=budget.epsilon + self.before,
             delta=budget.delta,
+            losses=described(specification.losses),
             rho=profile.rho + self.before**2 / 8,
             attacker_power=with_choice(profile.power(0.05), self.before),
-            losses=described(specification.losses),
             nominal=bool(stamp),
             # Who is protected.
             dataset=self.dataset,
@@ -65,7 +66,7 @@ class CardFacts:
             n_is_planned=public.n is None and decoded.count is None,
             counting=public.counting.value,
             # What is released.
-            what=words.statement(summary.name),
+            what=words.statement(name),
             centre=words.of_centre(public.centre),
             missing=words.with_nobody(summary.missing, self.nobody),
             domain=basis.domain.sides,
@@ -79,21 +80,21 @@ class CardFacts:
             sensitivity=sensitivity.value,
             sensitivity_norm=type(sensitivity.norm).__name__,
             sensitivity_because=sensitivity.because,
-            moves=words.statement(summary.moves(public, units)),
             lattice_step=summary.lattice_step(public),
+            moves=words.statement(summary.moves(public, units)),
             mechanism=specification.name,
             noise=words.of_law(law),
             noise_rms=summary.noise_rms(decoded, basis),
             noise_scale=specification.scale,
             scale=float(np.sqrt(law.variances.max())),
-            randomness=say("randomness", "integers" if is_private(self.randomness) else "seeded"),
+            randomness=say("randomness", "integers" if private else "seeded"),
             # How it came about.
+            schema=schema_of(receipt),
+            software=software(receipt),
             chosen=self.chosen,
+            warnings=tuple(filter(None, (stamp, *self._warnings(budget), getattr(summary, "coarse", "")))),
             fits=Fits.of(receipt),
             entry=LedgerEntry.of(receipt),
-            warnings=tuple(filter(None, (stamp, *self._warnings(budget), getattr(summary, "coarse", "")))),
-            software=software(receipt),
-            schema=schema_of(receipt),
         )
 
     def of_choice(

@@ -94,7 +94,7 @@ class Curator:
         known = profile if hasattr(profile, "describe") else StatedProfile(budget.epsilon, budget.delta)
         losses = (known, *((RangeProfile(self.before),) if self.before else ()))
         specification = ReleaseSpecification(
-            summary, basis, mechanism, name or mechanism.name, budget, sensitivity, profile, scale, noise.size, losses
+            summary, basis, mechanism, name or mechanism.name, budget, sensitivity, profile, scale, noise, losses
         )
         # Not by way of the curator: what is ordered may outlive the fit, and must not hold the curves.
         facts, public = self.card_facts, self.public
@@ -136,8 +136,9 @@ class Curator:
 
         `nominal` says that the draw is approximate, so that every total with it is no guarantee.
         """
-        # By all their names: the card has the first and the last of many columns only.
-        columns = _names(self.curves.source)
+        # By all their names, where they have some: the card has the first and the last of many columns only. Those of
+        # covariates stand on the card.
+        columns = tuple(getattr(getattr(self.curves.source, "curves", self.curves.source), "names", ()))
         request = request_hash(self.dataset, what, budget, self.public, self.chosen, self.before, columns, ordered)
         return Charge(self.dataset, what, budget, losses, self.public.unit, request=request, nominal=nominal)
 
@@ -209,8 +210,3 @@ class Curator:
         if self.curves.unit is None:
             return ""
         return "counted" if self.public.counting is Counting.IDENTIFIERS else "left-out"
-
-
-def _names(source: Any) -> tuple[str, ...]:
-    """The columns that records are read from, where they have names; those of covariates stand on the card."""
-    return tuple(getattr(getattr(source, "curves", source), "names", ()))

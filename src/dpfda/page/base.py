@@ -50,18 +50,6 @@ def coordinates(dimension: int) -> tuple[str, ...]:
     return ("x",) if dimension == 1 else tuple(f"x{axis + 1}" for axis in range(dimension))
 
 
-def numbers(text: str, option: str, *, count: int | None) -> tuple[float, ...]:
-    """Numbers that are separated by commas; `option` is named in the refusal."""
-    try:
-        values = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        values = ()
-    if not values or (count is not None and len(values) != count):
-        wanted = "numbers" if count is None else f"{count} numbers"
-        raise UsageError(f"{option} takes {wanted} separated by commas, e.g. {option} 0,1; got {brief(text)}.")
-    return values
-
-
 # How the service asks a release: how many points of the domain make one question, what the numbers in an answer are
 # called, and the answers, (m, p) -> (m,) or (m, k). `Page.table` says the same in columns; a test compares them.
 Answered = tuple[int, tuple[str, ...], Callable[[Array], Array]]

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from dpfda.arrays import numbers
 from dpfda.errors import UsageError
-from dpfda.page.base import Answered, Asked, Columns, Page, check_curves, check_no_covariates, noise_text, numbers
+from dpfda.page.base import Answered, Asked, Columns, Page, check_curves, check_no_covariates, noise_text
 from dpfda.page.content import Content, Places, sizes, spots
 from dpfda.page.picture import NamedCurve, curves
 from dpfda.releases.bands import check_level

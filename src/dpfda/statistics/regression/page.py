@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, numbers
 from dpfda.errors import UsageError
-from dpfda.page.base import Answered, Asked, Columns, Page, band_text, check_curves, is_infinite, numbers
+from dpfda.page.base import Answered, Asked, Columns, Page, band_text, check_curves, is_infinite
 from dpfda.page.content import Content, Places, Values, number, place, sizes, spots, text
 from dpfda.page.picture import WIDTH, Scale, around, drawing, frame, path_of
 from dpfda.releases.bands import check_level
