@@ -234,7 +234,8 @@ def curves_of(table: Table, source: SourceOptions, beside: tuple[str, ...] = ())
     """The curves of a file, read when they are needed; `beside` are columns that are used otherwise."""
     from dpfda.records.files import curves_in
 
-    curves = curves_in(
+    check_row(table, source.unit)
+    return curves_in(
         table,
         values=source.values,
         unit=None if source.unit == "row" else source.unit,
@@ -242,5 +243,3 @@ def curves_of(table: Table, source: SourceOptions, beside: tuple[str, ...] = ())
         rows=source.rows,
         beside=beside,
     )
-    check_row(table, source.unit)
-    return curves
