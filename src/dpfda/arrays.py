@@ -109,7 +109,8 @@ def public_numbers(values: object, what: str) -> Array:
     """
     try:
         with np.errstate(all="ignore"):
-            given = values.filled(np.nan) if _masked(values) else np.asarray(values)  # type: ignore[attr-defined]
+            masked = isinstance(values, np.ma.MaskedArray) and values.dtype.kind == "f"
+            given = values.filled(np.nan) if masked else np.asarray(values)  # type: ignore[attr-defined]
             if given.size > MOST_NUMBERS:  # a view may be larger than memory
                 raise UsageError(f"{what} are at most {MOST_NUMBERS} numbers at a time, got {given.size}. Give fewer.")
             if given.dtype.kind == "O" and all(isinstance(cell, Real) for cell in given.ravel()):
@@ -123,8 +124,16 @@ def public_numbers(values: object, what: str) -> Array:
     raise UsageError(f"{what} must be numbers, e.g. 0.5 or [0.0, 0.5, 1.0], got {brief(values)}.")
 
 
-def _masked(values: object) -> bool:
-    return isinstance(values, np.ma.MaskedArray) and values.dtype.kind == "f"
+def numbers(text: str, option: str, *, count: int | None) -> tuple[float, ...]:
+    """Numbers that are separated by commas; `option` is named in the refusal."""
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        values = ()
+    if not values or (count is not None and len(values) != count):
+        wanted = "numbers" if count is None else f"{count} numbers"
+        raise UsageError(f"{option} takes {wanted} separated by commas, e.g. {option} 0,1; got {brief(text)}.")
+    return values
 
 
 def values_of(function: Callable[..., object], *arguments: object, what: str) -> Array:

@@ -14,11 +14,11 @@ from evidence import TooQuiet, proven_epsilon, proven_mu
 
 import dpfda
 from dpfda.bases.cells import cells_between
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.curator import Curator, DrawLog, Payment
 from dpfda.kernels import Matern
 from dpfda.mechanisms import Gaussian, GaussianProcess, LaplaceProcess, SobolevProcess
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 
 PEOPLE, VISITS = 5, 3
 UNITS = np.repeat(np.arange(PEOPLE), VISITS)

@@ -256,13 +256,13 @@ def test_the_data_cannot_be_overwritten_by_the_release(run: Run, csv: Path) -> N
 def test_a_folder_that_cannot_be_written_is_found_before_anything_is_charged(
     option: str, run: Run, csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dpfda.cli import demo, targets
+    from dpfda.cli import main, targets
 
     def read_only(*arguments: object, **options: object) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(targets, "TemporaryFile", read_only)
-    monkeypatch.setattr(demo, "TemporaryFile", read_only)
+    monkeypatch.setattr(main, "TemporaryFile", read_only)
     done = run(*command({option: "mean.png"}))
     check(done, DATA, f"Cannot write to {str(tmp_path)!r}. Name another folder. Nothing was charged.")
     check(run("demo", "--out", "there"), DATA, "Cannot write to 'there'. Name another folder with --out.")

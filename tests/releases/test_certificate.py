@@ -13,8 +13,8 @@ from dpfda.ledger import Receipt
 from dpfda.privacy import Budget
 from dpfda.releases import NOT_PRIVATE, Certificate
 from dpfda.releases.cards.words import say
+from dpfda.releases.documents import card_digest
 from dpfda.releases.entry import LedgerEntry
-from dpfda.releases.seal import card_digest
 
 Card = Callable[..., Certificate]
 

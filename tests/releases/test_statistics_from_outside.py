@@ -16,8 +16,8 @@ from dpfda.mechanisms import NoiseLaw
 from dpfda.releases import Certificate, kinds
 from dpfda.releases.cards.words import say
 from dpfda.releases.comparisons import Comparisons
+from dpfda.releases.decoded import added_noise, finite
 from dpfda.releases.files import save
-from dpfda.releases.serialise import added_noise, finite
 from dpfda.releases.verification import verify
 from dpfda.releases.verification.report import Report
 from dpfda.statistics.mean.summary import Mean

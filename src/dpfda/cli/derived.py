@@ -71,8 +71,8 @@ def _example(estimator: Any, own: tuple[Parameter, ...]) -> str:
 
 def _stated(estimator: Any, own: tuple[Parameter, ...], typed: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of an estimator that options say."""
+    from dpfda.arrays import numbers
     from dpfda.cli.values import interval, kernel_of
-    from dpfda.page.evaluation import numbers
 
     values = {name: value for name, value in typed.items() if value is not None}
     settings = {name: values.pop(name) for name in TYPED if name in values}

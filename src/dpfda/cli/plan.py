@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import dpfda
-from dpfda.cli.covariates import limits_of, names_of
+from dpfda.cli.columns import limits_of, names_of
 from dpfda.cli.derived import Statistics
 from dpfda.cli.options import (
     COMPONENTS,

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dpfda
-from dpfda.arrays import brief
+from dpfda.arrays import brief, numbers
 from dpfda.errors import UsageError
 from dpfda.mechanisms.table import by_name
-from dpfda.page.evaluation import numbers
 
 if TYPE_CHECKING:
     from dpfda.kernels import Kernel

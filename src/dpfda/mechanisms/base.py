@@ -10,11 +10,11 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 
 from dpfda.arrays import Integers, as_real, brief, is_whole
-from dpfda.bases.norms import Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms.noise import NoiseLaw, check_law
 from dpfda.mechanisms.randomness import Randomness, SeededRandomness, SystemRandomness
 from dpfda.privacy.calibration import Noisy
+from dpfda.privacy.norms import Sensitivity, up
 
 MOST_COORDINATES = 2**40
 DUTIES = ("profile", "draw", "noise")
@@ -134,7 +134,7 @@ def check_profile(sensitivity: object, scale: object, size: object = 0) -> None:
     """Check the arguments of a privacy curve: sensitivity, positive scale, number of coordinates (0 for any)."""
     if not isinstance(sensitivity, Sensitivity):
         raise UsageError(
-            f"A sensitivity is a dpfda.bases.norms.Sensitivity, got {brief(sensitivity)}.",
+            f"A sensitivity is a dpfda.privacy.norms.Sensitivity, got {brief(sensitivity)}.",
             parameter="sensitivity",
             value=sensitivity,
         )

@@ -21,7 +21,7 @@ from dpfda.records.cell_values import (
     columns_of,
     number,
 )
-from dpfda.records.columns import choose_columns
+from dpfda.records.columns import called, choose_columns
 from dpfda.records.curves import Curves, Source
 from dpfda.records.data_frames import (
     as_arrow,
@@ -33,7 +33,6 @@ from dpfda.records.data_frames import (
     with_units,
 )
 from dpfda.records.forgetting import reads_records
-from dpfda.records.headers import called
 from dpfda.records.identity import Identity, identify, named_units
 from dpfda.records.memory import ArraySource, from_array, is_listed
 

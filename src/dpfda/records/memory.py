@@ -14,11 +14,10 @@ from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import UsageError
 from dpfda.messages import arg
 from dpfda.records.cell_values import as_numbers, check_dtype, check_types, check_unit_type, columns_of, number
-from dpfda.records.columns import Values, check_curve, check_rows, choose_columns, grid_of, unused
-from dpfda.records.curves import Curves, name_columns
+from dpfda.records.columns import Values, check_curve, check_rows, choose_columns, grid_of, in_few_words, listed, unused
+from dpfda.records.curves import Curves
 from dpfda.records.data_frames import as_arrow, check_same_rows, from_pandas, is_pandas, names_of
 from dpfda.records.forgetting import reads_records
-from dpfda.records.headers import listed
 from dpfda.records.identity import Identity, identify, named_units
 
 
@@ -188,4 +187,4 @@ def _curves(table: Any, columns: list[str], chosen: list[str], unit: object, gri
         matrix = columns_of(table, chosen)
         ids = table[column] if column is not None else unit
     curves = from_array(matrix, grid, ids)
-    return Curves(curves.source, curves.grid, column or curves.unit, name_columns(chosen, columns))
+    return Curves(curves.source, curves.grid, column or curves.unit, in_few_words(chosen, columns))

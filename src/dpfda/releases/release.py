@@ -19,9 +19,8 @@ from dpfda.releases.base import AnyRelease, pandas
 from dpfda.releases.calculus import Function
 from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate, changed
-from dpfda.releases.decoded import Count, read_count, write_count
+from dpfda.releases.decoded import Count, finite, noise_law, read_count, write_count
 from dpfda.releases.detection import NO_NOISE, compared, constant_in, differs
-from dpfda.releases.serialise import finite, noise_law
 from dpfda.releases.smoothing import Smoothing, smooth
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from dpfda.arrays import Array, Integers, brief
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Care, GaussianLaw
-from dpfda.releases.serialise import finite, finite_number
+from dpfda.releases.decoded import finite, finite_number
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from dpfda.arrays import brief
-from dpfda.cli.notices import notice
 from dpfda.cli.tables import progress_bars
+from dpfda.cli.words import notice
 from dpfda.errors import DataError, UsageError
 from dpfda.studies.outcome import Reproduction
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpfda.arrays import Integers
 from dpfda.bases import Domain
-from dpfda.curator import GIVEN, Payment, ReleaseOrder, entry_of
+from dpfda.curator import GIVEN, Payment, ReleaseOrder
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Randomness
 from dpfda.online import (
@@ -25,7 +25,7 @@ from dpfda.online import (
 )
 from dpfda.privacy import Budget
 from dpfda.records.forgetting import forgets_records
-from dpfda.releases.entry import Fits
+from dpfda.releases.entry import Fits, LedgerEntry
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -53,7 +53,7 @@ class Pending:
         try:
             # Before anything is bound: whatever interrupts the rest, nobody can come back for another noise.
             self.payment.hand_over()
-            paid = replace(self.facts, fits=Fits.of(self.payment.receipt), entry=entry_of(self.payment.receipt))
+            paid = replace(self.facts, fits=Fits.of(self.payment.receipt), entry=LedgerEntry.of(self.payment.receipt))
             return open_online(sections, self.law, store, facts=paid, randomness=self.randomness)
         finally:
             self.erase()

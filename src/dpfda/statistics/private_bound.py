@@ -28,7 +28,7 @@ from dpfda.records.fold import Encode
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.reading import Reading, as_reading
 from dpfda.releases.cards.words import say
-from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.certificate import ChoiceCard
 from dpfda.statistics.estimator import Centre
 from dpfda.statistics.mean.estimator import MeanFunction
 

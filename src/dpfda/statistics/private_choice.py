@@ -12,7 +12,6 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike, Integers, brief, check_flag
 from dpfda.bases import Basis
 from dpfda.bases.lattice import RADIUS, Lattice
-from dpfda.bases.norms import up
 from dpfda.curator import ChoiceOrder, Curator
 from dpfda.curator.order import ordered_by
 from dpfda.curator.summary import Public, Selection
@@ -24,11 +23,12 @@ from dpfda.messages import arg
 from dpfda.planning.base import NOISY_FROM
 from dpfda.privacy import REPLACE
 from dpfda.privacy.budget import stated_budget
+from dpfda.privacy.norms import up
 from dpfda.records import Curves, as_curves
 from dpfda.records.fold import Encode
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.reading import Reading, as_reading
-from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.certificate import ChoiceCard
 from dpfda.statistics.mean.estimator import MeanFunction
 from dpfda.statistics.mean.plan import Plan
 from dpfda.statistics.mean.summary import Mean

@@ -10,11 +10,11 @@ from refusals import refused
 
 from dpfda.bases import Domain, tensor
 from dpfda.bases.cells import Cells, cells_between, equal_cells, fine_cells
-from dpfda.bases.norms import L1, L2
 from dpfda.bases.piecewise_constant import Steps, equal_steps
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace
 from dpfda.privacy import ADD_REMOVE, REPLACE, Budget
+from dpfda.privacy.norms import L1, L2
 from dpfda.statistics.density.default_design import (
     chosen_noise,
     count_share,

@@ -10,9 +10,8 @@ import numpy as np
 from dpfda.errors import DpfdaError
 from dpfda.ledger.amounts import shown_spent
 from dpfda.privacy import REPLACE
-from dpfda.releases.certificate import Certificate
-from dpfda.releases.choices import ChoiceCard
-from dpfda.releases.wording import plain, up
+from dpfda.releases.cards.words import plain, up
+from dpfda.releases.certificate import Certificate, ChoiceCard
 
 Card = Certificate | ChoiceCard
 Facts = tuple[tuple[str, str], ...]

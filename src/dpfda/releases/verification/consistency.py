@@ -14,11 +14,10 @@ from dpfda.releases.cards import first_schema
 from dpfda.releases.cards.document import WORDING, document
 from dpfda.releases.cards.facts import Card
 from dpfda.releases.cards.words import of_law
-from dpfda.releases.certificate import Certificate
-from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.certificate import Certificate, ChoiceCard
+from dpfda.releases.documents import sealed
 from dpfda.releases.files import to_dict
 from dpfda.releases.kinds import statistic_of
-from dpfda.releases.seal import sealed
 from dpfda.releases.verification.guarantee import parameter_of
 from dpfda.releases.verification.report import EDITED, GUARANTEE, UNREADABLE, Checks
 

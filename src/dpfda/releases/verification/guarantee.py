@@ -8,13 +8,12 @@ from typing import Any
 from dpfda.mechanisms.base import mechanism_with
 from dpfda.privacy import Profile, PureProfile
 from dpfda.releases.cards import first_schema
-from dpfda.releases.certificate import NOMINAL, NOT_PRIVATE, Certificate
-from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.cards.words import plain
+from dpfda.releases.certificate import NOMINAL, NOT_PRIVATE, Certificate, ChoiceCard
 from dpfda.releases.comparisons import nothing_added
 from dpfda.releases.entry import recorded
 from dpfda.releases.kinds import comparisons_of, kinds
 from dpfda.releases.verification.report import CLOSE, GUARANTEE, Checks
-from dpfda.releases.wording import plain
 
 Card = Certificate | ChoiceCard
 

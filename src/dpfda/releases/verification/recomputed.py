@@ -16,13 +16,12 @@ from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.privacy import REPLACE, Budget
 from dpfda.releases.cards import first_schema
 from dpfda.releases.cards.facts import Card
-from dpfda.releases.cards.words import WORDS, Statement, statement
+from dpfda.releases.cards.words import WORDS, Statement, plain, statement
 from dpfda.releases.certificate import NOT_PRIVATE, Certificate
 from dpfda.releases.comparisons import Comparisons, nothing_added
 from dpfda.releases.kinds import comparisons_of, statistic_of
 from dpfda.releases.verification.consistency import check_scale
 from dpfda.releases.verification.report import CLOSE, EDITED, GUARANTEE, Checks
-from dpfda.releases.wording import plain
 
 ROUNDED = 2e-3  # relative: figures in sentences of the first schema
 # Said by whoever ran the program: nothing else in the file knows of them.

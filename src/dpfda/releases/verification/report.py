@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from dpfda.releases.wording import plain
+from dpfda.releases.cards.words import plain
 
 # By what disagrees: the numbers of the guarantee, the bytes of the file, the ledger; or nothing could be read.
 GUARANTEE, EDITED, LEDGER, UNREADABLE = "guarantee", "edited", "ledger", "unreadable"

@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpfda.arrays import Array, ArrayLike, as_real, is_whole
 from dpfda.bases import Basis, combined
-from dpfda.bases.norms import up
 from dpfda.curator import Curator, DrawLog, Order, Payment, ReleaseOrder, described
 from dpfda.errors import UsageError
 from dpfda.ledger import Receipt
@@ -19,6 +18,7 @@ from dpfda.mechanisms.table import AUTO
 from dpfda.messages import arg
 from dpfda.planning.request import check_units
 from dpfda.privacy import Budget, PureProfile, StatedProfile
+from dpfda.privacy.norms import up
 from dpfda.records import Curves
 from dpfda.releases.calculus import Function
 from dpfda.releases.cards.words import say, with_besides

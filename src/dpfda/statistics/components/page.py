@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from dpfda.arrays import numbers
 from dpfda.errors import UsageError
-from dpfda.page.base import Answered, Page, check_curves, check_no_covariates, noise_text
+from dpfda.page.base import Answered, Asked, Columns, Page, check_curves, check_no_covariates, noise_text
 from dpfda.page.content import Content, Places, sizes, spots
-from dpfda.page.evaluation import Asked, Columns, numbers
 from dpfda.page.picture import NamedCurve, curves
 from dpfda.releases.bands import check_level
 from dpfda.releases.plots import UNSEEN

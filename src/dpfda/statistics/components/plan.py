@@ -10,7 +10,6 @@ import numpy as np
 
 from dpfda.arrays import Array
 from dpfda.bases import Basis
-from dpfda.bases.norms import Nuclear, Sensitivity
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms import ExponentialDraw, GibbsChain, ThroughCovariance
 from dpfda.mechanisms.frames import Frames, Gibbs
@@ -22,6 +21,7 @@ from dpfda.planning.default_design import DEFAULT_BASIS, basis_of
 from dpfda.planning.papers import eigenvalues_of, noise_basis
 from dpfda.planning.request import Request
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import Nuclear, Sensitivity
 from dpfda.statistics.covariance.errors import (
     PLAUSIBLE,
     REFERENCE,

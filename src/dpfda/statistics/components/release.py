@@ -19,8 +19,8 @@ from dpfda.releases.calculus import Function
 from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.comparisons import CurveComparisons, nothing_added
+from dpfda.releases.decoded import finite, finite_number
 from dpfda.releases.plots import UNSEEN, axes_or_new, check_interval, title
-from dpfda.releases.serialise import finite, finite_number
 
 LINES = ("-", "--", "-.", ":")
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpfda.arrays import Array, brief
+from dpfda.arrays import Array, brief, numbers
 from dpfda.errors import UsageError
-from dpfda.page.base import Answered, Page, check_curves, check_no_covariates
-from dpfda.page.content import CELLS, MOST_ROWS, Content, Places, spots
-from dpfda.page.evaluation import Asked, Columns, numbers
-from dpfda.page.markup import number
+from dpfda.page.base import Answered, Asked, Columns, Page, check_curves, check_no_covariates
+from dpfda.page.content import CELLS, MOST_ROWS, Content, Places, number, spots
 from dpfda.page.picture import contours
 from dpfda.releases.bands import check_level
 from dpfda.releases.plots import UNSEEN

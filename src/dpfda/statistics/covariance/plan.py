@@ -11,7 +11,6 @@ import numpy as np
 from dpfda import bases
 from dpfda.arrays import Array, brief, is_whole
 from dpfda.bases import Basis
-from dpfda.bases.norms import Nuclear
 from dpfda.bases.symmetric import multiplicities, pack, packed_size, unpack
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, LaplaceProcess, Mechanism
@@ -21,11 +20,11 @@ from dpfda.mechanisms.table import as_law, is_pure, names_for, unknown
 from dpfda.mechanisms.wishart import Wishart
 from dpfda.messages import arg
 from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, Ranked, basis_text, price, ranked
-from dpfda.planning.blocks import optimal_blocks, shape_weights
-from dpfda.planning.default_design import DEFAULT_BASIS, basis_of
+from dpfda.planning.default_design import DEFAULT_BASIS, basis_of, optimal_blocks, shape_weights
 from dpfda.planning.papers import WIDEST, eigenvalues_of, noise_basis, noise_kernel, parameters_of
 from dpfda.planning.request import Request, check_used
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import Nuclear
 from dpfda.statistics.covariance.errors import (
     PLAUSIBLE,
     PLAUSIBLE_VARIANCE,

@@ -22,7 +22,7 @@ from dpfda.releases.calculus import Function
 from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate, changed
 from dpfda.releases.comparisons import EVEN, CurveComparisons, plain_law
-from dpfda.releases.decoded import Count, read_count, write_count
+from dpfda.releases.decoded import Count, added_noise, finite, finite_number, read_count, write_count
 from dpfda.releases.detection import (
     BLOCK,
     beyond,
@@ -34,7 +34,6 @@ from dpfda.releases.detection import (
     standard_draws,
 )
 from dpfda.releases.plots import UNSEEN, around_zero, axes_or_new, check_interval, contour_levels, title
-from dpfda.releases.serialise import added_noise, finite, finite_number
 from dpfda.releases.smoothing import Smoothing, smooth
 from dpfda.statistics.components.release import ComponentsRelease, principal, with_signs
 

@@ -10,12 +10,12 @@ from dpfda.arrays import Array, brief
 from dpfda.bases import Basis, tensor
 from dpfda.bases.cells import Cells
 from dpfda.bases.domain import Domain
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.bases.piecewise_constant import Steps, equal_steps
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism
 from dpfda.mechanisms.table import AUTO
 from dpfda.privacy import ADD_REMOVE, Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.statistics.density.papers import DensityDesign
 from dpfda.statistics.density.smoothing import places_of
 

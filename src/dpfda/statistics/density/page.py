@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, numbers
 from dpfda.errors import UsageError
-from dpfda.page.base import Page, check_no_covariates, is_infinite, noise_text
-from dpfda.page.content import ROWS, Content, Places, Values, sizes, spots, typed
-from dpfda.page.evaluation import Asked, Columns, numbers, places
-from dpfda.page.markup import number
+from dpfda.page.base import Asked, Columns, Page, check_no_covariates, is_infinite, noise_text, places
+from dpfda.page.content import ROWS, Content, Places, Values, number, sizes, spots, typed
 from dpfda.page.picture import curve, describe, surface
 from dpfda.releases.bands import check_level
 from dpfda.statistics.density.release import DensityRelease

@@ -13,7 +13,6 @@ from dpfda import bases
 from dpfda.arrays import Array, as_real, brief, is_whole
 from dpfda.bases import Basis, Domain
 from dpfda.bases.cells import Cells
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.bases.tensor import Tensor as Products
 from dpfda.errors import UsageError
 from dpfda.kernels import Exponential, Kernel
@@ -31,6 +30,7 @@ from dpfda.mechanisms import (
 )
 from dpfda.planning.papers import check_published
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.statistics.density.windows import Bandwidth, feature_basis, spectral_basis, widths_of, window
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from dpfda.arrays import Array, as_plain_ints, is_whole
 from dpfda.bases import Basis, Domain
 from dpfda.bases.cells import Cells, cells_between, fine_cells
-from dpfda.bases.norms import Sensitivity
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import Bernstein, KNorm, SeededRandomness
@@ -24,6 +23,7 @@ from dpfda.messages import Message, arg
 from dpfda.planning.base import NOISY_FROM, AnyPlan, Ranked, basis_text, price, ranked
 from dpfda.planning.request import check_exact, check_kernel, check_units, check_used
 from dpfda.privacy import ADD_REMOVE, Budget, Unit, calibrate
+from dpfda.privacy.norms import Sensitivity
 from dpfda.statistics.density import papers
 from dpfda.statistics.density.default_design import own_density
 from dpfda.statistics.density.features import FeatureTable, integer_table, volumes_of

@@ -19,10 +19,9 @@ from dpfda.releases.base import AnyRelease, pandas
 from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate, changed
 from dpfda.releases.comparisons import EVEN, CurveComparisons
-from dpfda.releases.decoded import Count, Decoded, read_count, write_count
+from dpfda.releases.decoded import Count, Decoded, added_noise, finite, finite_number, read_count, write_count
 from dpfda.releases.detection import compared, density_verdict, unevenly
 from dpfda.releases.plots import INK, NOISE, axes_or_new, title
-from dpfda.releases.serialise import added_noise, finite, finite_number
 from dpfda.releases.smoothing import Smoothing
 from dpfda.statistics.density.mesh import Mesh, node_weights, proper
 from dpfda.statistics.density.smoothing import (

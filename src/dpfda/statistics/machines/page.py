@@ -8,10 +8,8 @@ import numpy as np
 
 from dpfda.arrays import Array
 from dpfda.errors import UsageError
-from dpfda.page.base import Page, check_no_covariates, check_no_distribution
-from dpfda.page.content import CELLS, ROWS, Content, Places, Values, spots, typed
-from dpfda.page.evaluation import Asked, Columns, places
-from dpfda.page.markup import number, place, text
+from dpfda.page.base import Asked, Columns, Page, check_no_covariates, check_no_distribution, places
+from dpfda.page.content import CELLS, ROWS, Content, Places, Values, number, place, spots, text, typed
 from dpfda.page.picture import HEIGHT, WIDTH, Scale, around, describe, drawing, frame, heat, path_of, surface
 from dpfda.releases.bands import check_level
 from dpfda.statistics.machines.release import MachineRelease

@@ -17,7 +17,6 @@ from dpfda.bases.base import MOST_FEATURES
 from dpfda.bases.domain import check_asked
 from dpfda.bases.features import Landmarks, fourier_features, landmarks, mercer_features, reach, spread
 from dpfda.bases.lattice import RADIUS
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.errors import CannotMeetBudget, IncompatibleNoise, UsageError
 from dpfda.kernels import Anisotropic, Gaussian, Kernel
 from dpfda.mechanisms import Gaussian as GaussianNoise
@@ -27,11 +26,12 @@ from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.mechanisms.table import as_law, names_for, unknown
 from dpfda.messages import arg
 from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, Ranked, price, ranked
-from dpfda.planning.blocks import optimal_blocks
+from dpfda.planning.default_design import optimal_blocks
 from dpfda.planning.request import check_kernel, check_units, check_used
 from dpfda.privacy import REPLACE, Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.releases.bands import at_points
-from dpfda.releases.wording import plain
+from dpfda.releases.cards.words import plain
 from dpfda.statistics.machines.losses import Loss
 from dpfda.statistics.machines.sensitivity import moved_by
 from dpfda.statistics.machines.solver import tolerance_of

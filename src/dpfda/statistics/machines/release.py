@@ -21,9 +21,9 @@ from dpfda.releases.base import AnyRelease, pandas
 from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.comparisons import EVEN, CurveComparisons, from_shares
+from dpfda.releases.decoded import added_noise, finite, finite_number
 from dpfda.releases.detection import compared, differs
 from dpfda.releases.plots import INK, NOISE, axes_or_new, title
-from dpfda.releases.serialise import added_noise, finite, finite_number
 
 TASKS = ("classifier", "regressor")
 REGIONS = ("#d9a679", NOISE)  # of the class below zero and of the class above

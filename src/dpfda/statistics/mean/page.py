@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dpfda.arrays import Array
-from dpfda.page.base import Answered, Page, check_curves, check_no_covariates
+from dpfda.arrays import Array, numbers
+from dpfda.page.base import Answered, Asked, Columns, Page, check_curves, check_no_covariates
 from dpfda.page.content import Content, Places, Values, sizes, spots, values_of
-from dpfda.page.evaluation import Asked, Columns, numbers
 from dpfda.page.picture import curve, describe, surface
 from dpfda.releases import Certificate, Release
 

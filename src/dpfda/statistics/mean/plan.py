@@ -11,7 +11,6 @@ import numpy as np
 from dpfda.arrays import Array
 from dpfda.bases import Basis
 from dpfda.bases.lattice import RADIUS
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.errors import DpfdaError
 from dpfda.mechanisms import Bernstein, KNorm, Mechanism
 from dpfda.mechanisms.base import law_of
@@ -31,6 +30,7 @@ from dpfda.planning.prediction import (
 )
 from dpfda.planning.request import DESIGNS, Design, Request, check_exact, check_used
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.releases.bands import multiplier
 
 STATISTIC = "mean"

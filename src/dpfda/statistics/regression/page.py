@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, numbers
 from dpfda.errors import UsageError
-from dpfda.page.base import Answered, Page, band_text, check_curves, is_infinite
-from dpfda.page.content import Content, Places, Values, sizes, spots
-from dpfda.page.evaluation import Asked, Columns, numbers
-from dpfda.page.markup import number, place, text
+from dpfda.page.base import Answered, Asked, Columns, Page, band_text, check_curves, is_infinite
+from dpfda.page.content import Content, Places, Values, number, place, sizes, spots, text
 from dpfda.page.picture import WIDTH, Scale, around, drawing, frame, path_of
 from dpfda.releases.bands import check_level
 from dpfda.statistics.regression.release import RegressionRelease

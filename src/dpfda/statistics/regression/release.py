@@ -22,10 +22,9 @@ from dpfda.releases.calculus import Function
 from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate, as_handed_out, changed
 from dpfda.releases.comparisons import CurveComparisons
-from dpfda.releases.decoded import Count, read_count, write_count
+from dpfda.releases.decoded import Count, added_noise, finite, finite_number, read_count, write_count
 from dpfda.releases.detection import coefficients_differ, compared
 from dpfda.releases.plots import INK, NOISE, title
-from dpfda.releases.serialise import added_noise, finite, finite_number
 from dpfda.releases.smoothing import Smoothing, smooth
 from dpfda.statistics.regression.covariates import Covariates
 from dpfda.statistics.regression.perturbation import SHARE, Equations, best_ridges, spread
