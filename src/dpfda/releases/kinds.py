@@ -35,7 +35,8 @@ NOTHING_KNOWN = Comparisons()
 class ReleaseKind(Protocol):
     """What a class of releases says of itself; card and basis are written the same way for all of them.
 
-    `from_plain` raises any ordinary exception where a part is missing or does not fit: the file is then damaged.
+    `from_plain` raises any ordinary exception where a part is missing or does not fit: the file is then damaged. A
+    class with methods `band` and `points` says so by `has_band = True`: else cards speak of the size of the noise.
     """
 
     kind: ClassVar[str]
@@ -102,6 +103,11 @@ def statistic(name: str) -> Statistic:
 def comparisons_of(name: str) -> Comparisons:
     """What a verification can ask about releases of this kind; nothing where the kind is not known."""
     return statistic(name).comparisons if name in _FOLDERS else NOTHING_KNOWN
+
+
+def has_band(name: str) -> bool:
+    """Whether releases of this kind have a noise band, as their class says; not where the kind is not known."""
+    return name in _FOLDERS and bool(getattr(statistic(name).release, "has_band", False))
 
 
 def statistic_of(release: object) -> Statistic:

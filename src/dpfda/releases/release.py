@@ -46,6 +46,7 @@ class Release:
     certificate: Certificate
 
     kind: ClassVar[str] = "mean"
+    has_band: ClassVar[bool] = True
     computed: ClassVar[tuple[str, ...]] = ("weights", "risk")
 
     @property

@@ -55,6 +55,7 @@ class DensityRelease:
     certificate: Certificate
 
     kind: ClassVar[str] = "density"
+    has_band: ClassVar[bool] = True
     computed: ClassVar[tuple[str, ...]] = ("weights", "risk")
 
     @property

@@ -55,6 +55,7 @@ class RegressionRelease:
     certificate: Certificate
 
     kind: ClassVar[str] = "regression"
+    has_band: ClassVar[bool] = True
     computed: ClassVar[tuple[str, ...]] = ()
 
     @cached_property
