@@ -2,6 +2,7 @@
 
 from dpfda.planning import selections as _selections  # noqa: F401  # so that its designs are known, as those of papers are
 from dpfda.planning.compatibility import Compatibility, penalised
+from dpfda.planning.default_design import law_for
 from dpfda.planning.papers import Parameters, privacy_safe
 from dpfda.planning.prediction import Prediction, SmoothnessClass
 from dpfda.planning.request import Request
@@ -12,6 +13,7 @@ __all__ = [
     "Prediction",
     "Request",
     "SmoothnessClass",
+    "law_for",
     "penalised",
     "privacy_safe",
 ]

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from dpfda.arrays import Array, ArrayLike, check_flag, is_whole, public_numbers, values_of
 from dpfda.bases import Basis, Domain, as_domain
 from dpfda.bases.lattice import MOST_UNITS, Lattice
+from dpfda.bases.norms import Norm
 from dpfda.curator import Curator, Order
 from dpfda.curator.summary import Public
 from dpfda.errors import DataError, UsageError
@@ -20,7 +21,7 @@ from dpfda.kernels import Kernel
 from dpfda.ledger import AnyLedger, Charge, OwnSpend, Quote, as_ledger
 from dpfda.mechanisms import GaussianProcess, Mechanism, Process, Randomness
 from dpfda.mechanisms.base import check_mechanism, check_source
-from dpfda.mechanisms.table import AUTO, owner_of, resolve
+from dpfda.mechanisms.table import AUTO, EUCLIDEAN, owner_of, resolve
 from dpfda.messages import Message, arg
 from dpfda.planning.base import AnyPlan, refusal
 from dpfda.planning.request import check_units
@@ -173,6 +174,7 @@ class Spender(BaseEstimator):  # type: ignore[misc]
     """An estimator that charges a ledger, or counts for itself what it and its clones spend."""
 
     statistic: ClassVar[str]  # the name under which the table of mechanisms knows it
+    norm: ClassVar[Norm] = EUCLIDEAN  # of the bound of its summary: which noise laws a statistic from outside takes
     lists: ClassVar[tuple[str, ...]] = ()  # parameters of its own that may be a list or an array
 
     epsilon: float
