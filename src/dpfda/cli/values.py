@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import dpfda
 from dpfda.arrays import brief
 from dpfda.errors import UsageError
-from dpfda.mechanisms.table import by_name
+from dpfda.mechanisms.table import by_name, resolve
 from dpfda.page.evaluation import numbers
 
 if TYPE_CHECKING:
     from dpfda.kernels import Kernel
+    from dpfda.planning.request import Request
 
 BOUGHT = "private-iqr"
 MOST_EDGES = 4096
@@ -61,6 +62,29 @@ class CurveOptions:
             "basis": self.basis,
             "size": self.size,
         }
+
+    def request(self, statistic: str, n: int, grid_size: int | None, **settings: Any) -> Request:
+        """What the estimator with these parameters asks its plan for.
+
+        Made without the estimator: scikit-learn, from which it derives, takes longer to load than a plan to make.
+        """
+        from dpfda.bases import as_domain
+        from dpfda.bases.lattice import Lattice
+        from dpfda.planning.request import Request
+        from dpfda.privacy.budget import stated_budget
+
+        stated = self.parameters(statistic, **settings)
+        budget = stated_budget(stated.pop("epsilon"), stated.pop("delta"))
+        bound, limits = stated.pop("bound"), stated.pop("limits")
+        stated["mechanism"], chosen = resolve(stated["mechanism"], statistic)
+        return Request(
+            **stated | {"domain": as_domain(stated["domain"])},
+            n=n,
+            budget=budget,
+            bound=Lattice(bound if limits is None else (limits[1] - limits[0]) / 2).bound,
+            grid_size=grid_size,
+            **chosen,
+        )
 
 
 @dataclass(frozen=True, slots=True)
