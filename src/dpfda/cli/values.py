@@ -250,7 +250,9 @@ def kernel_of(text: str | None) -> Kernel | None:
     except (KeyError, ValueError):
         raise UsageError(
             f"--kernel takes a name and a range, e.g. --kernel matern-3/2,0.1; got {brief(text)}. Names are "
-            f"{', '.join(sorted(BY_RANGE))}."
+            f"{', '.join(sorted(BY_RANGE))}.",
+            parameter="kernel",
+            value=text,
         ) from None
 
 
@@ -260,7 +262,9 @@ def interval(text: str, option: str = "--domain") -> tuple[float, ...]:
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         example = f"{high:g},{low:g}" if -math.inf < high < low < math.inf else "0,1"
         raise UsageError(
-            f"{option} takes two finite ends, the lower one first, e.g. {option} {example}; got {brief(text)}."
+            f"{option} takes two finite ends, the lower one first, e.g. {option} {example}; got {brief(text)}.",
+            parameter=option.removeprefix("--"),
+            value=text,
         )
     return low, high
 
@@ -286,10 +290,15 @@ def check_bound(
             unknown = f" Nothing was charged. Unknown? {PRICE_OF_BOUND} Spend a little: {bounds_command(source)}."
         raise UsageError(
             f"{what} needs a bound known in advance, e.g. --bound 6, or the range of values, e.g. --limits 0,12. "
-            f"It may not be read from the data.{unknown}"
+            f"It may not be read from the data.{unknown}",
+            parameter="bound",
         )
     if bound is not None and limits is not None:
-        raise UsageError(f"--bound {bound:g} and --limits {limits} both bound the curves. Leave one of them out.")
+        raise UsageError(
+            f"--bound {bound:g} and --limits {limits} both bound the curves. Leave one of them out.",
+            parameter="limits",
+            value=limits,
+        )
 
 
 def domain_of(texts: tuple[str, ...]) -> list[tuple[float, ...]]:
