@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from dpfda import bases
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
 from dpfda.bases import Basis, Domain
 from dpfda.bases.lattice import RADIUS
 from dpfda.bases.norms import L2, Sensitivity
@@ -55,7 +55,7 @@ def law_for(mechanism: str | Mechanism, statistic: str, *, size: int) -> Mechani
         return law
     shaped = _shaped(*optimal_blocks(shape_weights(size, 0.0)))
     if law not in shaped:
-        raise unknown(law, statistic, f"the statistic {statistic!r}")
+        raise unknown(law, statistic, f"the statistic {brief(statistic)}")
     return shaped[law]
 
 
