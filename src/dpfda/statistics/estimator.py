@@ -139,7 +139,7 @@ def _stated(n: object, unit: Unit) -> int:
                 ".",
             ),
         )
-    return int(n)  # type: ignore[call-overload, no-any-return]
+    return int(n)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
