@@ -20,7 +20,7 @@ Card = Callable[..., Certificate]
 
 
 def test_the_text_of_a_card_is_this(card: Card) -> None:
-    assert card(lattice_step=3.576e-07).text().splitlines() == [
+    assert card(lattice_step=3.576e-07, statistic="mean").text().splitlines() == [
         "Release card: mean function of 'scans'",
         "",
         "  guarantee      (epsilon = 1, delta = 1e-06); for composition 0.02802-zCDP",

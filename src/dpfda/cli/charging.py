@@ -80,7 +80,6 @@ class CommandLedger:
     key: str
     receipt: Receipt | None = None
     told: bool = False  # whether the user chose the key
-    anchored: bool = False  # whether the ledger was opened with its anchor
 
     def charge(self, entry: Charge) -> Receipt:
         note_charge(self.key, "If it was charged already, the same command with")
@@ -96,11 +95,6 @@ class CommandLedger:
     def asked(self, price: Charge) -> LedgerQuote:
         """What the ledger would say to a charge, for a dry run; what it would refuse outright is refused here."""
         entry, entries = replace(price, key=self.key), self.ledger.history()
-        if not self.anchored and any(each.kind == "anchor" for each in entries):
-            raise UsageError(
-                "This ledger has an anchor, and is only charged with it: add --anchor FILE, the file that was named "
-                "when it was made. Nothing was charged."
-            )
         return LedgerQuote(entry, self.ledger.quote(entry), any(each.key == entry.key for each in entries))
 
     def store(self, receipt: Receipt, output: bytes) -> bytes:
@@ -142,7 +136,6 @@ def ledger_of(order: LedgerOptions) -> CommandLedger | None:
         opened(order.ledger, order.anchor),
         order.key or uuid4().hex,
         told=order.key is not None,
-        anchored=order.anchor is not None,
     )
 
 

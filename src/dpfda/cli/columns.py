@@ -142,7 +142,8 @@ def plain_numbers(texts: tuple[str, str]) -> tuple[float, float] | None:
     first, second = (label_of(text) for text in texts)
     if not (isinstance(first, float) and isinstance(second, float)) or any(text.strip().isalpha() for text in texts):
         return None  # "True" and "False" stay words in the answers, and are read as 1 and 0
-    return tuple(int(each) if each.is_integer() else each for each in (first, second))  # type: ignore[return-value]
+    one, other = (int(each) if each.is_integer() else each for each in (first, second))
+    return one, other
 
 
 def _check_label_type(table: Table, name: str) -> None:

@@ -44,7 +44,7 @@ def _parts(name: str) -> tuple[Any, tuple[Parameter, ...], list[Option]]:
     module = import_module(f"{kinds.statistic(name).folder}.estimator")
     estimator, own = module.ESTIMATOR, tuple(getattr(module, "OPTIONS", ()))
     taken = {each.name for each in fields(estimator) if each.init}
-    offered = typed_for(estimator.statistic)
+    offered = typed_for(estimator.statistic, estimator.norm)
     settings = [name for name in TYPED if any(name in settings_of(each, estimator.statistic) for each in offered)]
     return (
         estimator,
@@ -52,7 +52,7 @@ def _parts(name: str) -> tuple[Any, tuple[Parameter, ...], list[Option]]:
         [
             *(option(parameter, required=parameter.name in _required(estimator)) for parameter in own),
             *STATED,
-            *mechanism_options(estimator.statistic, *settings),
+            *mechanism_options(estimator.statistic, *settings, norm=estimator.norm),
             *(option(each, estimator.statistic) for each in ("basis", "size") if each in taken),
         ],
     )

@@ -393,7 +393,7 @@ def _refused(check: Callable[[], object]) -> list[str]:
 def chosen_columns(kind: str, given: dict[str, object], layout: Layout) -> dict[str, list[str]]:
     """The columns that hold values or coordinates, by each name or pattern that was stated."""
     stated = given.get("values" if kind in CURVES else "points", ())
-    texts: list[str] = [stated] if isinstance(stated, str) else [*stated]  # type: ignore[misc]
+    texts = [stated] if isinstance(stated, str) else [str(each) for each in stated] if isinstance(stated, tuple) else []
     if kind in POINTS:
         texts = [part.strip() for text in texts for part in ([text] if text in layout.names else text.split(","))]
     taken = {given.get(option) for option in ("unit", *NAMING)}

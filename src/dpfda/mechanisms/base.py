@@ -51,8 +51,8 @@ def register_draw(mechanism: M) -> M:
     may share a name, and are told apart by their laws.
     """
     laws = getattr(mechanism, "laws", None) if isinstance(mechanism, type) else None
-    named = isinstance(laws, tuple) and all(isinstance(word, str) for word in (*laws, getattr(mechanism, "name", None)))
-    if not named:
+    name = getattr(mechanism, "name", None)
+    if not (isinstance(name, str) and isinstance(laws, tuple) and all(isinstance(word, str) for word in laws)):
         raise UsageError(
             parameter="mechanism",
             value=mechanism,
@@ -60,8 +60,8 @@ def register_draw(mechanism: M) -> M:
         )
     # The same class again, when its module is loaded anew, takes the place of the old one.
     place = (mechanism.__module__, mechanism.__qualname__)
-    others = (known for known in DRAWS.get(mechanism.name, ()) if (known.__module__, known.__qualname__) != place)  # type: ignore[attr-defined]
-    DRAWS[mechanism.name] = (*others, mechanism)  # type: ignore[attr-defined]
+    others = (known for known in DRAWS.get(name, ()) if (known.__module__, known.__qualname__) != place)
+    DRAWS[name] = (*others, mechanism)
     return mechanism
 
 

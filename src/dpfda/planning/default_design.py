@@ -12,11 +12,12 @@ from functools import lru_cache
 import numpy as np
 
 from dpfda import bases
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
 from dpfda.bases import Basis, Domain
 from dpfda.bases.lattice import RADIUS
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism
+from dpfda.mechanisms.table import as_law, unknown
 from dpfda.planning.request import Design, Request
 from dpfda.privacy import Budget, calibrate
 from dpfda.privacy.norms import L2, Sensitivity
@@ -102,13 +103,10 @@ def own_design(request: Request, mechanism: str | Mechanism) -> Design:
         # its term is `sqrt(2)/x` and the whole error `(T + sqrt(2)/x)^2 (1 + x^2)` is least at `x^3 = sqrt(2)/T`.
         # Gaussian noise: least at `x^4 = 1/size`.
         sizes, terms = (1, *sizes), (math.sqrt(2) / share, *terms)
-    # Terms t_b = sqrt((M_b+1) sum a_j^2) have the least error at shares with e_b^2 proportional to t_b.
-    blocks = KNorm(sizes, tuple(math.sqrt(term / sum(terms)) for term in terms))
-    shaped: dict[str, Mechanism] = {law.name: law for law in (Gaussian(), Laplace(), blocks)}
     return Design(
         name=mechanism if isinstance(mechanism, str) else mechanism.name,
         basis=basis,
-        mechanism=shaped[mechanism] if isinstance(mechanism, str) else mechanism,
+        mechanism=_shaped(sizes, terms)[mechanism] if isinstance(mechanism, str) else mechanism,
         weights=None,
         least_scale=0.0,
         count_weight=max(1, round(share * RADIUS)) if request.counted else 0,
@@ -128,6 +126,30 @@ def why_own(name: str, budget: Budget) -> str:
     if name == Gaussian.name:
         return "delta > 0 allows Gaussian noise, and it has the least predicted error"
     return "K-norm noise has the least predicted error, and needs no delta: pure epsilon"
+
+
+def law_for(mechanism: str | Mechanism, statistic: str, *, size: int) -> Mechanism:
+    """A noise law by its name, for `size` numbers that matter alike; an object is taken as it is.
+
+    For plans of statistics from outside, whose commands offer every law that the norm of their bound allows.
+
+    >>> law_for("k-norm", "bands", size=5).sizes, law_for("laplace", "bands", size=5)
+    ((5,), Laplace(shape=None))
+    """
+    law: str | Mechanism = as_law(mechanism, statistic)
+    if not isinstance(law, str):
+        return law
+    shaped = _shaped(*optimal_blocks(shape_weights(size, 0.0)))
+    if law not in shaped:
+        raise unknown(law, statistic, f"the statistic {brief(statistic)}")
+    return shaped[law]
+
+
+def _shaped(sizes: tuple[int, ...], terms: tuple[float, ...]) -> dict[str, Mechanism]:
+    """The noise laws that plans shape, by name."""
+    # Terms t_b = sqrt((M_b+1) sum a_j^2) have the least error at shares with e_b^2 proportional to t_b.
+    blocks = KNorm(sizes, tuple(math.sqrt(term / sum(terms)) for term in terms))
+    return {law.name: law for law in (Gaussian(), Laplace(), blocks)}
 
 
 def default_size(request: Request, *, pure: bool) -> int:

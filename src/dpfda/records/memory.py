@@ -67,7 +67,7 @@ def from_array(values: ArrayLike, grid: Array | None, units: object) -> Curves:
     return Curves(_reordered(table, identify(given, len(table))), grid, name)
 
 
-def _matrix(values: ArrayLike, grid: Array | None) -> np.ndarray[Any, Any]:
+def _matrix(values: Any, grid: Array | None) -> np.ndarray[Any, Any]:
     if hasattr(values, "tocsr") or type(values).__module__.startswith("scipy.sparse"):
         raise UsageError("Sparse input is not supported: curves are dense. Use X.toarray().", parameter="X")
     if isinstance(values, np.ma.MaskedArray):
@@ -81,7 +81,7 @@ def _matrix(values: ArrayLike, grid: Array | None) -> np.ndarray[Any, Any]:
                 ", so that every row is cut or padded to it, or an array: numpy.asarray(X, dtype=float).",
                 parameter="grid",
             )
-        table = [_row(row, len(grid)) for row in values]  # type: ignore[union-attr]
+        table = [_row(row, len(grid)) for row in values]
         return np.array(table, dtype=np.float64).reshape(len(table), len(grid))
     with suppress(Exception):
         return np.asarray(values)
@@ -93,10 +93,10 @@ def is_listed(values: object) -> bool:
     return isinstance(values, Iterable) and not (isinstance(values, str | bytes | Mapping | Set) or is_array(values))
 
 
-def is_array(values: object) -> bool:
+def is_array(values: Any) -> bool:
     """Whether it has one type for all its cells; numpy would choose one for a list, by all of them together."""
     with suppress(TypeError, ValueError):  # a ValueError for dates, which a buffer cannot hold
-        memoryview(values)  # type: ignore[arg-type]
+        memoryview(values)
         return True
     return any(hasattr(values, name) for name in ("__array__", "__array_interface__", "__array_struct__", "__dlpack__"))
 

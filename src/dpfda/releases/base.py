@@ -17,13 +17,15 @@ class AnyRelease(ABC):
     """What was paid for, in a public basis, and its card.
 
     Nothing in it knows a record; every method is post-processing and costs nothing. Duties of a release: `kind`,
-    `to_plain` and `from_plain`; card and basis are written the same way for all of them.
+    `to_plain` and `from_plain`; card and basis are written the same way for all of them. One with methods `band` and
+    `points` says so by `has_band = True`: else cards speak of the size of the noise.
     """
 
     basis: Basis
     certificate: Certificate
 
     kind: ClassVar[str]
+    has_band: ClassVar[bool] = False
     computed: ClassVar[tuple[str, ...]] = ()  # numbers under "smoothing" that follow from the noisy coordinates
     axis: ClassVar[str] = "t"  # what points are called in tables
     sides: ClassVar[tuple[int, ...]] = (101, 41)  # points along the side of an interval, a rectangle, ...

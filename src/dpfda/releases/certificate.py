@@ -196,11 +196,13 @@ class Certificate(AnyCard):
 
     @property
     def not_covered(self) -> str:
-        """What the noise band says nothing about."""
+        """What the noise band, or the size of the noise where there is no band, says nothing about."""
+        from dpfda.releases.kinds import has_band
+
         if self.noise_rms == 0:
             return "There is no noise band: the release was drawn as a whole, not disturbed by noise."
         more = f", {self.shrunk_by}" if self.shrunk_by else ""
-        what = "size of the noise" if self.power == 2 else "noise band"
+        what = "noise band" if has_band(self.statistic) else "size of the noise"
         return f"The {what} does not cover what clipping, the finite basis{more} or the sampling of people did."
 
     def _mechanism(self) -> str:

@@ -88,6 +88,11 @@ def comparisons_of(name: str) -> Comparisons:
     return statistic(name).comparisons if name in _FOLDERS else NOTHING_KNOWN
 
 
+def has_band(name: str) -> bool:
+    """Whether releases of this kind have a noise band, as their class says; not where the kind is not known."""
+    return name in _FOLDERS and bool(getattr(statistic(name).release, "has_band", False))
+
+
 def statistic_of(release: object) -> Statistic:
     """Which kind a release is of."""
     name = getattr(type(release), "kind", None)

@@ -45,6 +45,7 @@ class Release(AnyRelease):
     certificate: Certificate
 
     kind: ClassVar[str] = "mean"
+    has_band: ClassVar[bool] = True
     computed: ClassVar[tuple[str, ...]] = ("weights", "risk")
 
     @property

@@ -20,12 +20,13 @@ from dpfda.kernels import Kernel
 from dpfda.ledger import AnyLedger, Charge, OwnSpend, Quote, as_ledger
 from dpfda.mechanisms import GaussianProcess, Mechanism, Process, Randomness
 from dpfda.mechanisms.base import check_mechanism, check_source
-from dpfda.mechanisms.table import AUTO, owner_of, resolve
+from dpfda.mechanisms.table import AUTO, EUCLIDEAN, owner_of, resolve
 from dpfda.messages import Message, arg
 from dpfda.planning.base import AnyPlan, refusal
 from dpfda.planning.request import Request, check_units
 from dpfda.privacy import Budget, Counting, Unit
 from dpfda.privacy.budget import stated_budget
+from dpfda.privacy.norms import Norm
 from dpfda.records import Curves, as_curves, smallest_cap
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.reading import Reading, as_reading
@@ -131,7 +132,7 @@ def _stated(n: object, unit: Unit) -> int:
                 ".",
             ),
         )
-    return int(n)  # type: ignore[call-overload, no-any-return]
+    return int(n)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -166,6 +167,7 @@ class Spender(BaseEstimator):  # type: ignore[misc]
     """An estimator that charges a ledger, or counts for itself what it and its clones spend."""
 
     statistic: ClassVar[str]  # the name under which the table of mechanisms knows it
+    norm: ClassVar[Norm] = EUCLIDEAN  # of the bound of its summary: which noise laws a statistic from outside takes
     lists: ClassVar[tuple[str, ...]] = ()  # parameters of its own that may be a list or an array
     counted_with: ClassVar[tuple[str, ...]] = ()  # mechanisms whose bound needs a number of units that was counted
     nothing: ClassVar[str] = "There are no curves: a release needs at least one."  # where there are no records

@@ -56,6 +56,7 @@ class DensityRelease(AnyRelease):
     certificate: Certificate
 
     kind: ClassVar[str] = "density"
+    has_band: ClassVar[bool] = True
     computed: ClassVar[tuple[str, ...]] = ("weights", "risk")
     axis: ClassVar[str] = "x"
     sides: ClassVar[tuple[int, ...]] = (201, 41, 9)

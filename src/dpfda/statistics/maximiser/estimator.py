@@ -148,7 +148,7 @@ class Maximiser(CurveEstimator):
 def _whole(candidates: object) -> int:
     if not is_whole(candidates, -(2**31), 2**31):
         raise UsageError(parameter="candidates", value=candidates, rule="must be a whole number of points")
-    return int(candidates)  # type: ignore[call-overload, no-any-return]
+    return int(candidates)
 
 
 def _name(utility: object) -> str:

@@ -109,7 +109,7 @@ class FunctionOnScalarRegression(ClippedCurves):
                 ".",
             )
         if covariates is None or is_whole(covariates, 1, MOST_COVARIATES):
-            plain = len(limits) if limits is not None else int(covariates or 0) - len(levels)  # type: ignore[arg-type]
+            plain = len(limits) if limits is not None else int(covariates or 0) - len(levels)
             columns = (*check_names(None, plain), *levels)
         elif isinstance(covariates, list | tuple):
             columns = tuple(map(str, covariates))

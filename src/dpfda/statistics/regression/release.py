@@ -54,6 +54,7 @@ class RegressionRelease(AnyRelease):
     certificate: Certificate
 
     kind: ClassVar[str] = "regression"
+    has_band: ClassVar[bool] = True
 
     @cached_property
     def equations(self) -> Equations:
