@@ -18,7 +18,7 @@ from dpfda.privacy.budget import RELATIONS
 from dpfda.releases import Certificate
 from dpfda.releases.cards.plain import HIDDEN, SCHEMA
 from dpfda.releases.cards.words import SAID, WORDS, values_of
-from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.certificate import ChoiceCard
 from dpfda.releases.entry import Fits
 
 FOLDER = Path(dpfda.__file__).parent / "releases" / "cards"

@@ -30,7 +30,9 @@ settings.load_profile("dpfda")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--rewrite-golden", action="store_true", help="Write texts of cards anew; do not compare them.")
+    parser.addoption(
+        "--rewrite-golden", action="store_true", help="Write texts of cards and refusals anew; do not compare them."
+    )
 
 
 @pytest.hookimpl(trylast=True)

@@ -7,8 +7,8 @@ The map of the package; a module imports only what stands above it here:
     errors.py      every exception and warning
     arrays.py      checks of public numbers and arrays
     kernels/       positive-definite functions
-    bases/         families of functions, domains, norms, the integer lattice
-    privacy/       budgets, privacy curves, calibration, composition
+    bases/         families of functions, domains, the integer lattice
+    privacy/       budgets, sensitivities, privacy curves, calibration, composition
     mechanisms/    noise and choices, drawn exactly
     ledger/        durable budgets
     releases/      what is handed out: file, card, verification, smoothing, bands

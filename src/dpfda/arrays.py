@@ -8,6 +8,7 @@ import stat
 from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 from pathlib import Path
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +43,7 @@ def as_real(value: object) -> float:
         return math.nan
 
 
-def is_whole(value: object, least: int, most: int) -> bool:
+def is_whole(value: object, least: int, most: int) -> TypeGuard[int]:
     """Whether a public value is a whole number between two others; a truth value is none.
 
     >>> is_whole(3, 1, 5), is_whole(3.0, 1, 5), is_whole(True, 1, 5)
@@ -50,8 +51,9 @@ def is_whole(value: object, least: int, most: int) -> bool:
     """
     if type(value) is int:
         return least <= value <= most
-    whole = isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)
-    return whole and least <= int(value) <= most  # type: ignore[call-overload]
+    if not isinstance(value, Integral) or isinstance(value, bool | np.timedelta64):
+        return False
+    return least <= int(value) <= most
 
 
 def check_flag(value: object, name: str, *, none: bool = False) -> None:
@@ -81,7 +83,7 @@ def is_one_of(value: object, words: Iterable[str]) -> bool:
 def as_path(path: object) -> Path:
     """A path from what people pass for one."""
     try:
-        name = os.fspath(path)  # type: ignore[call-overload]
+        name = os.fspath(path) if isinstance(path, str | os.PathLike) else b""
         signs = os.fsencode(name)
         if isinstance(name, str) and b"\0" not in signs and len(signs) <= LONGEST_PATH:
             return Path(name)
@@ -109,7 +111,7 @@ def public_numbers(values: object, what: str) -> Array:
     """
     try:
         with np.errstate(all="ignore"):
-            given = values.filled(np.nan) if _masked(values) else np.asarray(values)  # type: ignore[attr-defined]
+            given = values.filled(np.nan) if _masked(values) else np.asarray(values)
             if given.size > MOST_NUMBERS:  # a view may be larger than memory
                 raise UsageError(f"{what} are at most {MOST_NUMBERS} numbers at a time, got {given.size}. Give fewer.")
             if given.dtype.kind == "O" and all(isinstance(cell, Real) for cell in given.ravel()):
@@ -123,8 +125,20 @@ def public_numbers(values: object, what: str) -> Array:
     raise UsageError(f"{what} must be numbers, e.g. 0.5 or [0.0, 0.5, 1.0], got {brief(values)}.")
 
 
-def _masked(values: object) -> bool:
+def _masked(values: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
     return isinstance(values, np.ma.MaskedArray) and values.dtype.kind == "f"
+
+
+def numbers(text: str, option: str, *, count: int | None) -> tuple[float, ...]:
+    """Numbers that are separated by commas; `option` is named in the refusal."""
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        values = ()
+    if not values or (count is not None and len(values) != count):
+        wanted = "numbers" if count is None else f"{count} numbers"
+        raise UsageError(f"{option} takes {wanted} separated by commas, e.g. {option} 0,1; got {brief(text)}.")
+    return values
 
 
 def values_of(function: Callable[..., object], *arguments: object, what: str) -> Array:

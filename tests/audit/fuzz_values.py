@@ -16,8 +16,8 @@ import pyarrow as pa
 
 import dpfda
 from dpfda import bases, kernels, mechanisms
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.planning import SmoothnessClass
+from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.statistics.maximiser.utilities import RobustDistance, SquaredDistance
 
 NAN, INF = math.nan, math.inf

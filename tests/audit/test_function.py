@@ -13,11 +13,11 @@ import pytest
 from evidence import proven_epsilon, proven_mu
 
 import dpfda
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.curator import DrawLog
 from dpfda.kernels import Matern
 from dpfda.mechanisms import Gaussian
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 
 KERNEL = Matern(1.5, 0.3)
 PEOPLE = 20

@@ -10,10 +10,10 @@ import pytest
 from evidence import TooQuiet, proven_epsilon, proven_mu
 
 from dpfda.bases.features import landmarks
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.kernels import Gaussian as GaussianKernel
 from dpfda.mechanisms import Gaussian, KNorm
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.statistics.machines.estimator import KernelClassifier, KernelRegressor
 
 PEOPLE, VISITS = 5, 3

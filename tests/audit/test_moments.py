@@ -18,12 +18,12 @@ from scipy.stats import norm
 
 import dpfda
 from dpfda.arrays import Array, Integers
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.bases.symmetric import unpack
 from dpfda.mechanisms import Gaussian
 from dpfda.mechanisms.frames import Frames
 from dpfda.mechanisms.wishart import Wishart
 from dpfda.privacy import ADD_REMOVE, REPLACE, Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.statistics.covariance.summary import ROUGH
 
 pytestmark = pytest.mark.audit

@@ -19,11 +19,11 @@ from scipy.stats import norm
 
 import dpfda
 from dpfda.arrays import Array, Integers
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.kernels import Gaussian as GaussianKernel
 from dpfda.kernels import Matern
 from dpfda.mechanisms import Gaussian, SystemRandomness
 from dpfda.privacy import ADD_REMOVE, REPLACE, Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.releases import Release
 from dpfda.statistics.mean.plan import Plan
 

@@ -14,10 +14,10 @@ from evidence import LEVEL, TooQuiet, proven_epsilon, proven_mu
 from scipy.stats import binom
 
 from dpfda import bases
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.bases.symmetric import pack
 from dpfda.mechanisms import Gaussian, KNorm, SeededRandomness
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.statistics.regression.estimator import FunctionOnScalarRegression
 
 GRID = np.linspace(0, 1, 15)

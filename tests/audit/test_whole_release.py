@@ -14,9 +14,9 @@ import pytest
 from evidence import TooQuiet, proven_epsilon, proven_mu
 
 import dpfda
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.mechanisms import Gaussian, KNorm, Laplace
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 
 GRID = np.linspace(0, 1, 21)
 PEOPLE, SCANS = 6, 4

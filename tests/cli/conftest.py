@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,7 @@ class Outcome:
     code: int
     out: str
     err: str
+    error: BaseException | None = field(default=None, compare=False)  # what the command was refused with
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         with pytest.raises(SystemExit) as left:
             main()
         captured = capsys.readouterr()
-        return Outcome(int(left.value.code or 0), captured.out, captured.err)
+        return Outcome(int(left.value.code or 0), captured.out, captured.err, left.value.__context__)
 
     return once
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import dpfda
-from dpfda.cli.budget_words import unrecorded
+from dpfda.cli.charging import unrecorded
 
 Run = Callable[..., Any]
 USAGE, PRIVACY, DATA = 2, 3, 5

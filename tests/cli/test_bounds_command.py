@@ -128,7 +128,7 @@ def test_a_bound_is_charged_before_the_release_and_on_top_of_it(run: Run, csv: P
 def test_a_bound_in_a_file_is_the_one_that_the_ledger_let_out(run: Run, csv: Path, tmp_path: Path) -> None:
     from jsonschema import Draft202012Validator
 
-    from dpfda.releases.seal import sealed
+    from dpfda.releases.documents import sealed
 
     Ledger(URL).create("scans", epsilon=4.0, delta=0.0, unit="ID")
     assert run("bounds", *ASKED, "--ledger", URL, "--out", "bound.json").code == 0

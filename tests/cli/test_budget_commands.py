@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dpfda.cli.budget_words import bar, down, left, safe, up
+from dpfda.cli.charging import bar, down, left, safe, up
 from dpfda.ledger import Charge, Ledger
 from dpfda.privacy import Budget, Unit
 from dpfda.privacy.profiles import GaussianProfile, PureProfile

@@ -17,7 +17,7 @@ import dpfda
 from dpfda.errors import UsageError
 from dpfda.mechanisms import SeededRandomness
 from dpfda.page.render import card_page
-from dpfda.releases.seal import sealed, stated_digest, with_digest
+from dpfda.releases.documents import sealed, stated_digest, with_digest
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 GRID = np.linspace(0, 1, 12)

@@ -18,10 +18,9 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpfda.cli import layout
-from dpfda.cli.layout import Group, Layout, layout_of
+from dpfda.cli import statements
 from dpfda.cli.main import cli, main
-from dpfda.cli.statements import KINDS
+from dpfda.cli.statements import KINDS, Group, Layout, layout_of
 
 Run = Callable[..., Any]
 ALL = ("--unit", "ID", "--values", "t*", "--epsilon", "1", "--delta", "1e-6", "--bound", "1")
@@ -470,8 +469,8 @@ def test_names_of_columns_are_grouped_once(
 ) -> None:
     """A header may have a million of them, and a group of them takes seconds."""
     grouped: list[int] = []
-    one = layout._group
-    monkeypatch.setattr(layout, "_group", lambda names: grouped.append(len(names)) or one(names))
+    one = statements._group
+    monkeypatch.setattr(statements, "_group", lambda names: grouped.append(len(names)) or one(names))
     (tmp_path / "wide.csv").write_text("ID,t1,t2,t3,t4\n")
     assert run("check", "wide.csv", *options).code in (0, DATA)
     assert grouped == [4]

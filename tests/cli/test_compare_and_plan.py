@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,10 @@ import pytest
 
 import dpfda
 from dpfda.cli.compare import CALIBRATIONS, SCENARIOS
+from dpfda.cli.words import in_words
+from dpfda.errors import DpfdaError
 from dpfda.mechanisms import GaussianProcess
+from dpfda.mechanisms.table import typed_for
 from dpfda.studies import comparison, simulators
 from dpfda.studies.comparison import compare
 from dpfda.studies.outcome import STAMP
@@ -145,6 +150,47 @@ def test_plan_ranks_all_mechanisms(run: Run) -> None:
     assert words.count("gaussian: gaussian noise cannot meet (epsilon = 1, delta = 0)") == 1
     assert words.count(" gp: ") == 1
     assert "dictionary" not in words
+
+
+@pytest.mark.parametrize("mechanism", typed_for("mean"))
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove-one"])
+@pytest.mark.parametrize(
+    ("words", "stated"),
+    [
+        (("--bound", 2, "--delta", 0), {"bound": 2.0, "delta": 0.0}),
+        (("--limits", "60,210", "--delta", "1e-6", "--size", 9), {"limits": (60.0, 210.0), "delta": 1e-6, "size": 9}),
+        (("--bound", "1e-70", "--delta", 0), {"bound": 1e-70, "delta": 0.0}),
+        (("--bound", 1, "--delta", 2), {"bound": 1.0, "delta": 2.0}),
+    ],
+    ids=["pure", "limits", "bound", "delta"],
+)
+def test_the_command_plans_and_refuses_what_the_estimator_does(
+    run: Run, mechanism: str, neighbours: str, words: tuple[Any, ...], stated: dict[str, Any]
+) -> None:
+    asked = ("--n", 142, "--epsilon", 1, "--mechanism", mechanism, "--neighbours", neighbours)
+    done = run("plan", "mean", *asked, *words, "--json")
+    est = dpfda.MeanFunction(epsilon=1.0, mechanism=mechanism, neighbours=neighbours, **stated)
+    if done.code == 0:
+        assert json.loads(json.dumps(est.plan(142).to_dict())).items() <= json.loads(done.out).items()
+        return
+    with pytest.raises(DpfdaError) as refused:
+        est.plan(142)
+    assert (done.code, done.out) == (refused.value.exit_code, "")
+    assert done.err == f"Error: {in_words(refused.value.message)}\n"
+
+
+def test_a_plan_of_a_mean_loads_no_estimator() -> None:
+    """scikit-learn, with pandas and parts of SciPy, takes most of a second to load, and nothing of it is needed."""
+    code = (
+        "import sys\n"
+        "from dpfda.cli.main import main\n"
+        "try:\n    main()\n"
+        "finally:\n    print(sorted({'sklearn', 'pandas', 'scipy.stats', 'pyarrow'} & set(sys.modules)))\n"
+    )
+    words = [sys.executable, "-c", code, "plan", "mean", *map(str, PLAN), "--bound", "1"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Plan for ")
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_plan_draws_a_picture(run: Run, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dpfda
-from dpfda.cli.budget_words import unrecorded
+from dpfda.cli.charging import unrecorded
 from dpfda.mechanisms.table import typed_for
 from dpfda.statistics.density.release import DensityRelease
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from dpfda.cli.budget_words import check_sense, safe, typed
-from dpfda.cli.layout import Layout
+from dpfda.cli.charging import check_sense, safe, typed
+from dpfda.cli.statements import Layout
 from dpfda.errors import PrivacyRefused
 
 Run = Callable[..., "object"]

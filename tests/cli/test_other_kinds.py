@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dpfda
-from dpfda.cli.budget_words import unrecorded
+from dpfda.cli.charging import unrecorded
 from dpfda.statistics.components.release import ComponentsRelease
 from dpfda.statistics.covariance.release import CovarianceRelease
 from dpfda.statistics.regression.release import RegressionRelease

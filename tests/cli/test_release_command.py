@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dpfda
-from dpfda.cli.budget_words import unrecorded
+from dpfda.cli.charging import unrecorded
 
 Run = Callable[..., Any]
 BUDGET = ("--epsilon", 1, "--delta", "1e-6")

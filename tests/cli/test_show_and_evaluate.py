@@ -16,7 +16,7 @@ import dpfda
 from dpfda.bases import cosine, tensor
 from dpfda.mechanisms.noise import Noise
 from dpfda.releases import Count, smooth
-from dpfda.releases.seal import with_digest
+from dpfda.releases.documents import with_digest
 
 Run = Callable[..., Any]
 

@@ -12,11 +12,11 @@ from refusals import refused
 
 from dpfda import bases
 from dpfda.bases.lattice import RADIUS, Lattice
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.curator import check_summary
 from dpfda.curator.summary import Public, Summary
 from dpfda.errors import UsageError
 from dpfda.privacy import ADD_REMOVE, REPLACE, Unit
+from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.records import smallest_cap
 from dpfda.statistics.covariance.summary import ROUGH, Moments
 from dpfda.statistics.mean.summary import Mean

@@ -13,7 +13,6 @@ from refusals import refused
 import dpfda
 from dpfda.bases import Basis, as_domain, cosine
 from dpfda.bases.lattice import Lattice
-from dpfda.bases.norms import L1, L2, Sensitivity
 from dpfda.curator import GIVEN, Curator
 from dpfda.curator.order import least_noise
 from dpfda.curator.summary import Public
@@ -21,6 +20,7 @@ from dpfda.errors import BudgetExceeded, CannotMeetBudget, DataError, ReleaseFai
 from dpfda.ledger import SessionLedger
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, SeededRandomness
 from dpfda.privacy import ADD_REMOVE, REPLACE, Budget, Unit
+from dpfda.privacy.norms import L1, L2, Sensitivity
 from dpfda.records import Curves
 from dpfda.records.identity import Identity
 from dpfda.records.reading import Reading
@@ -389,7 +389,7 @@ def test_what_one_charge_pays_for_is_drawn_once():
     est = dpfda.MeanFunction(epsilon=1.0, delta=1e-6, bound=1.0, ledger=Clerk(events))
     curves = dpfda.records.as_curves(np.zeros((5, WIDTH)), grid=None, units=None)
     plan, public = est.plan_for(curves), est.facts(curves)
-    order = est._curator(curves, public, Reading(), plan.reasons).order(
+    order = est._curator(curves, public, plan.reasons).order(
         Mean(), basis=plan.basis, mechanism=plan.mechanism, budget=plan.spends
     )
     payment = order.pay()

@@ -22,8 +22,8 @@ from dpfda.ledger import Charge, OwnSpend, Receipt
 from dpfda.ledger.outputs import unpack
 from dpfda.mechanisms import GaussianProcess, LaplaceProcess
 from dpfda.privacy import Budget
+from dpfda.releases.documents import stated_digest
 from dpfda.releases.files import text_of, to_dict
-from dpfda.releases.seal import stated_digest
 
 CURVES = np.sin(np.arange(40 * 12)).reshape(40, 12)
 PLANE = np.sin(np.arange(80)).reshape(40, 2) / 2 + 0.5

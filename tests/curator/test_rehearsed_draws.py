@@ -10,12 +10,12 @@ from refusals import refused
 
 import dpfda
 from dpfda.arrays import Array, Integers
-from dpfda.bases.norms import Sensitivity
 from dpfda.errors import ReleaseFailed, UsageError
 from dpfda.ledger import SessionLedger
 from dpfda.mechanisms import Laplace, NoiseLaw, Randomness
 from dpfda.mechanisms.base import law_of, rehearse
 from dpfda.privacy import Profile
+from dpfda.privacy.norms import Sensitivity
 
 LEVELS = np.linspace(0.0, 1.0, 30)
 HIDDEN = np.random.default_rng(1)

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 import dpfda
 from dpfda.cli.main import cli
+from dpfda.releases.documents import sealed
 from dpfda.releases.files import text_of
-from dpfda.releases.seal import sealed
 from dpfda.releases.verification import recompute, verify
 
 PRESENT = Path(__file__).parent / "present"

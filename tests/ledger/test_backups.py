@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from refusals import refused
 
 from dpfda.errors import BudgetExceeded, DataError, LedgerDamaged, UsageError
 from dpfda.ledger import Charge
@@ -337,11 +338,13 @@ def test_without_an_anchor_an_old_copy_cannot_be_told_from_the_present(
 
 
 def test_a_ledger_that_has_an_anchor_cannot_be_used_without_it(url: str, tmp_path: Path) -> None:
-    """Else whoever restores a copy leaves the anchor out as well."""
+    """Else whoever restores a copy leaves the anchor out as well. A quote is refused as its charge would be."""
     filled(url, tmp_path / "anchor")
-    with pytest.raises(UsageError, match=r"has an anchor, and is only written with it: .* Nothing was entered\.$"):
-        Ledger(url).charge(cost("three"))
+    for act in (Ledger(url).charge, Ledger(url).quote, Ledger(url).under("three").quote):
+        with refused(UsageError, "anchor"):
+            act(cost("three"))
     assert Ledger(url).spent("scans").epsilon == 0.5
+    assert Ledger(url, anchor=tmp_path / "anchor").quote(cost("three")).allowed
 
 
 def test_an_anchor_that_is_gone_is_not_begun_anew(url: str, tmp_path: Path) -> None:

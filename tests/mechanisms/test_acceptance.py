@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpfda.arrays import Integers
-from dpfda.bases.norms import up
 from dpfda.mechanisms.knorm import LARGEST_BLOCK, accept, interval
+from dpfda.privacy.norms import up
 
 
 def exact_probability(z: list[int], rate: float, proposal: float, digits: int = 400) -> Decimal:

@@ -20,13 +20,13 @@ from refusals import refused
 from scipy.stats import chisquare
 
 from dpfda.arrays import Array, Integers
-from dpfda.bases.norms import L1, L2, Sensitivity
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Randomness, SeededRandomness, SystemRandomness
 from dpfda.mechanisms.choice import DIGITS, LARGEST_BATCH, MOST_CANDIDATES, Dictionary, Scores, choose, rate_of
 from dpfda.mechanisms.decision import wide
 from dpfda.mechanisms.noise import Noise
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import L1, L2, Sensitivity
 
 LEVEL = 1e-6
 SOURCES = pytest.mark.parametrize(

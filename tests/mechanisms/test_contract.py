@@ -12,7 +12,6 @@ from scipy.stats import norm
 
 from dpfda import mechanisms
 from dpfda.arrays import Integers
-from dpfda.bases.norms import L2, BlockNorm, Sensitivity
 from dpfda.errors import UsageError
 from dpfda.mechanisms import (
     Dictionary,
@@ -30,6 +29,7 @@ from dpfda.mechanisms import (
     Wishart,
 )
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import L2, BlockNorm, Sensitivity
 
 SIZE = 5
 MEMBERS: list[Mechanism] = [

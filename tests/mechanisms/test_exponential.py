@@ -21,13 +21,13 @@ from refusals import refused
 from scipy.stats import chi2, chisquare, norm
 
 from dpfda.arrays import Array, Integers
-from dpfda.bases.norms import L1, L2, Sensitivity
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Randomness, SeededRandomness, SystemRandomness
 from dpfda.mechanisms.ball import Coordinate, best_tilt, draw_in_ball
 from dpfda.mechanisms.decision import wide
 from dpfda.mechanisms.exponential import Exponential
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import L1, L2, Sensitivity
 
 LEVEL = 1e-6
 RADIUS = 2**24

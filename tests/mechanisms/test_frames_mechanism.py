@@ -14,7 +14,6 @@ from refusals import refused
 from scipy.stats import chi2, norm
 
 from dpfda.arrays import Array, Integers
-from dpfda.bases.norms import Nuclear, Sensitivity
 from dpfda.bases.symmetric import pack
 from dpfda.errors import UsageError
 from dpfda.mechanisms import SeededRandomness, SystemRandomness
@@ -26,6 +25,7 @@ from dpfda.mechanisms.frames.interval import Arithmetic, Interval, TooWide
 from dpfda.mechanisms.frames.stiefel import SpanEnvelopes
 from dpfda.mechanisms.noise import Noise
 from dpfda.mechanisms.normals import Reals, draw_normals
+from dpfda.privacy.norms import Nuclear, Sensitivity
 from dpfda.privacy.profiles import RangeProfile
 
 LEVEL = 1e-6

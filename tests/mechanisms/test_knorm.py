@@ -19,10 +19,10 @@ from refusals import refused
 from scipy.stats import binom, chisquare, gamma, kstest, norm
 
 from dpfda.arrays import Array, Integers
-from dpfda.bases.norms import L2, Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms import KNorm, Randomness, SeededRandomness, SystemRandomness
 from dpfda.mechanisms.knorm import LARGEST_BLOCK, accept, draw_block
+from dpfda.privacy.norms import L2, Sensitivity, up
 
 LEVEL = 1e-6
 SMALL = 1e-6  # a rate at which the lattice cannot be told from the continuum

@@ -16,17 +16,16 @@ from scipy.optimize import brentq
 
 import dpfda
 from dpfda.arrays import Array, Integers
-from dpfda.bases.norms import L1, Norm, Sensitivity, up
 from dpfda.errors import DataError, UsageError
 from dpfda.mechanisms import LAWS, Care, GaussianLaw, NoiseLaw, Randomness, SystemRandomness, register_law
 from dpfda.mechanisms.base import check_coordinates, law_of
 from dpfda.page import page
-from dpfda.page.base import page_of
-from dpfda.page.evaluation import Asked
+from dpfda.page.base import Asked, page_of
 from dpfda.privacy import PureProfile
+from dpfda.privacy.norms import L1, Norm, Sensitivity, up
 from dpfda.releases.cards.facts import band
 from dpfda.releases.detection import standard_draws
-from dpfda.releases.seal import sealed
+from dpfda.releases.documents import sealed
 from dpfda.releases.verification import recompute, verify
 
 LEVELS = np.linspace(0.0, 1.0, 30)

@@ -15,11 +15,11 @@ from click.testing import CliRunner
 
 import dpfda
 from dpfda.arrays import Integers
-from dpfda.bases.norms import L1, Norm, Sensitivity, up
 from dpfda.cli.main import cli
 from dpfda.mechanisms import LAWS, MECHANISMS, NoiseLaw, RadialLaw, Randomness, register_law, register_mechanism
 from dpfda.mechanisms.base import DRAWS
 from dpfda.privacy import PureProfile
+from dpfda.privacy.norms import L1, Norm, Sensitivity, up
 
 NAME = "laplace-of-three-times-the-scale"
 

@@ -17,7 +17,6 @@ from refusals import refused
 from scipy.stats import chisquare
 
 from dpfda.arrays import Array, Integers
-from dpfda.bases.norms import Sensitivity
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Exponential, SeededRandomness, SystemRandomness, concave
 from dpfda.mechanisms import concave as envelope
@@ -38,6 +37,7 @@ from dpfda.mechanisms.objective import (
 )
 from dpfda.mechanisms.utility_checks import check_declared, planned_acceptances
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import Sensitivity
 from dpfda.statistics.maximiser.utilities import RobustDistance, SquaredDistance
 
 LEVEL = 1e-6

@@ -10,9 +10,9 @@ import pytest
 from scipy.stats import norm
 
 from dpfda.arrays import Integers
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.mechanisms import MECHANISMS, KNorm, SeededRandomness, SystemRandomness
 from dpfda.mechanisms.base import law_of, mechanism_with, rehearse
+from dpfda.privacy.norms import L2, Sensitivity
 
 SIZE, SCALE = 6, 1e6  # six coordinates are also a symmetric matrix, 3 by 3
 MADE: dict[str, Any] = {"k-norm": lambda: KNorm((1, 5), (0.6, 0.8))}  # those that cannot be made from their name

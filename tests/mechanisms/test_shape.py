@@ -13,12 +13,12 @@ from refusals import refused
 from scipy.stats import expon, halfnorm, kstest, laplace, norm
 
 from dpfda.arrays import Integers
-from dpfda.bases.norms import L1, L2, Sensitivity, WeightedL1, WeightedL2
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Gaussian, Laplace, SeededRandomness, SystemRandomness
 from dpfda.mechanisms.base import draw_shaped, inverse
 from dpfda.mechanisms.noise import Noise
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import L1, L2, Sensitivity, WeightedL1, WeightedL2
 
 LEVEL = 1e-6
 SHAPE = (3.0, 1.0, 1.7, 20.0)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+import refusals
 from sklearn.base import clone
 
 import dpfda
@@ -21,7 +22,10 @@ from dpfda.errors import UsageError
 from dpfda.kernels import Matern
 from dpfda.mechanisms import MECHANISMS, Laplace, Process, register_draw, register_mechanism, table
 from dpfda.mechanisms.table import by_name, names_for, names_with, settings_of, typed_for
+from dpfda.planning import law_for
 from dpfda.planning.request import Design, Request
+from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import L1, L2, BlockNorm, Nuclear, Sensitivity, WeightedL2
 from dpfda.statistics.maximiser.utilities import SquaredDistance
 
 SOURCE = Path(__file__).parents[2] / "src" / "dpfda"
@@ -243,6 +247,32 @@ def test_a_law_and_a_process_from_outside_have_names(joined: None) -> None:
     assert (release.certificate.mechanism, release.basis.size) == ("first-few", 3)
     with pytest.raises(UsageError, match="wide"):
         made("mean", mechanism="narrow").plan(500)
+
+
+def test_a_statistic_from_outside_takes_every_noise_law_that_its_norm_allows(joined: None) -> None:
+    assert set(typed_for("of-mine")) == {"auto", "gaussian", "k-norm", "laplace", "wide"}
+    assert set(names_for("of-mine", WeightedL2((1.0, 2.0)))) == {"gaussian", "k-norm", "laplace", "wide"}
+    assert set(names_for("of-mine", L1())) == {"laplace", "wide"}
+    assert set(names_for("of-mine", BlockNorm((2,), (1.0,)))) == {"k-norm"}
+    assert names_for("of-mine", Nuclear()) == ()
+    assert names_for("maximiser") == ("exponential",)
+    register_mechanism("first-few", serves=("mean", "of-mine"))(FirstFew)
+    assert set(typed_for("of-mine")) == {"auto", "gaussian", "k-norm", "laplace", "wide", "first-few"}
+
+
+@pytest.mark.parametrize("name", ["gaussian", "k-norm", "laplace", "wide"])
+def test_a_plan_from_outside_makes_a_law_of_each_name_that_is_offered(joined: None, name: str) -> None:
+    law = law_for(name, "of-mine", size=30)
+    assert law.name == name
+    assert law_for(law, "of-mine", size=30) is law
+    scale = calibrate(law, Sensitivity(1000.0, L2(), "stated"), Budget(1.0, 1e-6), size=30)
+    assert law.noise(scale, 30).size == 30
+
+
+@pytest.mark.parametrize("name", ["gp", "wishart", "narrow", "first-few", "auto"])
+def test_a_plan_from_outside_refuses_other_names(joined: None, name: str) -> None:
+    with refusals.refused(UsageError, "mechanism", name):
+        law_for(name, "of-mine", size=30)
 
 
 def test_a_name_is_given_once_and_is_the_name_of_its_class() -> None:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from refusals import refused
 
 from dpfda.arrays import Integers
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism, SeededRandomness, SoftThreshold, SystemRandomness
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 
 # Sums of up to 2^38 units of 2^24 steps, and thresholds of up to as much.
 SUMS, THRESHOLDS = st.integers(-(2**62), 2**62), st.integers(0, 2**62)

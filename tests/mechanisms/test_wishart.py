@@ -21,13 +21,13 @@ from scipy.special import k0, kve
 from scipy.stats import beta, binom, chisquare, gamma, kstest, laplace, norm
 
 from dpfda.arrays import Array, Integers
-from dpfda.bases.norms import L2, Nuclear, Sensitivity
 from dpfda.bases.symmetric import multiplicities, pack, packed_size, places, unpack
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Randomness, SeededRandomness, SystemRandomness, wishart
 from dpfda.mechanisms.noise import Noise
 from dpfda.mechanisms.normals import Reals, draw_normals
 from dpfda.mechanisms.wishart import Wishart, draw_noise, round_in_doubles, round_in_integers
+from dpfda.privacy.norms import L2, Nuclear, Sensitivity
 
 LEVEL = 1e-6
 LARGE = 1e9  # a scale at which the lattice cannot be told from the continuum

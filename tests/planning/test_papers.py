@@ -13,7 +13,6 @@ from refusals import refused
 import dpfda
 from dpfda.bases import as_domain, mercer
 from dpfda.bases.lattice import RADIUS
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.kernels import Exponential, Gaussian, Matern, Tensor
 from dpfda.mechanisms import Gaussian as GaussianNoise
@@ -22,6 +21,7 @@ from dpfda.mechanisms.table import by_name, names_for
 from dpfda.planning import Parameters, Request, privacy_safe
 from dpfda.planning.papers import simple_bound
 from dpfda.privacy import ADD_REMOVE, REPLACE, Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.statistics.mean.plan import make_plan
 
 LINE, BOX = as_domain((0, 2)), as_domain([(0, 1), (0, 2)])

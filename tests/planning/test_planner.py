@@ -15,8 +15,7 @@ from dpfda.bases import as_domain, bernstein, cosine
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.mechanisms import Gaussian, Laplace, SeededRandomness
 from dpfda.planning import Request
-from dpfda.planning.blocks import BLOCK, optimal_blocks, shape_weights
-from dpfda.planning.default_design import default_size, design_weights
+from dpfda.planning.default_design import BLOCK, default_size, design_weights, optimal_blocks, shape_weights
 from dpfda.privacy import Budget
 from dpfda.statistics.mean.plan import make_plan
 

@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 from dpfda.errors import UsageError
 from dpfda.planning import SmoothnessClass
-from dpfda.planning.blocks import best_shape, optimal_blocks, shape_weights, variances
+from dpfda.planning.default_design import best_shape, optimal_blocks, shape_weights, variances
 from dpfda.planning.prediction import DEFAULT_CLASS, bernstein_bias, linear_minimax, worst_bias, worst_thresholding
 
 SEARCH = settings(derandomize=True, deadline=None, max_examples=150)

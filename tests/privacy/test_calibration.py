@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from refusals import refused
 
 from dpfda.arrays import Integers
-from dpfda.bases.norms import L1, L2, Sensitivity
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism, SeededRandomness, knorm
 from dpfda.privacy import Budget, GaussianProfile, calibrate
+from dpfda.privacy.norms import L1, L2, Sensitivity
 from dpfda.privacy.profiles import LaplaceProfile
 
 ROWS = json.loads((Path(__file__).parent / "gaussian_scales.json").read_text())["rows"]

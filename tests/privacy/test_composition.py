@@ -17,13 +17,13 @@ from scipy.special import gammaln
 from scipy.stats import norm
 
 from dpfda.arrays import Array
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Gaussian, Laplace, SeededRandomness
 from dpfda.privacy import Budget, GaussianProfile, Profile, PureProfile, RangeProfile, calibrate
 from dpfda.privacy import loss_distribution as pld
 from dpfda.privacy.composition import MOST_LAWS, Composed, compose
 from dpfda.privacy.loss_laws import LossLaw
+from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.privacy.profiles import LaplaceProfile, StatedProfile
 
 LOSSES = st.one_of(

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from refusals import refused
 from scipy.special import ndtr, ndtri
 
-from dpfda.bases.norms import L1, L2, Sensitivity
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Gaussian, Laplace
 from dpfda.privacy import Budget, GaussianProfile, Profile, PureProfile, RangeProfile, calibrate
+from dpfda.privacy.norms import L1, L2, Sensitivity
 from dpfda.privacy.profiles import LaplaceProfile, StatedProfile
 
 # The single list of curves: a new kind of profile joins by one line.

@@ -55,9 +55,9 @@ def test_ten_tenths_are_exactly_one_in_any_order_and_grouping() -> None:
 @pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0])
 def test_calibrated_losses_add_up_to_the_budgets_they_met(scale: float, epsilon: float) -> None:
     """A scale rounded up leaves an epsilon a few last digits below the typed one: still the same number of units."""
-    from dpfda.bases.norms import L1, Sensitivity
     from dpfda.mechanisms import Laplace
     from dpfda.privacy import Budget, calibrate
+    from dpfda.privacy.norms import L1, Sensitivity
 
     bound = Sensitivity(scale, L1(), "a bound")
     loss = Laplace().profile(bound, calibrate(Laplace(), bound, Budget(epsilon, 0.0), size=3), size=3)

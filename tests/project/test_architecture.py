@@ -112,7 +112,7 @@ def test_public_code_never_names_the_private_side(path: Path) -> None:
 def test_every_role_of_a_statistic_has_a_side() -> None:
     """A file of a new name must be put on a side on purpose."""
     known = PRIVATE_ROLES | {
-        *("release", "page", "plan", "exact_plan", "picture", "sensitivity", "features", "losses", "solver"),
+        *("release", "page", "plan", "sensitivity", "features", "losses", "solver"),
         *("covariates", "perturbation", "noise", "errors", "papers", "default_design", "windows", "smoothing", "mesh"),
         *("utilities",),
     }

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,6 +22,7 @@ from dpfda.errors import UsageError
 from dpfda.kernels import base as kernel_base
 from dpfda.mechanisms import MECHANISMS, GaussianProcess, Laplace, register_mechanism
 from dpfda.page import page
+from dpfda.privacy.norms import L1, L2, Norm
 from dpfda.releases import kinds
 
 T = np.linspace(0, 1, 30)
@@ -181,6 +183,7 @@ def test_the_command_line_takes_a_law_by_its_name(named: None, table: Path, caps
 
 ESTIMATOR_FILE = """
 from dataclasses import dataclass
+from importlib import import_module
 
 import dpfda
 from dpfda.parameters import Parameter
@@ -229,6 +232,19 @@ def test_a_statistic_has_its_commands_from_its_estimator(statistic: str, table: 
     for group in ("plan", "release"):
         assert statistic in run(capsys, group, "--help")
         assert "Half the number of functions." in run(capsys, group, statistic, "--help")
+
+
+@pytest.mark.parametrize(
+    ("norm", "offered"), [(L2(), "[auto|gaussian|k-norm|laplace|wide]"), (L1(), "[auto|laplace|wide]")]
+)
+def test_under_a_name_of_its_own_it_offers_the_noise_laws_that_its_norm_allows(
+    named: None, statistic: str, norm: Norm, offered: str, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    estimator = import_module("twice_as_many.estimator").ESTIMATOR
+    monkeypatch.setattr(estimator, "statistic", "twice")
+    monkeypatch.setattr(estimator, "bounds_norm", norm)
+    for group in ("plan", "release"):
+        assert offered in run(capsys, group, statistic, "--help")
 
 
 def test_a_required_option_is_marked_and_asked_for(

@@ -14,8 +14,7 @@ from refusals import refused
 import dpfda
 from dpfda.errors import DataError, DpfdaError, UsageError
 from dpfda.records import csv_files as csvfile
-from dpfda.records.columns import choose_columns, header_grid
-from dpfda.records.headers import in_few_words, listed, may_be_record
+from dpfda.records.columns import choose_columns, header_grid, in_few_words, listed, may_be_record
 
 MANY = 100_000  # names; a search for each of them among all would take minutes, for a million of them hours
 

@@ -12,8 +12,7 @@ import pytest
 
 from dpfda.errors import DataError
 from dpfda.records import read_curves
-from dpfda.records.columns import choose_columns
-from dpfda.records.headers import called, in_few_words, listed, may_be_record
+from dpfda.records.columns import called, choose_columns, in_few_words, listed, may_be_record
 from dpfda.records.joined import as_covariates
 from dpfda.records.memory import from_frame
 

@@ -16,8 +16,8 @@ from dpfda.ledger.outputs import pack, unpack
 from dpfda.mechanisms import SeededRandomness
 from dpfda.releases.cards.document import json_text
 from dpfda.releases.cards.facts import facts_of
+from dpfda.releases.documents import card_digest, sealed
 from dpfda.releases.files import to_dict
-from dpfda.releases.seal import card_digest, sealed
 from dpfda.releases.verification import recompute, verify
 from dpfda.releases.verification.entries import alike
 

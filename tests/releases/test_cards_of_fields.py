@@ -22,9 +22,9 @@ from dpfda.releases.cards.plain import HIDDEN, SCHEMA
 from dpfda.releases.cards.words import SAID, WORDS, Statement, say, values_of
 from dpfda.releases.certificate import STATEMENTS
 from dpfda.releases.comparisons import Comparisons
+from dpfda.releases.documents import sealed
 from dpfda.releases.files import text_of, to_dict
 from dpfda.releases.kinds import comparisons_of, statistic
-from dpfda.releases.seal import sealed
 from dpfda.releases.verification import recompute, verify
 
 Of = Callable[[str], Any]

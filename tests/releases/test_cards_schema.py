@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from dpfda.releases.cards.document import document, json_text
-from dpfda.releases.cards.schema import FILES, SCHEMAS, schema, schema_text
+from dpfda.releases.cards.document import FILES, SCHEMAS, document, json_text, schema, schema_text
 from dpfda.releases.files import text_of
 
 KINDS = [

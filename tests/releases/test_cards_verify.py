@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 import dpfda
 from dpfda.releases.cards.document import json_text
 from dpfda.releases.certificate import OURS
+from dpfda.releases.documents import broken, digest_of, sealed, stated_digest
 from dpfda.releases.entry import LedgerEntry
 from dpfda.releases.files import text_of, to_dict
-from dpfda.releases.seal import broken, digest_of, sealed, stated_digest
 from dpfda.releases.verification import Finding, Report, recompute, verify
 from dpfda.releases.verification.report import EXIT_CODES, worst
 

@@ -13,14 +13,14 @@ from dpfda.ledger import Receipt
 from dpfda.privacy import Budget
 from dpfda.releases import NOT_PRIVATE, Certificate
 from dpfda.releases.cards.words import say
+from dpfda.releases.documents import card_digest
 from dpfda.releases.entry import LedgerEntry
-from dpfda.releases.seal import card_digest
 
 Card = Callable[..., Certificate]
 
 
 def test_the_text_of_a_card_is_this(card: Card) -> None:
-    assert card(lattice_step=3.576e-07).text().splitlines() == [
+    assert card(lattice_step=3.576e-07, statistic="mean").text().splitlines() == [
         "Release card: mean function of 'scans'",
         "",
         "  guarantee      (epsilon = 1, delta = 1e-06); for composition 0.02802-zCDP",

@@ -10,7 +10,7 @@ import pytest
 
 import dpfda
 from dpfda.errors import DataError, UsageError
-from dpfda.releases import documents, seal
+from dpfda.releases import documents
 from dpfda.releases.documents import parsed, read_content, read_document
 from dpfda.releases.verification import verify
 
@@ -116,15 +116,15 @@ def test_a_long_flat_file_is_never_parsed(ending: bytes, tmp_path: Path, monkeyp
 
 def test_the_place_of_a_change_is_looked_for_in_short_files_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     content = b'{\n "a":  1,\n "digest": "' + b"0" * 64 + b'"\n}\n'
-    assert seal.broken(content) == (
+    assert documents.broken(content) == (
         "0" * 64,
-        f"{seal.digest_of(content[:10])}; line 2, column 7 is not written as dpfda writes it",
+        f"{documents.digest_of(content[:10])}; line 2, column 7 is not written as dpfda writes it",
     )
-    monkeypatch.setattr(seal, "LOOKED_THROUGH", len(content) - 1)
-    assert seal.broken(content) == ("0" * 64, seal.digest_of(content[:10]))
+    monkeypatch.setattr(documents, "LOOKED_THROUGH", len(content) - 1)
+    assert documents.broken(content) == ("0" * 64, documents.digest_of(content[:10]))
 
 
 def test_a_seal_is_checked_without_looking_for_the_place_of_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seal, "_where", None)
+    monkeypatch.setattr(documents, "_where", None)
     with pytest.raises(DataError, match="was changed after it was written"):
-        seal.check_seal(b'{\n "a": 1,\n "digest": "' + b"0" * 64 + b'"\n}\n', "a.json")
+        documents.check_seal(b'{\n "a": 1,\n "digest": "' + b"0" * 64 + b'"\n}\n', "a.json")

@@ -13,13 +13,12 @@ import pytest
 import dpfda
 from dpfda.errors import DataError
 from dpfda.releases import Certificate
-from dpfda.releases.cards.document import json_text, read_card
+from dpfda.releases.cards.document import json_text, read_card, schema
 from dpfda.releases.cards.facts import native
-from dpfda.releases.cards.schema import schema
-from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.certificate import ChoiceCard
+from dpfda.releases.documents import with_digest
 from dpfda.releases.fields import RANGES
 from dpfda.releases.files import to_dict
-from dpfda.releases.seal import with_digest
 from dpfda.releases.verification import recompute
 
 Of = Callable[[str], Any]

@@ -34,8 +34,8 @@ from dpfda.errors import DataError
 from dpfda.kernels import Matern
 from dpfda.mechanisms.noise import Noise
 from dpfda.releases import Count, Release, load, save
+from dpfda.releases.documents import sealed, with_digest
 from dpfda.releases.files import text_of, to_dict
-from dpfda.releases.seal import sealed, with_digest
 from dpfda.releases.verification import verify
 
 BASES: dict[str, Basis] = {

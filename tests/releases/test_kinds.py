@@ -19,9 +19,9 @@ from dpfda.kernels import Matern
 from dpfda.mechanisms import SeededRandomness
 from dpfda.mechanisms.noise import Noise
 from dpfda.releases import Count, Release
+from dpfda.releases.documents import with_digest
 from dpfda.releases.files import to_dict
 from dpfda.releases.kinds import statistic, statistic_of
-from dpfda.releases.seal import with_digest
 from dpfda.statistics.components.release import ComponentsRelease
 from dpfda.statistics.covariance.release import CovarianceRelease
 

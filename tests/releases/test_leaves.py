@@ -15,7 +15,7 @@ import pytest
 import dpfda
 from dpfda.ledger.durable import Ledger
 from dpfda.releases.cards.document import json_text
-from dpfda.releases.seal import sealed, with_digest
+from dpfda.releases.documents import sealed, with_digest
 from dpfda.releases.verification import recompute, verify
 
 GRID = np.linspace(0, 1, 12)

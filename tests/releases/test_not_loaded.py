@@ -16,8 +16,8 @@ from dpfda.cli.main import cli
 from dpfda.errors import DataError
 from dpfda.kernels import Matern
 from dpfda.mechanisms import GaussianProcess
+from dpfda.releases.documents import sealed
 from dpfda.releases.files import text_of
-from dpfda.releases.seal import sealed
 from dpfda.releases.verification import verify
 from dpfda.releases.verification.report import UNREADABLE
 

@@ -13,11 +13,14 @@ import pytest
 import dpfda
 from dpfda.curator.summary import Summary
 from dpfda.mechanisms import NoiseLaw
-from dpfda.releases import Certificate, kinds
+from dpfda.page.render import card_page
+from dpfda.releases import Band, Certificate, kinds
+from dpfda.releases.cards.nist import answers
+from dpfda.releases.cards.registry import registry_text
 from dpfda.releases.cards.words import say
 from dpfda.releases.comparisons import Comparisons
+from dpfda.releases.decoded import added_noise, finite
 from dpfda.releases.files import save
-from dpfda.releases.serialise import added_noise, finite
 from dpfda.releases.verification import verify
 from dpfda.releases.verification.report import Report
 from dpfda.statistics.mean.summary import Mean
@@ -63,6 +66,11 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[kinds.Statistic]:
     assert Mean.publish is Summary.publish
 
 
+def fitted() -> Bare:
+    est = dpfda.MeanFunction(epsilon=1.0, delta=1e-6, bound=1.5, size=6, dataset="curves")
+    return est.fit(CURVES, grid=T, units={"person": np.arange(3000)}).release_
+
+
 def verified(place: Path) -> tuple[Bare, Report]:
     ledger = dpfda.Ledger(f"sqlite:///{place}/budget.db")
     ledger.create("curves", epsilon=4.0, delta=1e-5, unit="person")
@@ -80,6 +88,30 @@ def test_without_a_test_of_its_own_the_card_says_so_and_the_file_is_not_called_e
     alone = verify(tmp_path / "bare.json")
     assert alone.findings == ()
     assert "detected" in alone.missing[-1].split(": ")[1].split(", ")
+
+
+@pytest.mark.parametrize("says", [None, False, True])
+def test_a_card_speaks_of_a_band_where_the_release_says_that_it_has_one(
+    known: kinds.Statistic, monkeypatch: pytest.MonkeyPatch, says: bool | None
+) -> None:
+    release = fitted()
+    if says is not None:
+        monkeypatch.setattr(Bare, "has_band", says, raising=False)
+    if says:
+        monkeypatch.setattr(
+            Bare, "band", lambda self, level, points: Band(points, points - 1, points + 1, level), raising=False
+        )
+        monkeypatch.setattr(Bare, "points", lambda self, size: T, raising=False)
+    card = release.certificate
+    assert card.statistic == "bare"
+    assert card.noise_rms > 0
+    pages = card.text(), card_page(card, release), str(answers(card, release)), registry_text(card, release)
+    assert [" band" in text for text in pages] == [bool(says)] * 4
+
+
+@pytest.mark.parametrize("kind", [each.name for each in kinds.every()])
+def test_a_class_of_releases_has_a_band_if_it_says_so(kind: str) -> None:
+    assert kinds.has_band(kind) == hasattr(kinds.statistic(kind).release, "band")
 
 
 def test_without_comparisons_the_sensitivity_is_not_compared_even_with_a_ledger(

@@ -15,9 +15,8 @@ from dpfda.bases import cosine, legendre, tensor
 from dpfda.errors import UsageError
 from dpfda.releases import NOT_PRIVATE
 from dpfda.releases.plots import around_zero, contour_levels
-from dpfda.statistics.components.release import ComponentsRelease
-from dpfda.statistics.covariance.picture import plot_components, plot_covariance
-from dpfda.statistics.covariance.release import CovarianceRelease
+from dpfda.statistics.components.release import ComponentsRelease, plot_components
+from dpfda.statistics.covariance.release import CovarianceRelease, plot_covariance
 
 mpl.use("Agg")
 
@@ -118,7 +117,7 @@ def test_colours_are_symmetric_where_negative_values_are_of_note(make_covariance
 
 def test_a_second_moment_is_not_called_a_covariance(make_covariance: MakeCovariance) -> None:
     from dpfda.releases.cards.words import say
-    from dpfda.statistics.covariance.picture import name_of
+    from dpfda.statistics.covariance.release import name_of
 
     release = make_covariance(BASIS, SMOOTH, scale=0.02, seed=1)
     for lead, centre, said in (

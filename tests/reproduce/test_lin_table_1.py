@@ -13,7 +13,7 @@ from dpfda.mechanisms import SeededRandomness
 from dpfda.reproduce import lin_table_1
 from dpfda.reproduce.lin_table_1 import PUBLISHED, REPRODUCTION, Timing, authors_way, time_table, whole_ratio
 from dpfda.studies.outcome import Setting
-from dpfda.studies.processes import Law
+from dpfda.studies.simulators import Law
 
 
 def test_the_published_table_has_all_its_cells() -> None:

@@ -14,7 +14,7 @@ from dpfda.bases import cosine, mercer
 from dpfda.errors import UsageError
 from dpfda.kernels import BrownianMotion, Exponential, Gaussian, Kernel, Matern
 from dpfda.mechanisms import SeededRandomness, SystemRandomness
-from dpfda.studies.processes import draw_process, forget_processes, process_table
+from dpfda.studies.simulators import draw_process, forget_processes, process_table
 
 POINTS = np.array([0.0, 0.13, 0.5, 0.77, 1.0])
 KERNELS: list[Kernel] = [Exponential(0.3), Matern(1.5, 0.1), Matern(2.5, 0.4), Gaussian(0.1), BrownianMotion()]

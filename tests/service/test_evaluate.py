@@ -11,9 +11,8 @@ from refusals import refused
 
 import dpfda
 from dpfda.errors import UsageError
-from dpfda.page.base import page_of
-from dpfda.page.evaluation import Asked
-from dpfda.releases.seal import with_digest
+from dpfda.page.base import Asked, page_of
+from dpfda.releases.documents import with_digest
 from dpfda.service import Limits, endpoints, make_app
 
 JSON = {"Content-Type": "application/json"}

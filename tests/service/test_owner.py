@@ -9,7 +9,7 @@ from refusals import refused
 
 import dpfda
 from dpfda.errors import DataError, UsageError
-from dpfda.releases.seal import with_digest
+from dpfda.releases.documents import with_digest
 from dpfda.service import make_app
 from dpfda.service.served import ServedReleases
 

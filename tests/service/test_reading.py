@@ -7,7 +7,7 @@ import json
 import pytest
 
 import dpfda
-from dpfda.releases.seal import with_digest
+from dpfda.releases.documents import with_digest
 
 KINDS = ("components", "covariance", "density", "mean", "regression", "surface")
 

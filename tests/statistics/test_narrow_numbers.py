@@ -11,10 +11,10 @@ from refusals import refused
 
 import dpfda
 from dpfda import bases, kernels, mechanisms
-from dpfda.bases.norms import BlockNorm
 from dpfda.errors import UsageError
 from dpfda.mechanisms import SeededRandomness
 from dpfda.mechanisms.noise import Noise
+from dpfda.privacy.norms import BlockNorm
 
 GOOD = {"epsilon": 1.0, "delta": 1e-6, "randomness": SeededRandomness(1)}
 POINTS = np.linspace(0, 1, 7)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import FrozenInstanceError
 
@@ -19,7 +20,16 @@ from dpfda.ledger import SessionLedger
 from dpfda.mechanisms import SeededRandomness
 from dpfda.privacy import Budget
 from dpfda.records import Curves, as_curves, exact_sum
-from dpfda.statistics.private_bound import GRID, BoundChoice, NormQuantile, mean_weights, preference_of, private_bound
+from dpfda.statistics.private_bound import (
+    GRID,
+    BoundChoice,
+    NormQuantile,
+    bound_order,
+    mean_weights,
+    preference_of,
+    private_bound,
+)
+from dpfda.statistics.private_choice import choice_order, private_choice
 
 NAN, INF = np.nan, np.inf
 POINTS = np.linspace(0, 1, 9)
@@ -383,3 +393,11 @@ def test_norms_that_lie_close_together_get_a_bound_close_above_them():
 def test_the_preference_for_small_bounds_is_public_and_never_drowns_the_data(epsilon, n, parts):
     assert preference_of(epsilon, 0.95, 64, n) == parts
     assert 64 * preference_of(epsilon, 0.95, 64, n) <= 64 * 0.95 * n / 4
+
+
+@pytest.mark.parametrize(("choice", "order"), [(private_bound, bound_order), (private_choice, choice_order)])
+def test_a_choice_shows_the_arguments_of_its_order(choice, order) -> None:
+    shown, taken = inspect.signature(choice), inspect.signature(order)
+    assert shown.parameters == taken.parameters
+    assert shown.return_annotation != taken.return_annotation
+    assert choice.__name__ in ("private_bound", "private_choice")

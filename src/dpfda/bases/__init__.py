@@ -21,7 +21,6 @@ The files:
     features.py            feature maps of a kernel, for points
     cells.py               a fine public grid of cells, for densities
     lattice.py             the integer lattice on which units are clipped and summed
-    norms.py               norms on coordinates, and sensitivities
     symmetric.py           symmetric matrices as vectors
 
 >>> basis = by_name("cosine", (0, 1), size=12)

@@ -395,8 +395,8 @@ def _entered(basis: type[B], least_size: int | None, build: Callable[..., Basis]
         )
 
     def from_fields(domain: Any, *rest: Any, **fields: Any) -> Basis:
-        made: Basis = basis(as_domain(domain), *rest, **fields)  # type: ignore[call-arg]
-        return made
+        make: Callable[..., Basis] = basis
+        return make(as_domain(domain), *rest, **fields)
 
     _CLASSES[family] = basis
     FAMILIES[family] = from_fields if build is None else build

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -115,8 +116,8 @@ def fine_cells(domain: Domain) -> Cells:
 def cells_between(edges: Sequence[float] | Sequence[Sequence[float]]) -> Cells:
     """Cells between stated edges: a sequence for an interval, one for each side of a box."""
     try:
-        nested = [edges] if np.ndim(edges[0]) == 0 else list(edges)
-        sides = tuple(tuple(as_real(edge) for edge in along) for along in nested)  # type: ignore[attr-defined]
+        nested: list[Any] = [edges] if np.ndim(edges[0]) == 0 else list(edges)
+        sides = tuple(tuple(as_real(edge) for edge in along) for along in nested)
     except (TypeError, ValueError, LookupError):
         sides = ()
     right = all(len(along) >= 2 and np.isfinite(along).all() and (np.diff(along) > 0).all() for along in sides)

@@ -11,15 +11,15 @@ import click
 import dpfda
 from dpfda.cli.charging import LEDGER, LedgerChoice, ledger_of
 from dpfda.cli.columns import Counts, called_after, check_sides, protected_points
-from dpfda.cli.notices import notice
 from dpfda.cli.options import DATASET, POINT_DOMAIN, POINT_FILE, SPENT, UNIT_OR_COUNTS, option, options
-from dpfda.cli.release_density import about_density, stated_domain
+from dpfda.cli.release_points import about_density, stated_domain
 from dpfda.cli.releasing import NOTHING, opened, show_dry_run, told_line
 from dpfda.cli.targets import check_targets
 from dpfda.cli.values import DensityOptions, PointSourceOptions, grouped
+from dpfda.cli.words import notice
 from dpfda.errors import DataError, PrivacyRefused, UsageError
 from dpfda.mechanisms import GaussianProcess
-from dpfda.page.evaluation import places
+from dpfda.page.base import places
 from dpfda.releases import Certificate
 
 PURE = (

@@ -10,15 +10,14 @@ from textwrap import fill
 import click
 
 import dpfda
-from dpfda.cli.budget_words import typed
-from dpfda.cli.charging import LEDGER, LedgerChoice, LedgerQuote, check_books, ledger_of
+from dpfda.arrays import numbers
+from dpfda.cli.charging import LEDGER, LedgerChoice, LedgerQuote, check_books, ledger_of, typed
 from dpfda.cli.options import CENTRE, DATASET, FILE, option, options
 from dpfda.cli.release import centre_of, curves_of
 from dpfda.cli.releasing import NOTHING, opened, told_line
 from dpfda.cli.targets import check_targets, same_file, write_text
 from dpfda.cli.values import SourceOptions, grouped, interval
 from dpfda.errors import UsageError
-from dpfda.page.evaluation import numbers
 
 ASKED = [
     option("domain", default="0,1"),
@@ -129,7 +128,7 @@ def _show_dry_run(
     *,
     as_json: bool,
 ) -> None:
-    from dpfda.cli.budget_words import quote_facts, quote_lines, refuse
+    from dpfda.cli.charging import quote_facts, quote_lines, refuse
     from dpfda.statistics.private_bound import accuracy_of, candidates_of
 
     n = curves.size_under(dpfda.Unit(curves.unit or "row", "replace-one"))

@@ -10,10 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpfda.cli.budget_words import APPROXIMATE, COUNTER, at, bar, check_sense, down, nominally, opened, safe, typed, up
-from dpfda.cli.charging import LedgerChoice, check_books
-from dpfda.cli.notices import notice
+from dpfda.cli.charging import (
+    APPROXIMATE,
+    COUNTER,
+    LedgerChoice,
+    at,
+    bar,
+    check_books,
+    check_sense,
+    down,
+    nominally,
+    opened,
+    safe,
+    typed,
+    up,
+)
 from dpfda.cli.options import NEIGHBOURS, options
+from dpfda.cli.words import notice
 from dpfda.errors import UsageError
 from dpfda.ledger.accounting import ADAPTIVE
 
@@ -90,7 +103,7 @@ def _statements(spent: Statement) -> str:
 
 
 def _group(ledger: Ledger, budget: Dataset, people: int) -> str:
-    from dpfda.releases.wording import up as at_most
+    from dpfda.releases.cards.words import up as at_most
 
     found = ledger.spent(budget.name, people=people)
     delta = at(found.delta) if found.delta == budget.cap.delta else f" at delta {at_most(found.delta, 3)}"

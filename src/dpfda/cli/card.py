@@ -48,7 +48,7 @@ def card(
       dpfda card --schema release
     """
     if wanted is not None:
-        from dpfda.releases.cards.schema import schema_text
+        from dpfda.releases.cards.document import schema_text
 
         if file is not None or form is not None or as_json:
             raise UsageError("--schema prints a schema, of no file and in one form. Leave the others out.")

@@ -10,12 +10,22 @@ from typing import Any
 
 import click
 
-from dpfda.cli.budget_words import safe
-from dpfda.cli.layout import Layout, layout_of
+from dpfda.cli.charging import safe
 from dpfda.cli.release import release
-from dpfda.cli.release_density import release_density
-from dpfda.cli.release_machines import release_classifier, release_regressor
-from dpfda.cli.statements import CURVES, KINDS, MissingOption, command, flag, guessed, kind_of, missing, wrong
+from dpfda.cli.release_points import release_classifier, release_density, release_regressor
+from dpfda.cli.statements import (
+    CURVES,
+    KINDS,
+    Layout,
+    MissingOption,
+    command,
+    flag,
+    guessed,
+    kind_of,
+    layout_of,
+    missing,
+    wrong,
+)
 from dpfda.errors import UsageError
 
 WIDTH = 118
@@ -195,7 +205,7 @@ def _texts(
 
 
 def _columns(layout: Layout) -> list[str]:
-    from dpfda.records.headers import ALONE
+    from dpfda.records.columns import ALONE
 
     found = []
     for group in layout.groups:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from dpfda.cli.tables import progress_bars
 from dpfda.cli.targets import check_picture, check_targets, same_file, save_picture
 from dpfda.errors import UsageError
+
+if TYPE_CHECKING:
+    from dpfda.studies.comparison import Errors
 
 # Written out, since looking them up would load the numeric libraries for --help; a test compares them.
 SCENARIOS = ("S-1", "S-2", "S-3", "S-4")
@@ -58,7 +62,7 @@ def compare(
     mechanisms: str | None,
     calibration: str,
     bound: float | None,
-    errors: str,
+    errors: Errors,
     repetitions: int,
     seed: int,
     out: Path | None,
@@ -94,7 +98,7 @@ def compare(
             repetitions=repetitions,
             seed=seed,
             bound=bound,
-            errors=errors,  # type: ignore[arg-type]
+            errors=errors,
             track=track,
         )
     if out is not None:

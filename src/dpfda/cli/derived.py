@@ -17,7 +17,8 @@ from dpfda.parameters import PARAMETERS, Parameter
 from dpfda.releases import kinds
 
 TYPED = ("calibration", "kernel", "eta", "penalty", "base")  # settings of mechanisms that have an option
-UNDER_OTHER_NAMES = ("machine",)  # its commands are `classifier` and `regressor`
+# Kernel machines are `classifier` and `regressor`; a function of the user's own is not read from a table.
+NOT_DERIVED = ("machine", "function")
 EXAMPLE = "--epsilon 1 --delta 1e-6 --bound 1"
 
 
@@ -35,7 +36,7 @@ class Statistics(click.Group):
 
     def _derived(self) -> list[str]:
         """Statistics without a command of their own whose folder has an `estimator.py`."""
-        left = [name for name in kinds.kinds() if name not in self.commands and name not in UNDER_OTHER_NAMES]
+        left = [name for name in kinds.kinds() if name not in self.commands and name not in NOT_DERIVED]
         return [name for name in left if find_spec(f"{kinds.statistic(name).folder}.estimator")]
 
 
@@ -44,7 +45,7 @@ def _parts(name: str) -> tuple[Any, tuple[Parameter, ...], list[Option]]:
     module = import_module(f"{kinds.statistic(name).folder}.estimator")
     estimator, own = module.ESTIMATOR, tuple(getattr(module, "OPTIONS", ()))
     taken = {each.name for each in fields(estimator) if each.init}
-    offered = typed_for(estimator.statistic)
+    offered = typed_for(estimator.statistic, estimator.bounds_norm)
     settings = [name for name in TYPED if any(name in settings_of(each, estimator.statistic) for each in offered)]
     return (
         estimator,
@@ -52,7 +53,7 @@ def _parts(name: str) -> tuple[Any, tuple[Parameter, ...], list[Option]]:
         [
             *(option(parameter, required=parameter.name in _required(estimator)) for parameter in own),
             *STATED,
-            *mechanism_options(estimator.statistic, *settings),
+            *mechanism_options(estimator.statistic, *settings, norm=estimator.bounds_norm),
             *(option(each, estimator.statistic) for each in ("basis", "size") if each in taken),
         ],
     )
@@ -71,8 +72,8 @@ def _example(estimator: Any, own: tuple[Parameter, ...]) -> str:
 
 def _stated(estimator: Any, own: tuple[Parameter, ...], typed: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of an estimator that options say."""
+    from dpfda.arrays import numbers
     from dpfda.cli.values import interval, kernel_of
-    from dpfda.page.evaluation import numbers
 
     values = {name: value for name, value in typed.items() if value is not None}
     settings = {name: values.pop(name) for name in TYPED if name in values}

@@ -1,13 +1,17 @@
-"""The `dpfda` command: what it offers, and how it ends."""
+"""The `dpfda` command: what it offers, the demonstration, and how it ends."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from contextlib import suppress
 from importlib import import_module
+from importlib.resources import as_file, files
 from importlib.util import find_spec
 from pathlib import Path
+from shlex import quote
+from tempfile import TemporaryFile
 from typing import Any
 
 import click
@@ -20,16 +24,19 @@ from dpfda.cli.budget import budget
 from dpfda.cli.card import card, verify
 from dpfda.cli.check import check
 from dpfda.cli.compare import compare
-from dpfda.cli.demo import run_demo
-from dpfda.cli.notices import notice, standing
 from dpfda.cli.plan import plan
 from dpfda.cli.release import release
-from dpfda.cli.release_density import plan_density, release_density
-from dpfda.cli.release_machines import plan_classifier, plan_regressor, release_classifier, release_regressor
+from dpfda.cli.release_points import (
+    plan_classifier,
+    plan_density,
+    plan_regressor,
+    release_classifier,
+    release_density,
+    release_regressor,
+)
 from dpfda.cli.serve import serve
-from dpfda.cli.show import evaluate, report, show
-from dpfda.cli.use import predict, sample
-from dpfda.cli.words import in_words
+from dpfda.cli.show import evaluate, predict, report, sample, show
+from dpfda.cli.words import in_words, note_written, notice, standing
 from dpfda.errors import DataError, DpfdaError, UsageError
 
 MODULES = "DPFDA_MODULES"  # names of modules to import first, between commas
@@ -121,7 +128,38 @@ def demo(out: Path, as_json: bool) -> None:
     Example:
       dpfda demo --out /tmp/demo
     """
-    run_demo(out, as_json=as_json)
+    from matplotlib.figure import Figure
+
+    from dpfda.page import page
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=out).close()
+    except OSError:
+        raise DataError(f"Cannot write to {str(out)!r}. Name another folder with --out.") from None
+    with as_file(files("dpfda.cli") / "demo_load_curves.parquet") as path:
+        curves = dpfda.read_curves(path, values="t*", unit="household", grid="header")
+        est = dpfda.MeanFunction(
+            epsilon=1.0, delta=1e-6, bound=1000.0, domain=(0.0, 23.5), dataset="simulated load curves (W)"
+        )
+        release = est.fit(curves).release_
+    release.save(out / "mean.json")
+    note_written(out / "mean.json")
+    (out / "card.txt").write_text(release.certificate.text() + "\n", encoding="utf-8")
+    (out / "mean.html").write_text(page(release, file="mean.json"), encoding="utf-8")
+    figure = Figure(figsize=(8, 4.8), layout="constrained")
+    ax = release.plot(figure.subplots())
+    ax.set_xlabel("hour of the day")
+    ax.set_ylabel("electricity use in watts")
+    figure.savefig(out / "mean.png", dpi=150)
+    if as_json:
+        click.echo(json.dumps(release.certificate.to_dict(), indent=1))
+        return
+    click.echo(release.certificate.text())
+    click.echo(
+        f"\nWritten: {out / 'mean.json'}, {out / 'card.txt'}, {out / 'mean.png'}, {out / 'mean.html'}"
+        f"\nNext:    dpfda evaluate {quote(str(out / 'mean.json'))} --at 0,6,12,18"
+    )
 
 
 for command in (release_density, release_classifier, release_regressor):

@@ -11,8 +11,9 @@ import click
 from dpfda.bases import LEAST_SIZES
 from dpfda.cli.charging import LEDGER
 from dpfda.kernels import BY_RANGE
-from dpfda.mechanisms.table import names_with, typed_for
+from dpfda.mechanisms.table import EUCLIDEAN, names_with, typed_for
 from dpfda.parameters import CLASSIFIER_LOSSES, PARAMETERS, REGRESSOR_LOSSES, Parameter
+from dpfda.privacy.norms import Norm
 
 NOT_ORTHONORMAL = ("bernstein",)
 ORTHONORMAL_ONLY = ("covariance", "components", "regression")
@@ -27,14 +28,14 @@ class MechanismName(click.ParamType):  # type: ignore[type-arg]
 
     name = "mechanism"
 
-    def __init__(self, statistic: str) -> None:
-        self.statistic = statistic
+    def __init__(self, statistic: str, norm: Norm) -> None:
+        self.statistic, self.norm = statistic, norm
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        return f"[{'|'.join(typed_for(self.statistic))}]"
+        return f"[{'|'.join(typed_for(self.statistic, self.norm))}]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        known = typed_for(self.statistic)
+        known = typed_for(self.statistic, self.norm)
         if value not in known:
             self.fail(f"{value!r} is not one of {', '.join(map(repr, known))}.", param, ctx)
         return value
@@ -49,6 +50,7 @@ def option(
     choices: tuple[str, ...] = (),
     multiple: bool = False,
     path: bool = False,
+    norm: Norm = EUCLIDEAN,
 ) -> Option:
     """The option of a parameter, with the words that hold for a statistic."""
     stated = PARAMETERS[parameter] if isinstance(parameter, str) else parameter
@@ -65,7 +67,7 @@ def option(
         return click.option(stated.option, is_flag=True, help=text)
     kind: Any = stated.kind
     if stated.name == "mechanism":
-        kind = MechanismName(statistic)
+        kind = MechanismName(statistic, norm)
     elif choices or stated.choices:
         kind = click.Choice(choices or stated.choices)
     elif path:
@@ -79,10 +81,10 @@ def option(
     )
 
 
-def mechanism_options(statistic: str, *settings: str) -> list[Option]:
-    """The mechanism, and the settings of mechanisms that this statistic takes."""
+def mechanism_options(statistic: str, *settings: str, norm: Norm = EUCLIDEAN) -> list[Option]:
+    """The mechanism, and the settings of mechanisms that this statistic takes; `norm` is that of its bound."""
     return [
-        option("mechanism", statistic, default="auto"),
+        option("mechanism", statistic, default="auto", norm=norm),
         *(option(name, statistic) for name in settings),
     ]
 

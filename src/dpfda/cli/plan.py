@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import dpfda
-from dpfda.cli.covariates import limits_of, names_of
+from dpfda.cli.columns import limits_of, names_of
 from dpfda.cli.derived import Statistics
 from dpfda.cli.options import (
     COMPONENTS,
@@ -84,11 +84,12 @@ def plan_mean(
       dpfda plan mean --n 5000 --epsilon 0.5 --delta 0 --limits 60,210 --domain 1,18 --plot plan.png
       dpfda plan mean --n 500 --epsilon 1 --delta 0 --bound 1 --mechanism iclp-qr --size 20
     """
+    from dpfda.statistics.mean.plan import make_plan
+
     check_bound(choices.bound, choices.limits)
     check_picture(picture)
     check_targets([picture] if picture is not None else [], overwrite=overwrite)
-    stated = choices.parameters("mean", **process.settings(), calibration=calibration)
-    made = dpfda.MeanFunction(**stated).plan(n, grid_size=grid_size)
+    made = make_plan(choices.request("mean", n, grid_size, **process.settings(), calibration=calibration))
     ranking = made.table()
     if picture is not None:
         made.plot().savefig(picture, dpi=150)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import dpfda
-from dpfda.cli.covariates import check_columns, empty_covariates, limits_of, names_of, read_covariates
+from dpfda.cli.columns import check_columns, empty_covariates, limits_of, names_of, read_covariates
 from dpfda.cli.derived import Statistics
 from dpfda.cli.options import (
     CENTRE,
@@ -234,7 +234,8 @@ def curves_of(table: Table, source: SourceOptions, beside: tuple[str, ...] = ())
     """The curves of a file, read when they are needed; `beside` are columns that are used otherwise."""
     from dpfda.records.files import curves_in
 
-    curves = curves_in(
+    check_row(table, source.unit)
+    return curves_in(
         table,
         values=source.values,
         unit=None if source.unit == "row" else source.unit,
@@ -242,5 +243,3 @@ def curves_of(table: Table, source: SourceOptions, beside: tuple[str, ...] = ())
         rows=source.rows,
         beside=beside,
     )
-    check_row(table, source.unit)
-    return curves

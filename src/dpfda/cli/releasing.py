@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpfda.cli.charging import CommandLedger, check_books, ledger_of
-from dpfda.cli.notices import note_written
 from dpfda.cli.targets import check_picture, check_targets, same_file, save_picture
 from dpfda.cli.values import OutputOptions
+from dpfda.cli.words import note_written
 from dpfda.errors import UsageError
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def show_dry_run(
     ordered: FitOrder, about: tuple[tuple[str, str], ...], book: CommandLedger | None, *, as_json: bool
 ) -> None:
     """Print what would be done and what the ledger would say to it; a refusal ends the command as it would later."""
-    from dpfda.cli.budget_words import quote_facts, quote_lines, refuse
+    from dpfda.cli.charging import quote_facts, quote_lines, refuse
 
     plan, asked = ordered.plan, None if book is None else book.asked(ordered.price)
     told = () if asked is None else quote_lines(asked)
@@ -111,7 +111,7 @@ def write(est: Any, result: Any, file: Path, output: OutputOptions, *, kind: str
 
 def told_line(book: CommandLedger | None, dataset: str) -> str:
     """One line: what the ledger has left, or how to keep one."""
-    from dpfda.cli.budget_words import left_after, unrecorded
+    from dpfda.cli.charging import left_after, unrecorded
 
     return unrecorded(dataset) if book is None or book.receipt is None else left_after(book, book.receipt)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from dpfda.cli.notices import notice
+from dpfda.cli.words import notice
 from dpfda.errors import DataError, UsageError
 
 TOKEN = "DPFDA_TOKEN"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import length_hint
 from textwrap import fill
-from typing import Any
+from typing import Any, SupportsFloat
 
 import click
 
@@ -21,8 +21,8 @@ def cell_text(cell: object) -> str:
     """A cell for people: numbers in four digits, nothing for None."""
     if cell is None:
         return ""
-    if isinstance(cell, float) or (hasattr(cell, "dtype") and not isinstance(cell, bool)):
-        value = float(cell)  # type: ignore[arg-type]
+    if isinstance(cell, float) or (hasattr(cell, "dtype") and isinstance(cell, SupportsFloat)):
+        value = float(cell)
         return f"{value:.4g}" if math.isfinite(value) else str(value)
     return str(cell)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from dpfda.cli.notices import note_written
+from dpfda.cli.words import note_written
 from dpfda.errors import DataError, UsageError
 
 PICTURES = (".png", ".pdf", ".svg")

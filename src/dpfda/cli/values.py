@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dpfda
-from dpfda.arrays import brief
+from dpfda.arrays import brief, numbers
 from dpfda.errors import UsageError
-from dpfda.mechanisms.table import by_name
-from dpfda.page.evaluation import numbers
+from dpfda.mechanisms.table import by_name, resolve
 
 if TYPE_CHECKING:
     from dpfda.kernels import Kernel
+    from dpfda.planning.request import Request
 
 BOUGHT = "private-iqr"
 MOST_EDGES = 4096
@@ -61,6 +61,29 @@ class CurveOptions:
             "basis": self.basis,
             "size": self.size,
         }
+
+    def request(self, statistic: str, n: int, grid_size: int | None, **settings: Any) -> Request:
+        """What the estimator with these parameters asks its plan for.
+
+        Made without the estimator: scikit-learn, from which it derives, takes longer to load than a plan to make.
+        """
+        from dpfda.bases import as_domain
+        from dpfda.bases.lattice import Lattice
+        from dpfda.planning.request import Request
+        from dpfda.privacy.budget import stated_budget
+
+        stated = self.parameters(statistic, **settings)
+        budget = stated_budget(stated.pop("epsilon"), stated.pop("delta"))
+        bound, limits = stated.pop("bound"), stated.pop("limits")
+        stated["mechanism"], chosen = resolve(stated["mechanism"], statistic)
+        return Request(
+            **stated | {"domain": as_domain(stated["domain"])},
+            n=n,
+            budget=budget,
+            bound=Lattice(bound if limits is None else (limits[1] - limits[0]) / 2).bound,
+            grid_size=grid_size,
+            **chosen,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +249,9 @@ def kernel_of(text: str | None) -> Kernel | None:
     except (KeyError, ValueError):
         raise UsageError(
             f"--kernel takes a name and a range, e.g. --kernel matern-3/2,0.1; got {brief(text)}. Names are "
-            f"{', '.join(sorted(BY_RANGE))}."
+            f"{', '.join(sorted(BY_RANGE))}.",
+            parameter="kernel",
+            value=text,
         ) from None
 
 
@@ -236,7 +261,9 @@ def interval(text: str, option: str = "--domain") -> tuple[float, ...]:
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         example = f"{high:g},{low:g}" if -math.inf < high < low < math.inf else "0,1"
         raise UsageError(
-            f"{option} takes two finite ends, the lower one first, e.g. {option} {example}; got {brief(text)}."
+            f"{option} takes two finite ends, the lower one first, e.g. {option} {example}; got {brief(text)}.",
+            parameter=option.removeprefix("--"),
+            value=text,
         )
     return low, high
 
@@ -262,10 +289,15 @@ def check_bound(
             unknown = f" Nothing was charged. Unknown? {PRICE_OF_BOUND} Spend a little: {bounds_command(source)}."
         raise UsageError(
             f"{what} needs a bound known in advance, e.g. --bound 6, or the range of values, e.g. --limits 0,12. "
-            f"It may not be read from the data.{unknown}"
+            f"It may not be read from the data.{unknown}",
+            parameter="bound",
         )
     if bound is not None and limits is not None:
-        raise UsageError(f"--bound {bound:g} and --limits {limits} both bound the curves. Leave one of them out.")
+        raise UsageError(
+            f"--bound {bound:g} and --limits {limits} both bound the curves. Leave one of them out.",
+            parameter="limits",
+            value=limits,
+        )
 
 
 def domain_of(texts: tuple[str, ...]) -> list[tuple[float, ...]]:

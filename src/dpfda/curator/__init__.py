@@ -1,6 +1,6 @@
 """The one way from records to releases: check, charge, read, add noise once, store, decode."""
 
-from dpfda.curator.card import described, entry_of, is_private, with_choice
+from dpfda.curator.card import described, is_private, with_choice
 from dpfda.curator.checking import check_summary
 from dpfda.curator.curator import Curator
 from dpfda.curator.fingerprint import request_hash
@@ -18,7 +18,6 @@ __all__ = [
     "check_ledger",
     "check_summary",
     "described",
-    "entry_of",
     "is_private",
     "request_hash",
     "with_choice",

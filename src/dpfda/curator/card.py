@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpfda.arrays import Array
 from dpfda.curator.payment import software
 from dpfda.curator.summary import Public, Selection
 from dpfda.ledger import Receipt
@@ -18,8 +17,8 @@ from dpfda.privacy import Budget, Profile, RangeProfile
 from dpfda.releases import NOT_PRIVATE, Certificate
 from dpfda.releases.cards import first_schema, words
 from dpfda.releases.cards.plain import SCHEMA
-from dpfda.releases.cards.words import Statement, say
-from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.cards.words import say
+from dpfda.releases.certificate import ChoiceCard
 from dpfda.releases.decoded import Decoded
 from dpfda.releases.entry import Fits, LedgerEntry
 
@@ -41,57 +40,61 @@ class CardFacts:
 
     def of_release(self, specification: ReleaseSpecification, decoded: Decoded, receipt: Receipt | None) -> Certificate:
         """The card of a release."""
-        public, basis, law, sensitivity = self.public, specification.basis, decoded.noise, specification.sensitivity
-        # What a mechanism that is not exact has to say for itself, whichever door it came through.
-        stamp = tuple(filter(None, (getattr(specification.mechanism, "warning", ""),)))
+        public, basis, law, summary = self.public, specification.basis, decoded.noise, specification.summary
+        budget, profile, sensitivity = specification.budget, specification.profile, specification.sensitivity
         known = public.n if public.n is not None else public.planned
         units = float(known) if decoded.count is None else decoded.count.value
+        # What a mechanism that is not exact has to say for itself, whichever door it came through.
+        stamp = getattr(specification.mechanism, "warning", "")
+        name, private = summary.name, is_private(self.randomness)
+        shrinks = (getattr(summary, "shrinks", ""), getattr(specification.mechanism, "shrinks", ""))
         return Certificate(
-            what=words.statement(specification.summary.name),
+            # The guarantee.
+            epsilon=budget.epsilon + self.before,
+            delta=budget.delta,
+            losses=described(specification.losses),
+            rho=profile.rho + self.before**2 / 8,
+            attacker_power=with_choice(profile.power(0.05), self.before),
+            nominal=bool(stamp),
+            # Who is protected.
             dataset=self.dataset,
-            domain=basis.domain.sides,
             unit=public.unit.name,
-            unit_was_assumed=self.unit_was_assumed and not specification.summary.units_are_stated,
+            unit_was_assumed=self.unit_was_assumed and not summary.units_are_stated,
             neighbours=public.unit.neighbours,
             n=units,
             n_is_noisy=decoded.count is not None,
             n_is_planned=public.n is None and decoded.count is None,
+            counting=public.counting.value,
+            # What is released.
+            what=words.statement(name),
+            centre=words.of_centre(public.centre),
+            missing=words.with_nobody(summary.missing, self.nobody),
+            domain=basis.domain.sides,
+            basis=str(basis.describe()["family"]),
+            size=basis.size,
             bound=public.lattice.bound,
-            centre=_centre(public.centre),
-            epsilon=specification.budget.epsilon + self.before,
-            delta=specification.budget.delta,
-            rho=specification.profile.rho + self.before**2 / 8,
-            mechanism=specification.name,
-            noise=words.of_law(law),
-            noise_rms=specification.summary.noise_rms(decoded, basis),
-            scale=float(np.sqrt(law.variances.max())),
-            lattice_step=specification.summary.lattice_step(public),
+            bounded=summary.bounded,
+            shrunk_by=" and ".join(filter(None, shrinks)),
+            power=summary.power,
+            # How far one unit moves it, and the noise.
             sensitivity=sensitivity.value,
             sensitivity_norm=type(sensitivity.norm).__name__,
             sensitivity_because=sensitivity.because,
-            moves=words.statement(specification.summary.moves(public, units)),
-            power=specification.summary.power,
-            attacker_power=with_choice(specification.profile.power(0.05), self.before),
-            basis=str(basis.describe()["family"]),
-            size=basis.size,
-            chosen=self.chosen,
-            missing=with_nobody(specification.summary.missing, self.nobody),
-            randomness=say("randomness", "integers" if is_private(self.randomness) else "seeded"),
-            fits=Fits.of(receipt),
-            entry=entry_of(receipt),
-            software=software(receipt),
-            warnings=(
-                *stamp,
-                *self._warnings(specification.budget),
-                *filter(None, (getattr(specification.summary, "coarse", ""),)),
-            ),
-            nominal=bool(stamp),
-            shrunk_by=_shrunk_by(specification),
-            bounded=specification.summary.bounded,
-            losses=described(specification.losses),
+            lattice_step=summary.lattice_step(public),
+            moves=words.statement(summary.moves(public, units)),
+            mechanism=specification.name,
+            noise=words.of_law(law),
+            noise_rms=summary.noise_rms(decoded, basis),
             noise_scale=specification.scale,
-            counting=public.counting.value,
+            scale=float(np.sqrt(law.variances.max())),
+            randomness=say("randomness", "integers" if private else "seeded"),
+            # How it came about.
             schema=schema_of(receipt),
+            software=software(receipt),
+            chosen=self.chosen,
+            warnings=tuple(filter(None, (stamp, *self._warnings(budget), getattr(summary, "coarse", "")))),
+            fits=Fits.of(receipt),
+            entry=LedgerEntry.of(receipt),
         )
 
     def of_choice(
@@ -112,7 +115,7 @@ class CardFacts:
             chosen=self.chosen,
             randomness=say("randomness", "candidates" if is_private(self.randomness) else "seeded"),
             fits=Fits.of(receipt),
-            entry=entry_of(receipt),
+            entry=LedgerEntry.of(receipt),
             software=software(receipt),
             warnings=self._warnings(budget),
             losses=described((profile,)),
@@ -124,20 +127,7 @@ class CardFacts:
 
     def _warnings(self, budget: Budget) -> tuple[str, ...]:
         stamps = () if is_private(self.randomness) else (NOT_PRIVATE,)
-        return (*stamps, *cautions(budget, self.public.planned))
-
-
-def cautions(budget: Budget, units: int) -> tuple[Statement, ...]:
-    """Warnings that follow from the budget and the number of units."""
-    values = {"large-epsilon": {"epsilon": budget.epsilon}, "large-delta": {"delta": budget.delta}}
-    return tuple(say("warnings", name, **values[name]) for name in budget.cautions(units))
-
-
-def with_nobody(missing: str, nobody: str) -> Statement:
-    """What becomes of missing data, rows of nobody included."""
-    if isinstance(missing, Statement) and "nobody" in missing.values:
-        return say("missing", missing.code, **missing.values | {"nobody": nobody})
-    return words.statement(f"{missing}{words.NOBODY[nobody]}")
+        return (*stamps, *words.cautions(budget, self.public.planned))
 
 
 def schema_of(receipt: Receipt | None) -> str:
@@ -148,11 +138,6 @@ def schema_of(receipt: Receipt | None) -> str:
         return SCHEMA if unpack(receipt.output).cards_of_fields else first_schema.SCHEMA
     except ValueError:  # answers point by point
         return SCHEMA
-
-
-def entry_of(receipt: Receipt | None) -> LedgerEntry | None:
-    """For the card, as data: the entry of the ledger."""
-    return None if receipt is None or not receipt.recorded else LedgerEntry.of(receipt)
 
 
 def described(losses: tuple[Profile, ...]) -> tuple[dict[str, Any], ...]:
@@ -172,18 +157,3 @@ def with_choice(power: float, epsilon: float) -> float:
 def is_private(randomness: Randomness) -> bool:
     # By what it is, not by what it says of itself.
     return type(randomness) is SystemRandomness
-
-
-def _shrunk_by(specification: ReleaseSpecification) -> str:
-    """What made the mean smaller before the noise, in words; empty for a summary and a mechanism that say nothing."""
-    return " and ".join(
-        filter(None, (getattr(part, "shrinks", "") for part in (specification.summary, specification.mechanism)))
-    )
-
-
-def _centre(centre: Array) -> Statement:
-    if not centre.any():
-        return say("centre", "zero")
-    if (centre == centre[0]).all():
-        return say("centre", "constant", value=float(centre[0]))
-    return say("centre", "curve")

@@ -26,8 +26,8 @@ from dpfda.messages import arg
 from dpfda.privacy import Budget, Counting, Profile, RangeProfile, StatedProfile
 from dpfda.records import Curves
 from dpfda.records.reading import Reading
-from dpfda.releases.cards.words import Statement, say
-from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.cards.words import say
+from dpfda.releases.certificate import ChoiceCard
 from dpfda.releases.decoded import Decoded
 
 
@@ -94,7 +94,7 @@ class Curator:
         known = profile if hasattr(profile, "describe") else StatedProfile(budget.epsilon, budget.delta)
         losses = (known, *((RangeProfile(self.before),) if self.before else ()))
         specification = ReleaseSpecification(
-            summary, basis, mechanism, name or mechanism.name, budget, sensitivity, profile, scale, noise.size, losses
+            summary, basis, mechanism, name or mechanism.name, budget, sensitivity, profile, scale, noise, losses
         )
         # Not by way of the curator: what is ordered may outlive the fit, and must not hold the curves.
         facts, public = self.card_facts, self.public
@@ -103,9 +103,13 @@ class Curator:
             return finished(summary.decode(noisy, noise, public, basis), receipt)
 
         def finished(decoded: Decoded, receipt: Receipt | None) -> Any:
-            card = facts.of_release(specification, decoded, receipt)
             seen = summary.tested(decoded, public, basis)
-            return told(summary.publish(decoded, public, basis, card, smoothing=smoothing), seen)
+            card = facts.of_release(specification, decoded, receipt)
+            release = summary.publish(decoded, public, basis, card, smoothing=smoothing)
+            # What stands out from the noise is a function of the noisy numbers, hence free.
+            card, kind = release.certificate, getattr(type(release), "kind", "")
+            found = seen or getattr(release, "tested", None) or card.detected or say("detected", "not-tested")
+            return replace(release, certificate=replace(card, statistic=kind, detected=found))
 
         # The whole way once, on an empty curve and on noise alone: a wrong name, a missing library or a basis that
         # cannot be written on a card fails here, before the charge; so do shapes that are not as the summary says, and
@@ -132,8 +136,9 @@ class Curator:
 
         `nominal` says that the draw is approximate, so that every total with it is no guarantee.
         """
-        # By all their names: the card has the first and the last of many columns only.
-        columns = _names(self.curves.source)
+        # By all their names, where they have some: the card has the first and the last of many columns only. Those of
+        # covariates stand on the card.
+        columns = tuple(getattr(getattr(self.curves.source, "curves", self.curves.source), "names", ()))
         request = request_hash(self.dataset, what, budget, self.public, self.chosen, self.before, columns, ordered)
         return Charge(self.dataset, what, budget, losses, self.public.unit, request=request, nominal=nominal)
 
@@ -205,18 +210,3 @@ class Curator:
         if self.curves.unit is None:
             return ""
         return "counted" if self.public.counting is Counting.IDENTIFIERS else "left-out"
-
-
-def told(release: Any, seen: Statement | None) -> Any:
-    """The release, its kind on its card, and what stands out from the noise: a function of the noisy numbers, free.
-
-    Made before the charge too, on noise alone, so that what fails fails there.
-    """
-    card, kind = release.certificate, getattr(type(release), "kind", "")
-    found = seen or getattr(release, "tested", None) or card.detected or say("detected", "not-tested")
-    return replace(release, certificate=replace(card, statistic=kind, detected=found))
-
-
-def _names(source: Any) -> tuple[str, ...]:
-    """The columns that records are read from, where they have names; those of covariates stand on the card."""
-    return tuple(getattr(getattr(source, "curves", source), "names", ()))

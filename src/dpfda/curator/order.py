@@ -5,21 +5,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar
 
 from dpfda.arrays import Integers
 from dpfda.bases import Basis
-from dpfda.bases.norms import Sensitivity
 from dpfda.curator.payment import DrawLog, Payment
 from dpfda.curator.summary import Public, Summary
 from dpfda.errors import CannotMeetBudget, DpfdaError, UsageError
 from dpfda.ledger import AnyLedger, Charge, Quote, Receipt
 from dpfda.mechanisms import Mechanism, Randomness
 from dpfda.mechanisms.base import check_drawn
+from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.privacy import Budget, Profile, calibrate
+from dpfda.privacy.norms import Sensitivity
 from dpfda.records import Curves
+from dpfda.records.forgetting import forgets_records
 from dpfda.records.reading import Reading
-from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.certificate import ChoiceCard
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +38,7 @@ class ReleaseSpecification:
     sensitivity: Sensitivity
     profile: Profile
     scale: float  # of the noise, in lattice steps
-    drawn_size: int  # how many numbers are drawn
+    noise: NoiseLaw  # of all numbers that are drawn, in lattice steps
     losses: tuple[Profile, ...]  # what it costs: its own curve, and that of a choice that it rests on
 
 
@@ -91,7 +95,7 @@ class ReleaseOrder(Order):
         if gathered is None:
             gathered = specification.summary.gather(self.curves, self.public, specification.basis, self.reading)
         drawn = specification.mechanism.draw(gathered, specification.scale, randomness=self.randomness)
-        return check_drawn(drawn, specification.drawn_size, specification.name)
+        return check_drawn(drawn, specification.noise.size, specification.name)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,6 +107,26 @@ class ChoiceOrder(Order):
 
     def spend(self, payment: Payment) -> Any:
         return self.then(*payment.spend(lambda log: self.draw(log, payment.receipt)))
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def ordered_by(order: Callable[P, ChoiceOrder]) -> Callable[[Callable[[ChoiceOrder], T]], Callable[P, T]]:
+    """A decorator: the function takes the arguments that an order is made from, and is called with the order."""
+
+    def decorate(function: Callable[[ChoiceOrder], T]) -> Callable[P, T]:
+        @forgets_records
+        @wraps(function)
+        def ordered(*arguments: P.args, **stated: P.kwargs) -> T:
+            return function(order(*arguments, **stated))
+
+        returned = signature(function).return_annotation
+        ordered.__signature__ = signature(order).replace(return_annotation=returned)  # type: ignore[attr-defined]
+        return ordered
+
+    return decorate
 
 
 def least_noise(

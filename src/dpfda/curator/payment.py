@@ -20,9 +20,9 @@ from dpfda.ledger import AnyLedger, Receipt
 from dpfda.ledger.outputs import NONE, Document, pack, unpack
 from dpfda.messages import Message, Words
 from dpfda.releases import Certificate
-from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.certificate import ChoiceCard
+from dpfda.releases.documents import card_digest, content_digest
 from dpfda.releases.files import exact_digest, file_digest
-from dpfda.releases.seal import card_digest, content_digest
 
 T = TypeVar("T")
 STORE = b"answers point by point, kept in a store"  # begins the output of a charge whose noise is drawn as it is asked
@@ -111,7 +111,7 @@ class Payment:
         """What `body` makes, and what the ledger keeps instead of it, if it keeps something else."""
         log = DrawLog()
         made = body(log)
-        return made, self._keep(log.to_bytes(made))
+        return made, self._keep(log, made)
 
     def attempt(self, read: Callable[[], T]) -> T:
         """What comes of reading records; if anything at all goes wrong, the charge is burnt and the error constant.
@@ -134,10 +134,11 @@ class Payment:
         if self.ledger is not None and self.receipt is not None:
             self.ledger.burn(self.receipt)
 
-    def _keep(self, drawn: bytes) -> bytes | None:
+    def _keep(self, log: DrawLog, made: object = None, *, begins: bytes = b"") -> bytes | None:
         """Store what was drawn; what stands instead of it, if anything does."""
-        if self.ledger is None or self.receipt is None:
-            return None
+        if self.ledger is None or self.receipt is None or not self.receipt.recorded:
+            return None  # whoever only counts for itself keeps nothing
+        drawn = begins + log.to_bytes(made)
         kept = self.ledger.store(self.receipt, drawn)
         return None if kept == drawn else kept
 
@@ -163,7 +164,7 @@ class Payment:
     def _begun(self, body: Callable[[DrawLog], T]) -> tuple[T, bytes | None]:
         log = DrawLog()
         made = body(log)
-        return made, self._keep(STORE + uuid4().bytes + log.to_bytes())
+        return made, self._keep(log, begins=STORE + uuid4().bytes)
 
     @property
     def given(self) -> bool:

@@ -19,7 +19,7 @@ from dpfda.curator.summary import Public, Summary
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.records.encoder import FRACTIONS
 from dpfda.releases.decoded import Decoded
-from dpfda.releases.files import readable, to_dict
+from dpfda.releases.files import from_dict, to_dict
 from dpfda.releases.kinds import is_release
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ def rehearse_file(release: Any) -> None:
         return  # it cannot be saved, so nobody can lose a file of it
     try:
         written = json.loads(json.dumps(to_dict(release)))
-        again = json.loads(json.dumps(readable(written, release.basis).to_plain()))
+        again = json.loads(json.dumps(from_dict(written, release.basis).to_plain()))
     except (ArithmeticError, AttributeError, DpfdaError, LookupError, TypeError, ValueError) as error:
         raise _refused(
             release,

@@ -11,10 +11,10 @@ import numpy as np
 from dpfda.arrays import Array, Integers
 from dpfda.bases import Basis
 from dpfda.bases.lattice import Lattice
-from dpfda.bases.norms import Sensitivity
 from dpfda.mechanisms.choice import Scores
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.privacy import Counting, Unit
+from dpfda.privacy.norms import Sensitivity
 from dpfda.records import Curves, exact_sum
 from dpfda.records.fold import Clipping, Encode
 from dpfda.records.reading import Reading

@@ -295,7 +295,7 @@ def count(value: object, name: str, example: str) -> int:
     """A whole number, at least 1, as a plain int."""
     if not is_whole(value, 1, 2**31):
         raise UsageError(parameter=name, value=value, rule="must be a whole number, 1 or more", fix=f"Write {example}.")
-    return int(value)  # type: ignore[call-overload,no-any-return]
+    return int(value)
 
 
 class Isotropic(Kernel):

@@ -90,10 +90,10 @@ def losses_of(charge: Charge) -> tuple[Profile, ...]:
     return (StatedProfile(charge.budget.epsilon, charge.budget.delta),)
 
 
-def is_kept(loss: object) -> bool:
+def is_kept(loss: Any) -> bool:
     """Whether a privacy curve can be written down and read again without loss."""
     try:
-        return loss_from(loss.describe()) == loss  # type: ignore[attr-defined]
+        return bool(loss_from(loss.describe()) == loss)
     except (AttributeError, UsageError, NotImplementedError):
         return False
 

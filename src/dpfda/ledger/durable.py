@@ -147,9 +147,10 @@ class Ledger(Reports):
             tight = self._tight(order)
 
     def quote(self, entry: Charge) -> Quote:
-        """What a charge would cost and leave; nothing is entered."""
+        """What a charge would cost and leave, refused where the charge would be; nothing is entered."""
         order = order_of(entry)
         with self._reading() as transaction:
+            self._check_anchor_named(transaction)
             check_fits(account_of(transaction, entry.dataset), entry)
         return quote_of(order, self._tight(order))
 
@@ -240,20 +241,25 @@ class Ledger(Reports):
         return done
 
     def _check_anchor(self, transaction: Transaction) -> None:
-        """A ledger that was anchored once is written with its anchor only: else a restored one would go unnoticed."""
+        """Refuse a ledger that is not the one which its anchor remembers; a new ledger is anchored here."""
+        self._check_anchor_named(transaction)
         if self._anchor is None:
-            if transaction.anchored is not None:
-                raise UsageError(
-                    f"The ledger {transaction.name} has an anchor, and is only written with it: open it with ",
-                    Words("anchor='...'", "--anchor FILE"),
-                    ", the file that was named when it was made. Nothing was entered.",
-                )
             return
         seen = self._anchor.seen()
         if transaction.head[0] == 0 and seen.mark is None:
             transaction.append(ANCHOR)  # a new ledger: anchored from its first entry on
         else:
             self._anchor.check(transaction, seen)
+
+    def _check_anchor_named(self, transaction: Transaction) -> None:
+        """A ledger that was anchored once is charged with its anchor only: else a restored one would go unnoticed."""
+        if self._anchor is None and transaction.anchored is not None:
+            raise UsageError(
+                f"The ledger {transaction.name} has an anchor, and is only written with it: open it with ",
+                Words("anchor='...'", "--anchor FILE"),
+                ", the file that was named when it was made. Nothing was entered.",
+                parameter="anchor",
+            )
 
     def __repr__(self) -> str:
         anchor = "" if self._anchor is None else f", anchor={str(self._anchor.path)!r}"

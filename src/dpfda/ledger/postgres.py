@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 from weakref import finalize
@@ -45,7 +46,7 @@ class PostgresDatabase(Database):
     def __init__(self, url: str) -> None:
         try:
             # Here rather than in a thread: a fork would find the import half done.
-            import psycopg  # noqa: F401
+            import_module("psycopg")
         except ImportError:
             raise MissingExtra(
                 "Ledgers on a PostgreSQL server need psycopg. Install it: pip install 'dpfda[postgres]'."

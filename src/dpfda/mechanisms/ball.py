@@ -10,9 +10,9 @@ from fractions import Fraction
 import numpy as np
 
 from dpfda.arrays import Array, Integers
-from dpfda.bases.norms import up
 from dpfda.mechanisms.decision import Booleans, decide, exponential, exponential_exactly, wide
 from dpfda.mechanisms.randomness import Randomness
+from dpfda.privacy.norms import up
 
 
 def draw_in_ball(vector: Integers, rate: float, precisions: Array, radius: int, randomness: Randomness) -> Integers:

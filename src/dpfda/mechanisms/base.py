@@ -10,11 +10,11 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 
 from dpfda.arrays import Integers, as_real, brief, is_whole
-from dpfda.bases.norms import Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms.noise import NoiseLaw, check_law
 from dpfda.mechanisms.randomness import Randomness, SeededRandomness, SystemRandomness
 from dpfda.privacy.calibration import Noisy
+from dpfda.privacy.norms import Sensitivity, up
 
 MOST_COORDINATES = 2**40
 DUTIES = ("profile", "draw", "noise")
@@ -51,8 +51,8 @@ def register_draw(mechanism: M) -> M:
     may share a name, and are told apart by their laws.
     """
     laws = getattr(mechanism, "laws", None) if isinstance(mechanism, type) else None
-    named = isinstance(laws, tuple) and all(isinstance(word, str) for word in (*laws, getattr(mechanism, "name", None)))
-    if not named:
+    name = getattr(mechanism, "name", None)
+    if not (isinstance(name, str) and isinstance(laws, tuple) and all(isinstance(word, str) for word in laws)):
         raise UsageError(
             parameter="mechanism",
             value=mechanism,
@@ -60,8 +60,8 @@ def register_draw(mechanism: M) -> M:
         )
     # The same class again, when its module is loaded anew, takes the place of the old one.
     place = (mechanism.__module__, mechanism.__qualname__)
-    others = (known for known in DRAWS.get(mechanism.name, ()) if (known.__module__, known.__qualname__) != place)  # type: ignore[attr-defined]
-    DRAWS[mechanism.name] = (*others, mechanism)  # type: ignore[attr-defined]
+    others = (known for known in DRAWS.get(name, ()) if (known.__module__, known.__qualname__) != place)
+    DRAWS[name] = (*others, mechanism)
     return mechanism
 
 
@@ -134,7 +134,7 @@ def check_profile(sensitivity: object, scale: object, size: object = 0) -> None:
     """Check the arguments of a privacy curve: sensitivity, positive scale, number of coordinates (0 for any)."""
     if not isinstance(sensitivity, Sensitivity):
         raise UsageError(
-            f"A sensitivity is a dpfda.bases.norms.Sensitivity, got {brief(sensitivity)}.",
+            f"A sensitivity is a dpfda.privacy.norms.Sensitivity, got {brief(sensitivity)}.",
             parameter="sensitivity",
             value=sensitivity,
         )

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpfda.arrays import Integers, brief
-from dpfda.bases.norms import L2, Norm, Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_source, register_draw
 from dpfda.mechanisms.decision import decide, exponential, exponential_exactly, wide
 from dpfda.mechanisms.noise import NothingAdded, register_law
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.privacy import RangeProfile
+from dpfda.privacy.norms import L2, Norm, Sensitivity, up
 
 MOST_CANDIDATES = 2**16
 LARGEST_BATCH = 2**20  # proposals at a time

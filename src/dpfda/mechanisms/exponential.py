@@ -9,13 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from dpfda.arrays import Array, Integers, brief
-from dpfda.bases.norms import L2, Norm, Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms.ball import draw_in_ball
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_source, register_draw
 from dpfda.mechanisms.gaussian import GaussianLaw
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.privacy import RangeProfile
+from dpfda.privacy.norms import L2, Norm, Sensitivity, up
 
 SMALLEST_PRIOR = 2.0**-10  # in lattice steps: such a coordinate is zero but for a chance of exp(-2^19)
 

@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 
 from dpfda.arrays import Array, Integers
-from dpfda.bases.norms import L2, Norm, Sensitivity, WeightedL2, up
 from dpfda.mechanisms.base import (
     check_coordinates,
     check_profile,
@@ -21,6 +20,7 @@ from dpfda.mechanisms.noise import Care, NoiseLaw, Simulator, check_blocks, chec
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.mechanisms.table import EVERYWHERE, register_mechanism
 from dpfda.privacy import GaussianProfile
+from dpfda.privacy.norms import L2, Norm, Sensitivity, WeightedL2, up
 
 
 @register_mechanism("gaussian", serves=EVERYWHERE, shaped=True)

@@ -11,7 +11,6 @@ from typing import ClassVar
 import numpy as np
 
 from dpfda.arrays import Array, Integers, as_plain_ints
-from dpfda.bases.norms import BlockNorm, Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
 from dpfda.mechanisms.decision import Booleans, decide, exponential, exponential_exactly, wide
@@ -19,6 +18,7 @@ from dpfda.mechanisms.noise import Care, NoiseLaw, Simulator, check_blocks, chec
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.mechanisms.table import EVERYWHERE, register_mechanism
 from dpfda.privacy import PureProfile
+from dpfda.privacy.norms import BlockNorm, Sensitivity, up
 
 LARGEST_BLOCK = 20  # beyond it fewer than one proposal in two hundred is accepted
 

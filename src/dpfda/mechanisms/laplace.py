@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dpfda.arrays import Integers
-from dpfda.bases.norms import L1, Norm, Sensitivity, WeightedL1, up
 from dpfda.mechanisms.base import (
     check_coordinates,
     check_profile,
@@ -20,6 +19,7 @@ from dpfda.mechanisms.knorm import RadialLaw
 from dpfda.mechanisms.noise import check_blocks, check_scale
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.mechanisms.table import EVERYWHERE, register_mechanism
+from dpfda.privacy.norms import L1, Norm, Sensitivity, WeightedL1, up
 from dpfda.privacy.profiles import LaplaceProfile
 
 

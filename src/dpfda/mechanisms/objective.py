@@ -12,7 +12,6 @@ from typing import ClassVar
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, Integers, as_real, brief
-from dpfda.bases.norms import Norm, Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms.ball import Coordinate, best_tilt
 from dpfda.mechanisms.base import check_coordinates
@@ -21,6 +20,7 @@ from dpfda.mechanisms.concave import Target, accept, draw_below
 from dpfda.mechanisms.decision import Booleans
 from dpfda.mechanisms.randomness import Randomness
 from dpfda.privacy import RangeProfile
+from dpfda.privacy.norms import Norm, Sensitivity, up
 
 Utility = Callable[[Array, Array], ArrayLike]  # units (n, m) and one point (m,) to one number for each unit, (n,)
 Curvature = Callable[[Array], ArrayLike]  # distances to lower bounds on how strongly a utility bends there

@@ -18,16 +18,16 @@ from dpfda.mechanisms.table import register_mechanism
 EXACT = "exact"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Process:
     """A named mechanism with settings; None leaves a setting to the plan."""
 
-    __slots__ = ()
     name: ClassVar[str]
     pure: ClassVar[bool] = True  # whether it needs no delta
     calibrations: ClassVar[tuple[str, ...]] = (EXACT, "published")
 
     def __post_init__(self) -> None:
-        stated = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        stated = {each.name: getattr(self, each.name) for each in fields(self)}
         kernel = stated.get("kernel")
         if not (kernel is None or isinstance(kernel, Kernel)):
             raise UsageError(
@@ -44,7 +44,7 @@ class Process:
 
     def describe(self) -> dict[str, Any]:
         """Its name and the settings that were stated, as plain data."""
-        stated = ((each.name, getattr(self, each.name), each.default) for each in fields(self))  # type: ignore[arg-type]
+        stated = ((each.name, getattr(self, each.name), each.default) for each in fields(self))
         return {"name": self.name, **{name: _plain(value) for name, value, usual in stated if value is not usual}}
 
 

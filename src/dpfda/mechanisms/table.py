@@ -14,11 +14,14 @@ from dpfda.arrays import brief
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import register_draw
 from dpfda.messages import arg, either
+from dpfda.privacy.norms import L2, Norm, WeightedL2
 
 AUTO = "auto"
 # Statistics that take any noise law as an object; a law without more to say serves them by its name too.
 TAKE_NOISE = ("mean", "covariance", "components", "regression", "machine")
 EVERYWHERE = (*TAKE_NOISE, "density", "function")
+OURS = (*EVERYWHERE, "maximiser")
+EUCLIDEAN = L2()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,25 @@ class Entry:
     def is_law(self) -> bool:
         """Whether its objects are noise laws themselves, and not settings that a plan makes noise from."""
         return callable(getattr(self.make, "profile", None))
+
+    @property
+    def norms(self) -> tuple[str, ...]:
+        """The names of the norms in which its noise is measured; empty where only an object with settings knows it."""
+        if not hasattr(self.make, "norms") and self.complete:
+            return (type(self.make().norm).__name__,)
+        return tuple(getattr(self.make, "norms", ()))
+
+    def taken_by(self, statistic: str, norm: Norm = EUCLIDEAN) -> bool:
+        """Whether a statistic takes it, whose summary states its bound in this norm.
+
+        A statistic that is none of this package takes every noise law that is registered for noise of any kind. Of
+        bounds, the Euclidean ones say enough for every norm, and others for their own alone.
+        """
+        if statistic in self.serves or statistic in OURS:
+            return statistic in self.serves
+        if not self.is_law or not set(TAKE_NOISE) <= set(self.serves):
+            return False
+        return isinstance(norm, L2 | WeightedL2) or type(norm).__name__ in self.norms
 
 
 MECHANISMS: dict[str, Entry] = {}
@@ -86,14 +108,14 @@ def _place(made: type) -> tuple[str, str]:
     return made.__module__, made.__qualname__
 
 
-def names_for(statistic: str) -> tuple[str, ...]:
-    """The names that a statistic takes beside "auto", in the order of registration."""
-    return tuple(entry.name for entry in MECHANISMS.values() if statistic in entry.serves)
+def names_for(statistic: str, norm: Norm = EUCLIDEAN) -> tuple[str, ...]:
+    """The names that a statistic takes beside "auto", in the order of registration; `norm` is that of its bound."""
+    return tuple(entry.name for entry in MECHANISMS.values() if entry.taken_by(statistic, norm))
 
 
-def typed_for(statistic: str) -> tuple[str, ...]:
+def typed_for(statistic: str, norm: Norm = EUCLIDEAN) -> tuple[str, ...]:
     """The names that a command offers: those that need no setting which cannot be typed, and no oracle."""
-    entries = (MECHANISMS[name] for name in names_for(statistic))
+    entries = (MECHANISMS[name] for name in names_for(statistic, norm))
     return (AUTO, *(entry.name for entry in entries if entry.complete and statistic not in entry.online))
 
 
@@ -116,7 +138,7 @@ def is_pure(name: str) -> bool:
 def as_law(mechanism: Any, statistic: str) -> Any:
     """What a plan is made for: the object of a noise law that plans do not shape, and else what was given."""
     entry = MECHANISMS.get(mechanism) if isinstance(mechanism, str) else None
-    if entry is None or statistic not in entry.serves or entry.shaped or not entry.is_law:
+    if entry is None or not entry.taken_by(statistic) or entry.shaped or not entry.is_law:
         return mechanism
     if not entry.complete:
         raise UsageError(
@@ -158,7 +180,7 @@ def resolve(mechanism: Any, statistic: str) -> tuple[Any, dict[str, Any]]:
     """A mechanism as plans take it: a name with its settings, or an object that is taken as it is."""
     if isinstance(mechanism, str):
         named = MECHANISMS.get(mechanism)
-        made = named is not None and statistic in named.serves and named.taken_as_it_is
+        made = named is not None and named.taken_by(statistic) and named.taken_as_it_is
         return (named.make() if named is not None and made else mechanism), {}
     entry = MECHANISMS.get(getattr(mechanism, "name", ""))
     if entry is None or entry.make is not type(mechanism) or entry.is_law or entry.taken_as_it_is:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpfda.arrays import Integers, as_plain_ints, brief, is_whole
-from dpfda.bases.norms import Norm, Sensitivity
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import Mechanism, check_coordinates, check_mechanism, check_profile, check_source
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.mechanisms.randomness import Randomness
+from dpfda.privacy.norms import Norm, Sensitivity
 from dpfda.privacy.profiles import Profile
 
 

@@ -9,7 +9,6 @@ from typing import ClassVar, Never
 import numpy as np
 
 from dpfda.arrays import Array, Integers, brief
-from dpfda.bases.norms import Norm, Nuclear, Sensitivity, up
 from dpfda.bases.symmetric import multiplicities, pack, places, side_of
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_source
@@ -19,6 +18,7 @@ from dpfda.mechanisms.normals import WORD, Reals, draw_normals
 from dpfda.mechanisms.randomness import LARGEST_SCALE, SMALLEST_SCALE, Randomness
 from dpfda.mechanisms.table import register_mechanism
 from dpfda.privacy import PureProfile
+from dpfda.privacy.norms import Norm, Nuclear, Sensitivity, up
 
 LARGEST_BATCH = 2**20  # entries of matrices at a time
 

@@ -9,13 +9,12 @@ from importlib.metadata import version
 from typing import Any
 
 from dpfda.curator import described, with_choice
-from dpfda.curator.card import cautions
 from dpfda.mechanisms import Randomness, SystemRandomness
 from dpfda.online.noise_ahead import STEPS
 from dpfda.online.specification import NUGGET, OnlineLaw
 from dpfda.privacy import Counting, RangeProfile
 from dpfda.releases import NOT_PRIVATE, Certificate
-from dpfda.releases.cards.words import Statement, say, statement
+from dpfda.releases.cards.words import Statement, cautions, say, statement
 from dpfda.releases.entry import Fits, LedgerEntry
 
 

@@ -23,7 +23,6 @@ are exact. So two neighbours' functions differ by `W (f - f')` and roundings of 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -181,9 +180,9 @@ class RowEngine:
         room = max(size, 2 * have, 64)
 
         def grown(old: Array, shape: tuple[int, ...]) -> Array:
-            new: Any = np.zeros(shape)
+            new: Array = np.zeros(shape)
             new[tuple(slice(side) for side in old.shape)] = old
-            return new  # type: ignore[no-any-return]
+            return new
 
         self._points = grown(self._points, (room, self._dimension))
         self._values, self._noisy = grown(self._values, (room,)), grown(self._noisy, (room,))

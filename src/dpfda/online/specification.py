@@ -12,13 +12,13 @@ import numpy as np
 from dpfda.arrays import brief
 from dpfda.bases.domain import Domain
 from dpfda.bases.features import spread
-from dpfda.bases.norms import L2, Sensitivity, up
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.kernels import Kernel, describe, from_dict
 from dpfda.mechanisms import Gaussian
 from dpfda.online.noise_ahead import STEPS
 from dpfda.online.states import MarkovLine, line_of
 from dpfda.privacy import Budget, GaussianProfile, calibrate
+from dpfda.privacy.norms import L2, Sensitivity, up
 
 MOST_ANSWERS = 2**24  # on a line with a Markov kernel
 MOST_ROWS = 2**14  # for all other kernels: a row of a Cholesky factor an answer

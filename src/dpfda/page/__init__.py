@@ -2,12 +2,10 @@
 
 The files:
 
-    base.py        what a kind of release has to say about its page
-    render.py      the document: header, figure, table, card, downloads
-    content.py     the parts that differ from kind to kind
-    picture.py     curves, surfaces and contours as SVG
-    evaluation.py  points and columns of `dpfda evaluate`
-    markup.py      escaped text, tables, links
+    base.py     what a kind of release has to say about its page, and what may be asked
+    render.py   the document: header, figure, table, card, downloads
+    content.py  the parts that differ from kind to kind; escaped text, tables, links
+    picture.py  curves, surfaces and contours as SVG
 """
 
 from dpfda.page.render import page

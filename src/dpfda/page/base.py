@@ -1,19 +1,54 @@
-"""What people see of one kind of release: its page, its tables, and what the service answers for it."""
+"""What people see of one kind of release: its page, the columns of `dpfda evaluate`, and what the service answers."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, brief
+from dpfda.bases import Domain
 from dpfda.errors import UsageError
 from dpfda.page.content import Content
-from dpfda.page.evaluation import Asked, Columns
 from dpfda.releases.kinds import statistic_of
+
+Columns = dict[str, list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The options of one `dpfda evaluate`."""
+
+    at: str
+    derivative: int = 0
+    level: float | None = None
+    covariates: str | None = None  # of a regression: for whom a curve is predicted
+    cdf: bool = False  # of a density: the distribution function too
+    quantiles: str | None = None  # of a density, instead of points
+
+
+def places(domain: Domain, at: str) -> tuple[Array, Columns]:
+    """Points in a domain, and their columns: points are separated by commas, coordinates of one by colons."""
+    try:
+        rows = [[float(part) for part in point.split(":")] for point in at.split(",")]
+    except ValueError:
+        rows = []
+    if not rows or any(len(row) != domain.dimension for row in rows):
+        example = ",".join(":".join([number] * domain.dimension) for number in ("0", "1"))
+        each = "" if domain.dimension == 1 else f" of {domain.dimension} coordinates, with colons between them"
+        raise UsageError(f"--at takes points{each}, separated by commas, e.g. --at {example}; got {brief(at)}.")
+    columns = (list(column) for column in zip(*rows, strict=True))
+    return domain.points(np.array(rows)), dict(zip(coordinates(domain.dimension), columns, strict=True))
+
+
+def coordinates(dimension: int) -> tuple[str, ...]:
+    """The names of the coordinates of a point."""
+    return ("x",) if dimension == 1 else tuple(f"x{axis + 1}" for axis in range(dimension))
+
 
 # How the service asks a release: how many points of the domain make one question, what the numbers in an answer are
 # called, and the answers, (m, p) -> (m,) or (m, k). `Page.table` says the same in columns; a test compares them.

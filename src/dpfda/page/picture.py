@@ -11,8 +11,7 @@ from typing import cast
 import numpy as np
 
 from dpfda.arrays import Array
-from dpfda.page.content import CELLS, Places, Values
-from dpfda.page.markup import number, place, text
+from dpfda.page.content import CELLS, Places, Values, number, place, text
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from shlex import quote
 from typing import Any
 
 from dpfda.page.base import page_of
-from dpfda.page.content import Content
-from dpfda.page.markup import download, number, place, row, table, text
+from dpfda.page.content import Content, download, number, place, row, table, text
 from dpfda.releases import Certificate
 from dpfda.releases.cards.facts import Card, facts_of
 from dpfda.releases.cards.nist import SOURCE, answers

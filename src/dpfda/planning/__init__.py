@@ -1,8 +1,8 @@
 """What all plans share: choices before any record is read, and errors in closed form."""
 
 from dpfda.planning import selections as _selections  # noqa: F401  # so that its designs are known, as those of papers are
-from dpfda.planning.compatibility import Compatibility, penalised
-from dpfda.planning.papers import Parameters, privacy_safe
+from dpfda.planning.default_design import law_for
+from dpfda.planning.papers import Compatibility, Parameters, penalised, privacy_safe
 from dpfda.planning.prediction import Prediction, SmoothnessClass
 from dpfda.planning.request import Request
 
@@ -12,6 +12,7 @@ __all__ = [
     "Prediction",
     "Request",
     "SmoothnessClass",
+    "law_for",
     "penalised",
     "privacy_safe",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from dpfda.bases import Basis
@@ -25,7 +25,7 @@ STATED = ("penalty", "bandwidth", "kernel", "eta", "size")
 class AnyPlan(ABC):
     """Choices that are made before any record is read.
 
-    Duties of a plan: `title`, `hidden`, `warnings`, `facts` and `lines`.
+    Duties of a plan: `title`, `hidden`, `facts` and `lines`.
     """
 
     request: Any  # a Request, or one of another kind with the same names
@@ -41,11 +41,6 @@ class AnyPlan(ABC):
     def hidden(self) -> str:
         """Why nothing could be seen of a plausible signal; empty where it could."""
 
-    @property
-    @abstractmethod
-    def warnings(self) -> tuple[str, ...]:
-        """What should be known before anything is spent."""
-
     @abstractmethod
     def facts(self) -> dict[str, Any]:
         """What it says as plain data, beside the request, reasons and warnings."""
@@ -53,6 +48,21 @@ class AnyPlan(ABC):
     @abstractmethod
     def lines(self) -> tuple[tuple[str, str], ...]:
         """What it says to people, each line under a label."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What should be known before anything is spent."""
+        return (*self.budget.warnings(self.n), *self.faint, *self.cautions)
+
+    @property
+    def faint(self) -> tuple[str, ...]:
+        """What is said where noise is expected to hide what is estimated."""
+        return (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What else should be known before anything is spent."""
+        return ()
 
     @property
     def n(self) -> int:
@@ -97,6 +107,20 @@ class AnyPlan(ABC):
 
     def __str__(self) -> str:
         return self.text()
+
+
+Ranked = tuple[tuple[str, float | None, str], ...]
+
+
+def ranked(names: Iterable[str], chosen: str, error: Callable[[str], float]) -> Ranked:
+    """Mechanisms with the error predicted for each, least first, and a note; None where one cannot be used."""
+    rows: list[tuple[str, float | None, str]] = []
+    for name in names:
+        try:
+            rows.append((name, error(name), "chosen" if name == chosen else ""))
+        except DpfdaError as problem:
+            rows.append((name, None, problem.message))
+    return tuple(sorted(rows, key=lambda row: math.inf if row[1] is None else row[1]))
 
 
 def basis_text(basis: Basis) -> str:

@@ -1,18 +1,21 @@
-"""The mechanisms of the papers: the same pipeline in the basis of a noise kernel, as published."""
+"""The mechanisms of the papers: the same pipeline in the basis of a noise kernel, as published.
+
+`Compatibility` decides whether a noise process can protect a function at any finite scale.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from dpfda import bases
-from dpfda.arrays import Array, brief
+from dpfda.arrays import Array, brief, is_one_of
 from dpfda.bases import Basis
 from dpfda.bases.lattice import RADIUS
-from dpfda.bases.norms import L2, Sensitivity, up
-from dpfda.errors import CannotMeetBudget, UsageError
+from dpfda.errors import CannotMeetBudget, IncompatibleNoise, UsageError
 from dpfda.kernels import Kernel, Matern, Tensor
 from dpfda.mechanisms import (
     Bernstein,
@@ -27,10 +30,91 @@ from dpfda.mechanisms import (
 )
 from dpfda.mechanisms.randomness import LARGEST_SCALE
 from dpfda.messages import arg
-from dpfda.planning.compatibility import Law, penalised
 from dpfda.planning.default_design import basis_of, check_domain
 from dpfda.planning.request import Design, Request, designs
-from dpfda.privacy import calibrate
+from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity, up
+
+Law = Literal["gaussian", "laplace"]
+
+
+@dataclass(frozen=True, slots=True)
+class Compatibility:
+    """Coordinates of a change fall like `j^-summary`, deviations of the noise like `j^-noise`.
+
+    Where eigenvalues fall faster than any power of j, `of_eigenvalues` says that both exponents are powers of these.
+
+    In infinitely many coordinates a finite scale exists if the change, divided by the noise, is bounded in square sum
+    (Gaussian noise: Mirshani et al., Theorem 3.1) or in absolute sum (Laplace noise: Lin and Reimherr, Theorems 5, 7
+    and 8), uniformly over changes `a_j u_j` with `|u|_2 <= 1`. So Gaussian noise needs `a_j / sqrt(lambda_j)` bounded,
+    and Laplace noise needs it square summable; under the published sensitivity, which adds up, summable.
+    """
+
+    law: Law
+    summary: float
+    noise: float
+    published: bool = False
+    of_eigenvalues: bool = False
+
+    def __post_init__(self) -> None:
+        if not is_one_of(self.law, ("gaussian", "laplace")):
+            raise UsageError(
+                f"A noise process is 'gaussian' or 'laplace', got {brief(self.law)}.", parameter="law", value=self.law
+            )
+        if not (self.summary >= 0 and self.noise >= 0):
+            raise UsageError(
+                f"Exponents of decay are numbers, 0 or more, got {brief(self.summary)} and {brief(self.noise)}.",
+                parameter="summary",
+                value=(self.summary, self.noise),
+            )
+
+    @property
+    def margin(self) -> float:
+        """By how much the summary's exponent must exceed the noise's."""
+        if self.law == "gaussian" or self.of_eigenvalues:
+            return 0.0
+        return 1.0 if self.published else 0.5
+
+    @property
+    def possible(self) -> bool:
+        """Whether some finite scale is private in infinitely many coordinates."""
+        gap = self.summary - self.noise
+        return gap >= 0 if self.law == "gaussian" else gap > self.margin
+
+    def check(self, way_out: str) -> None:
+        """Refuse a pair for which no scale is private, naming both exponents and a choice that works."""
+        if self.possible:
+            return
+        more = "at least as fast as" if self.law == "gaussian" else "faster than"
+        if self.margin:
+            more = f"faster by more than j^-{self.margin:g} than"
+        raise IncompatibleNoise(
+            f"No finite scale of this {self.law} process is private: a person's coordinates fall like "
+            f"{self._power(self.summary)} and the noise like {self._power(self.noise)}, but they must fall {more} the "
+            f"noise. {way_out}"
+        )
+
+    def _power(self, exponent: float) -> str:
+        power = f"lambda_j^{exponent:g}" if self.of_eigenvalues else f"j^-{exponent:g}"
+        return power if exponent > 0 else f"{power} (not at all)"
+
+
+def penalised(law: Law, *, eta: float, penalty: float, decay: float, published: bool = False) -> Compatibility:
+    """The pair of a mean penalised by the power eta of a kernel and of that kernel's noise.
+
+    Weights are `lambda^eta / (lambda^eta + penalty)`, so they fall like `j^(-eta b)` where eigenvalues fall like
+    `j^-b`, and noise deviations like `j^(-b/2)`. Without a penalty weights do not fall at all.
+
+    >>> penalised("gaussian", eta=0.5, penalty=0.1, decay=4.0).possible
+    True
+    >>> penalised("laplace", eta=0.5, penalty=0.1, decay=4.0).possible
+    False
+    """
+    falls = eta if penalty > 0 else 0.0
+    if math.isinf(decay):
+        # lambda^(eta - 1/2) falls faster than any power of j for eta above one half.
+        return Compatibility(law, falls, 0.5, published, of_eigenvalues=True)
+    return Compatibility(law, falls * decay, decay / 2, published)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,25 +213,28 @@ def published_scale(
         ratio = simple_bound(parameters.eta, parameters.penalty) / float(np.max(weights / roots))
         return calibrate(Gaussian(), Sensitivity(longest * max(ratio, 1.0), L2(), "simple"), request.budget)
     if name == "gp":
-        if request.budget.pure:
-            raise CannotMeetBudget(
-                f"A Gaussian process cannot meet {request.budget}: it needs delta > 0.",
-                parameter="delta",
-                value=request.budget.delta,
-            )
-        if request.budget.epsilon > 1:
-            raise CannotMeetBudget(
-                "The published scale of the Gaussian process is proven for epsilon up to 1, got "
-                f"{brief(request.budget.epsilon)}. Use ",
-                arg("calibration", "exact"),
-                ", which holds for every epsilon.",
-                parameter="epsilon",
-                value=request.budget.epsilon,
-            )
+        check_published(request.budget)
         return up(math.sqrt(2 * math.log(2 / request.budget.delta)) * longest / request.budget.epsilon, 4)
     return up(
         float(np.sum(1 / np.array(with_count(request, shape)))) * (1 + 1e-12) * longest / request.budget.epsilon, 4
     )
+
+
+def check_published(budget: Budget) -> None:
+    """Refuse a budget for which the published scale of the Gaussian process is not proven."""
+    if budget.pure:
+        raise CannotMeetBudget(
+            f"A Gaussian process cannot meet {budget}: it needs delta > 0.", parameter="delta", value=budget.delta
+        )
+    if budget.epsilon > 1:
+        raise CannotMeetBudget(
+            "The published scale of the Gaussian process is proven for epsilon up to 1, got "
+            f"{brief(budget.epsilon)}. Use ",
+            arg("calibration", "exact"),
+            ", which holds for every epsilon.",
+            parameter="epsilon",
+            value=budget.epsilon,
+        )
 
 
 def longest_change(request: Request) -> float:

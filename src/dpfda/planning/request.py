@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpfda.arrays import as_plain_ints, is_whole
+from dpfda.arrays import as_plain_ints, brief, is_whole
 from dpfda.bases import Basis, Domain
 from dpfda.bases.base import MOST_FUNCTIONS
 from dpfda.bases.lattice import MOST_UNITS
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import GaussianProcess, Mechanism, Process
+from dpfda.mechanisms.table import not_used, settings_of
 from dpfda.messages import arg
 from dpfda.privacy import ADD_REMOVE, Budget
 
@@ -28,6 +29,31 @@ def check_units(n: object, name: str = "n") -> None:
             rule="must be a whole number of units, at least 1",
             fix=f"The most is {MOST_UNITS}.",
         )
+
+
+def check_used(request: Any, statistic: str, *settings: str) -> None:
+    """Refuse settings of a request that its mechanism would ignore."""
+    name = request.mechanism
+    for setting in settings:
+        if getattr(request, setting) is not None and setting not in settings_of(name, statistic):
+            raise not_used(setting, name, statistic)
+
+
+def check_exact(calibration: str, name: object) -> None:
+    """Refuse a published calibration of a mechanism that has none."""
+    if calibration != "exact":
+        raise UsageError(
+            arg("calibration", calibration),
+            f" is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; {brief(name)} is always calibrated exactly.",
+            parameter="calibration",
+            value=calibration,
+        )
+
+
+def check_kernel(kernel: object, example: str) -> None:
+    """Refuse what is no kernel."""
+    if not (kernel is None or isinstance(kernel, Kernel)):
+        raise UsageError(parameter="kernel", value=kernel, rule=f"must be a kernel such as dpfda.kernels.{example}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ The files:
 
     budget.py             privacy units, neighbours, and budgets (epsilon, delta)
     profiles.py           privacy curves: pure, Laplace, bounded range, Gaussian, stated
+    norms.py              norms on coordinates, and sensitivities with their reasons
     calibration.py        the least noise that meets a budget
     totals.py             running totals in exact integers, and privacy filters
     conversion.py         epsilon from delta in closed form

@@ -6,10 +6,10 @@ import math
 from typing import Protocol
 
 from dpfda.arrays import told
-from dpfda.bases.norms import Norm, Sensitivity, up
 from dpfda.errors import CannotMeetBudget, DpfdaError, UsageError
 from dpfda.messages import arg
 from dpfda.privacy.budget import Budget
+from dpfda.privacy.norms import Norm, Sensitivity, up
 from dpfda.privacy.profiles import Profile
 
 

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpfda.bases.norms import up
 from dpfda.errors import UsageError
 from dpfda.privacy.budget import amount_of, exactly
 from dpfda.privacy.conversion import Sampler, gaussian_epsilon, root_up, solve
 from dpfda.privacy.loss_distribution import LossSpectrum
 from dpfda.privacy.loss_laws import Law, LossLaw, Parts, range_law
+from dpfda.privacy.norms import up
 from dpfda.privacy.profiles import Profile, check_people
 from dpfda.privacy.totals import Sums
 

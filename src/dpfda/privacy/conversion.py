@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpfda.bases.norms import up
 from dpfda.privacy.budget import amount_of
 from dpfda.privacy.loss_laws import Parts
+from dpfda.privacy.norms import up
 from dpfda.privacy.profiles import GaussianProfile
 
 

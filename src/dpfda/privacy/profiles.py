@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from dpfda.arrays import brief
-from dpfda.bases.norms import up
 from dpfda.errors import UsageError
 from dpfda.privacy.budget import Budget
 from dpfda.privacy.loss_laws import LossLaw, Parts, log_cosh
+from dpfda.privacy.norms import up
 
 MOST_PEOPLE = 2**53
 

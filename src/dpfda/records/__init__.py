@@ -6,8 +6,7 @@ The files, in the order in which a record meets them:
     csv_files.py    the CSV reader
     memory.py       curves in arrays, data frames and scikit-fda objects
     data_frames.py  columns of pandas and Arrow tables
-    columns.py      which columns are points of one curve, and where they lie
-    headers.py      names of columns in messages
+    columns.py      names of columns, which are points of one curve, and where they lie
     cell_values.py  cells as numbers, one by one
     curves.py       `Curves`: a source of rows, a grid, a unit
     identity.py     which rows belong to one privacy unit

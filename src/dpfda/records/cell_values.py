@@ -19,7 +19,7 @@ import numpy as np
 
 from dpfda.arrays import Array, brief
 from dpfda.errors import DataError, UsageError
-from dpfda.records.headers import called
+from dpfda.records.columns import called
 
 TRUTH = {"true": 1.0, "false": 0.0}  # as text: a word in a column of truth values makes all of them text
 CELLWISE = "fiubcmUSTO"  # kinds of numpy types that are read cell by cell, if they are no numbers to begin with

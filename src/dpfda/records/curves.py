@@ -11,7 +11,6 @@ from typing import Protocol, TypeVar
 from dpfda.arrays import Array
 from dpfda.errors import DataError, UsageError
 from dpfda.privacy import Unit
-from dpfda.records.headers import in_few_words
 from dpfda.records.identity import Identity
 
 Answer = TypeVar("Answer")
@@ -100,8 +99,3 @@ def quietly(count: Callable[[], Answer]) -> Answer:
     raise DataError(
         "The rows or their units could not be counted. Check that the data can be read. Nothing was charged."
     )
-
-
-def name_columns(columns: list[str], among: list[str]) -> str:
-    """The value columns of a table in a few words, for the card."""
-    return in_few_words(columns, among)

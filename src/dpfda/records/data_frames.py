@@ -10,7 +10,7 @@ from dpfda.arrays import Array
 from dpfda.errors import DataError, UsageError
 from dpfda.messages import arg
 from dpfda.records.cell_values import BEYOND_ARROW, CELLWISE, as_numbers, check_types, doubles
-from dpfda.records.headers import called
+from dpfda.records.columns import called
 from dpfda.records.spellings import written
 
 

@@ -10,10 +10,9 @@ from typing import Any
 from dpfda.arrays import Array, ArrayLike, as_path
 from dpfda.errors import DataError
 from dpfda.records.cell_values import check_types, check_unit_type, columns_of
-from dpfda.records.columns import Values, check_curve, check_rows, choose_columns, grid_of, unused
+from dpfda.records.columns import Values, check_curve, check_rows, choose_columns, grid_of, in_few_words, listed, unused
 from dpfda.records.csv_files import CsvTable
-from dpfda.records.curves import Curves, name_columns
-from dpfda.records.headers import listed
+from dpfda.records.curves import Curves
 from dpfda.records.identity import Identity
 
 MOST_ROWS = 2**40  # that a file may state
@@ -57,7 +56,7 @@ def curves_in(
         table.source(tuple(chosen), unit),
         grid_of(grid, chosen),
         unit,
-        name_columns(chosen, header),
+        in_few_words(chosen, header),
         listed(left, header) if left else "",
     )
 
@@ -158,7 +157,7 @@ def _parquet(file: Path) -> Any:
         # A small buffer for each column instead of whole row groups, so that memory does not grow with the file.
         found = pq.ParquetFile(file, pre_buffer=False, buffer_size=2**16)
         # Damaged bytes may state any schema: what Arrow cannot even describe fails here, not with records in hand.
-        found.schema_arrow  # noqa: B018
+        _ = found.schema_arrow
         sane = 0 <= found.metadata.num_rows <= MOST_ROWS
     except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, MemoryError):
         sane = False

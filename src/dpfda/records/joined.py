@@ -21,7 +21,7 @@ from dpfda.records.cell_values import (
     columns_of,
     number,
 )
-from dpfda.records.columns import choose_columns
+from dpfda.records.columns import called, choose_columns
 from dpfda.records.curves import Curves, Source
 from dpfda.records.data_frames import (
     as_arrow,
@@ -33,7 +33,6 @@ from dpfda.records.data_frames import (
     with_units,
 )
 from dpfda.records.forgetting import reads_records
-from dpfda.records.headers import called
 from dpfda.records.identity import Identity, identify, named_units
 from dpfda.records.memory import ArraySource, from_array, is_listed
 
@@ -98,7 +97,8 @@ def curves_in_order(data: Any, *, grid: ArrayLike | str | None, units: object) -
     curves = as_curves(rest, grid=grid, units=None)
     if units is None:
         return curves
-    table = curves.source.table  # type: ignore[attr-defined]
+    assert isinstance(curves.source, ArraySource)  # of records in memory
+    table = curves.source.table
     return Curves(ArraySource(table, identify(ids, len(table))), curves.grid, name, curves.columns, curves.unused)
 
 
@@ -187,7 +187,9 @@ def _from_array(data: Any, size: int | None) -> np.ndarray[Any, Any]:
                 parameter="covariate_limits",
             )
         # Row by row: numpy would read all of them as text because of one word.
-        return np.asarray(from_array(data, np.arange(size, dtype=np.float64), None).source.table)  # type: ignore[attr-defined]
+        listed = from_array(data, np.arange(size, dtype=np.float64), None).source
+        assert isinstance(listed, ArraySource)
+        return listed.table
     if isinstance(data, np.ma.MaskedArray):
         data = np.ma.filled(data.astype(np.float64), np.nan)
     array = np.asarray(data)

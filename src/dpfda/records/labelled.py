@@ -157,7 +157,8 @@ def labelled(data: Any, targets: Array, dimension: int, *, units: object = None)
         check_same_rows(data, units, "units")
         points = as_points(data.reset_index(drop=True) if is_pandas(data) else data, dimension)
         if units is not None:
-            table = points.source.table  # type: ignore[attr-defined]
+            assert isinstance(points.source, ArraySource)  # of records in memory
+            table = points.source.table
             points = Curves(ArraySource(table, identify(units, len(table))), None, name, points.columns)
     if points.source.width != dimension:
         raise UsageError(

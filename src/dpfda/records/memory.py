@@ -14,11 +14,10 @@ from dpfda.arrays import Array, ArrayLike
 from dpfda.errors import UsageError
 from dpfda.messages import arg
 from dpfda.records.cell_values import as_numbers, check_dtype, check_types, check_unit_type, columns_of, number
-from dpfda.records.columns import Values, check_curve, check_rows, choose_columns, grid_of, unused
-from dpfda.records.curves import Curves, name_columns
+from dpfda.records.columns import Values, check_curve, check_rows, choose_columns, grid_of, in_few_words, listed, unused
+from dpfda.records.curves import Curves
 from dpfda.records.data_frames import as_arrow, check_same_rows, from_pandas, is_pandas, names_of
 from dpfda.records.forgetting import reads_records
-from dpfda.records.headers import listed
 from dpfda.records.identity import Identity, identify, named_units
 
 
@@ -68,7 +67,7 @@ def from_array(values: ArrayLike, grid: Array | None, units: object) -> Curves:
     return Curves(_reordered(table, identify(given, len(table))), grid, name)
 
 
-def _matrix(values: ArrayLike, grid: Array | None) -> np.ndarray[Any, Any]:
+def _matrix(values: Any, grid: Array | None) -> np.ndarray[Any, Any]:
     if hasattr(values, "tocsr") or type(values).__module__.startswith("scipy.sparse"):
         raise UsageError("Sparse input is not supported: curves are dense. Use X.toarray().", parameter="X")
     if isinstance(values, np.ma.MaskedArray):
@@ -82,7 +81,7 @@ def _matrix(values: ArrayLike, grid: Array | None) -> np.ndarray[Any, Any]:
                 ", so that every row is cut or padded to it, or an array: numpy.asarray(X, dtype=float).",
                 parameter="grid",
             )
-        table = [_row(row, len(grid)) for row in values]  # type: ignore[union-attr]
+        table = [_row(row, len(grid)) for row in values]
         return np.array(table, dtype=np.float64).reshape(len(table), len(grid))
     with suppress(Exception):
         return np.asarray(values)
@@ -94,10 +93,10 @@ def is_listed(values: object) -> bool:
     return isinstance(values, Iterable) and not (isinstance(values, str | bytes | Mapping | Set) or is_array(values))
 
 
-def is_array(values: object) -> bool:
+def is_array(values: Any) -> bool:
     """Whether it has one type for all its cells; numpy would choose one for a list, by all of them together."""
     with suppress(TypeError, ValueError):  # a ValueError for dates, which a buffer cannot hold
-        memoryview(values)  # type: ignore[arg-type]
+        memoryview(values)
         return True
     return any(hasattr(values, name) for name in ("__array__", "__array_interface__", "__array_struct__", "__dlpack__"))
 
@@ -188,4 +187,4 @@ def _curves(table: Any, columns: list[str], chosen: list[str], unit: object, gri
         matrix = columns_of(table, chosen)
         ids = table[column] if column is not None else unit
     curves = from_array(matrix, grid, ids)
-    return Curves(curves.source, curves.grid, column or curves.unit, name_columns(chosen, columns))
+    return Curves(curves.source, curves.grid, column or curves.unit, in_few_words(chosen, columns))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -58,6 +58,31 @@ def at_points(basis: Basis, points: Array, noise: NoiseLaw, *coordinates: Array)
         parts.append((deviation, sizes, *(table @ each for each in coordinates)))
     deviation, sizes, *values = (np.concatenate(part) for part in zip(*parts, strict=True))
     return deviation, sizes, values
+
+
+def noise_limits(
+    release: Any, points: Array, level: float, deviations: Callable[[float], float], *coordinates: Array
+) -> tuple[Array, Array, list[Array]]:
+    """Between what the exact function lies at points before smoothing, and values of other functions there.
+
+    `deviations` says how many of them cover the noise everywhere with a probability.
+    """
+    deviation, sizes, (middle, *values) = at_points(release.basis, points, release.noise, release.noisy, *coordinates)
+    count = release.count
+    # A tenth of the chance to fail goes to the count, if that is noisy too.
+    share = level if count is None else 1 - 0.9 * (1 - level)
+    # Rounding to the lattice moved each coordinate by at most a step.
+    reach = deviations(share) * deviation + release.certificate.lattice_step * sizes
+    lower, upper = middle - reach, middle + reach
+    if count is not None:
+        # The exact mean is (noisy sum - its noise) / (noisy count - its noise).
+        off = count.reach(0.1 * (1 - level))
+        if off >= count.value:
+            lower, upper = np.full_like(lower, -np.inf), np.full_like(upper, np.inf)
+        else:
+            ratio = count.value / (count.value + np.array([[off], [-off]]))
+            lower, upper = (lower * ratio).min(axis=0), (upper * ratio).max(axis=0)
+    return lower, upper, values
 
 
 @lru_cache(maxsize=16)

@@ -1,4 +1,4 @@
-"""The release card: what was released, under which guarantee, and what that means."""
+"""The cards of releases and of private choices: what was done, under which guarantee, and what that means."""
 
 from __future__ import annotations
 
@@ -9,9 +9,21 @@ from typing import Any
 from dpfda.privacy import REPLACE
 from dpfda.releases.cards import plain as plain_cards
 from dpfda.releases.cards.plain import SCHEMA
-from dpfda.releases.cards.words import NOMINAL, Statement, say, statement
+from dpfda.releases.cards.words import (
+    NOMINAL,
+    Statement,
+    entry,
+    neighbour_entries,
+    plain,
+    say,
+    statement,
+    steps,
+    units_text,
+    up,
+    wrapped,
+)
 from dpfda.releases.entry import Fits, LedgerEntry, recorded
-from dpfda.releases.wording import entry, neighbour_entries, plain, steps, units_text, up, wrapped
+from dpfda.releases.fields import check
 
 __all__ = ["NOMINAL", "NOT_PRIVATE", "SCHEMA", "Certificate", "as_changed", "as_handed_out", "changed"]
 STATEMENTS = ("what", "centre", "noise", "missing", "randomness", "moves", "detected")
@@ -27,8 +39,54 @@ def is_seeded(said: str) -> bool:
     return isinstance(said, Statement) and said.code == NOT_PRIVATE.code
 
 
+class AnyCard:
+    """What the cards of releases and of choices share."""
+
+    __slots__ = ()
+
+    unit: str
+    epsilon: float
+    randomness: Statement
+    software: tuple[tuple[str, str], ...]
+    warnings: tuple[str, ...]
+    entry: LedgerEntry | None
+    fits: Fits | None
+    older_record: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The card as plain data, in the schema that it is of."""
+        return plain_cards.to_plain(self)
+
+    @property
+    def recorded(self) -> str:
+        """What is said of the ledger."""
+        return self.older_record or recorded(self.entry, self.fits)
+
+    @property
+    def private(self) -> bool:
+        """Whether it was drawn from a source of randomness that nobody can predict."""
+        return self.randomness.code in OURS
+
+    @property
+    def stamps(self) -> tuple[str, ...]:
+        """What has to be seen first: warnings, and that a release or a choice is not private."""
+        told = self.private or any(is_seeded(said) for said in self.warnings)
+        return self.warnings if told else (NOT_PRIVATE, *self.warnings)
+
+    def _meaning(self, otherwise: str) -> str:
+        """What epsilon means to those who are in the data."""
+        times = up(math.exp(self.epsilon), 3) if self.epsilon < 700 else f"e^{plain(self.epsilon)}"
+        return (
+            f"Whatever a reader concludes would be at most {times} times more or less likely had this {self.unit} "
+            f"{otherwise}."
+        )
+
+    def _software(self) -> tuple[str, str]:
+        return ("software", ", ".join(f"{name} {version}" for name, version in self.software))
+
+
 @dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(AnyCard):
     """The card of a release. Every field is public: chosen in advance, or paid for.
 
     Names, codes and numbers are data. A `Statement` is a code with its numbers, and reads as the sentence that
@@ -92,29 +150,15 @@ class Certificate:
         for name in STATEMENTS:
             object.__setattr__(self, name, statement(getattr(self, name)))
 
-    def to_dict(self) -> dict[str, Any]:
-        """The card as plain data, in the schema that it is of."""
-        return plain_cards.to_plain(self)
-
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Certificate:
         """The card that `to_dict` wrote; DataError where a field is none, else any exception where one is missing."""
         return Certificate(**plain_cards.read_plain(Certificate, data))
 
     @property
-    def recorded(self) -> str:
-        """What is said of the ledger."""
-        return self.older_record or recorded(self.entry, self.fits)
-
-    @property
     def law(self) -> str:
         """The registered name of the law of the noise, or "none", or "online"."""
         return self.noise.code
-
-    @property
-    def private(self) -> bool:
-        """Whether the noise came from a source that nobody can predict."""
-        return self.randomness.code in OURS
 
     @property
     def bought_centre(self) -> str:
@@ -146,23 +190,21 @@ class Certificate:
             return "The noise can be predicted, so this release promises nothing to anybody."
         if self.nominal:
             return "It was drawn approximately, so this release promises nothing exactly."
-        times = up(math.exp(self.epsilon), 3) if self.epsilon < 700 else f"e^{plain(self.epsilon)}"
         otherwise = "been another one" if self.neighbours == REPLACE else "not been included"
         exception = "" if self.delta == 0 else f", but for a chance of {plain(self.delta)}"
-        return (
-            f"Whatever a reader concludes would be at most {times} times more or less likely had this {self.unit} "
-            f"{otherwise}{exception}."
-        )
+        return self._meaning(f"{otherwise}{exception}")
 
     @property
     def not_covered(self) -> str:
-        """What the noise band says nothing about."""
+        """What the noise band, or the size of the noise where there is no band, says nothing about."""
+        from dpfda.releases.kinds import has_band
+
         if self.noise_rms == 0:
             return "There is no noise band: the release was drawn as a whole, not disturbed by noise."
         if self.moves.code == "claimed":
             return "The noise band does not cover what the finite basis did to the function."
         more = f", {self.shrunk_by}" if self.shrunk_by else ""
-        what = "size of the noise" if self.power == 2 else "noise band"
+        what = "noise band" if has_band(self.statistic) else "size of the noise"
         return f"The {what} does not cover what clipping, the finite basis{more} or the sampling of people did."
 
     def _mechanism(self) -> str:
@@ -211,12 +253,6 @@ class Certificate:
         )
 
     @property
-    def stamps(self) -> tuple[str, ...]:
-        """What has to be seen first: warnings, and that a release is not private."""
-        told = self.private or any(is_seeded(said) for said in self.warnings)
-        return self.warnings if told else (NOT_PRIVATE, *self.warnings)
-
-    @property
     def entries(self) -> tuple[tuple[str, str], ...]:
         """What the card says, as labels and texts; how each parameter was chosen is in `chosen`."""
         count = units_text(self.counting, self.n)
@@ -245,7 +281,7 @@ class Certificate:
                 f"detects one {self.unit} with probability {self._nominally}at most {up(self.attacker_power, 3)} at "
                 "5 % false alarms",
             ),
-            ("software", ", ".join(f"{name} {version}" for name, version in self.software)),
+            self._software(),
         )
 
     def text(self) -> str:
@@ -301,3 +337,83 @@ def _with(release: Any, what: str, value: Any) -> Any:
     if what == "ridge" and hasattr(release, "with_ridge"):
         return release.with_ridge("auto" if value is None else value)
     raise ValueError(f"no {what} can be changed after this release")
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceCard(AnyCard):
+    """What was chosen among, under which guarantee. Every field is public: stated in advance, or paid for."""
+
+    what: Statement
+    dataset: str
+    unit: str
+    unit_was_assumed: bool
+    n: int
+    candidates: int
+    epsilon: float
+    rho: float
+    attacker_power: float  # at 5 % false positives
+    chosen: tuple[tuple[str, str], ...]  # how each public parameter came about, and what came out
+    randomness: Statement
+    software: tuple[tuple[str, str], ...]
+    warnings: tuple[str, ...]
+    # As on every card: the privacy curve of the choice, how far one unit moves a score and the scale it is measured by,
+    # both in lattice steps (0 where they were not kept), and the entry of the ledger.
+    losses: tuple[dict[str, Any], ...] = field(default=(), hash=False)
+    sensitivity: float = 0.0
+    noise_scale: float = 0.0
+    entry: LedgerEntry | None = None
+    fits: Fits | None = None  # those before it, where nothing was recorded
+    counting: str = ""  # how n is known, a `Counting`; empty on cards from before it was kept
+    neighbours: str = REPLACE  # a choice knows replaced units alone
+    result: float | None = None  # what was chosen, where that is a number
+    schema: str = SCHEMA
+    older_record: str = ""  # what a card of the first schema says of the ledger
+
+    def __post_init__(self) -> None:
+        for name in ("what", "randomness"):
+            object.__setattr__(self, name, statement(getattr(self, name)))
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> ChoiceCard:
+        """The card that `to_dict` wrote; DataError where a field is none, else any exception where one is missing."""
+        check("neighbours", data.get("neighbours", REPLACE), (lambda value: value == REPLACE, repr(REPLACE)))
+        return ChoiceCard(**plain_cards.read_plain(ChoiceCard, data))
+
+    @property
+    def sentence(self) -> str:
+        """What the guarantee means, for those who are in the data."""
+        if not self.private:
+            return "The choice can be predicted, so it promises nothing to anybody."
+        return self._meaning("been another one")
+
+    @property
+    def entries(self) -> tuple[tuple[str, str], ...]:
+        """What the card says, as labels and texts."""
+        assumed = "; no column of persons was named, so every row counts as another person"
+        return (
+            ("guarantee", f"pure epsilon = {plain(self.epsilon)}; for composition {up(self.rho, 4)}-zCDP"),
+            ("protects", f"one {self.unit} (neighbours: {self.neighbours}){assumed if self.unit_was_assumed else ''}"),
+            *neighbour_entries(self.counting, self.unit, self.neighbours, assumed=self.unit_was_assumed),
+            ("units", units_text(self.counting, self.n)),
+            ("mechanism", f"exponential mechanism on {self.candidates} candidates, drawn exactly"),
+            *self.chosen,
+            ("randomness", self.randomness),
+            ("ledger", self.recorded),
+            (
+                "attacker",
+                f"detects one {self.unit} with probability at most {up(self.attacker_power, 3)} at 5 % false alarms",
+            ),
+            self._software(),
+        )
+
+    def text(self) -> str:
+        """The card for people."""
+        lines = [
+            wrapped("", f"Card of a choice: {self.what} for '{self.dataset}'"),
+            *(wrapped("", f"Warning: {stamp}") for stamp in self.stamps),
+            "",
+            *(wrapped(f"  {label:<15}", text) for label, text in self.entries),
+            "",
+            wrapped("  ", self.sentence),
+        ]
+        return "\n".join(lines)

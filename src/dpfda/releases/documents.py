@@ -1,11 +1,14 @@
-"""JSON documents from files of bounded size: each name once, every number finite, every text text."""
+"""JSON documents in files: read within limits, each name once, every number finite; sealed by a digest."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from dpfda.arrays import as_path, may_never_end
 from dpfda.errors import DataError
@@ -96,3 +99,125 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(named) != len(pairs):
         raise ValueError("a name stands twice")
     return named
+
+
+class Card(Protocol):
+    """A card of either kind, as far as its digest needs it."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+# All of the end of a file, so that no byte of it is free either.
+END = re.compile(rb',\n "digest": "([0-9a-f]{64})"\n\}\n\Z')
+LOOKED_THROUGH = 2**20  # bytes of a file in which the place of a change is looked for
+
+
+def sealed(data: dict[str, Any]) -> str:
+    """Plain data as JSON, ended by the SHA-256 digest of every byte before it; anybody can compute it.
+
+    It finds accidents and edits, not forgers: who edits a file can make its digest anew. Against those stand the
+    recomputed guarantee and the ledger.
+    """
+    return with_digest(json.dumps(data, indent=1, allow_nan=False))
+
+
+def with_digest(text: str) -> str:
+    """The text of a JSON object, ended by the digest of every byte before it."""
+    body = text.removesuffix("}").rstrip("\n")
+    return f'{body},\n "digest": "{digest_of(body.encode("utf-8"))}"\n}}\n'
+
+
+def digest_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+# What this digest leaves out, and that of the whole file has: warnings may be added after the draw, as those of
+# components that show nothing, and so may what was changed afterwards; words about the ledger follow from the entry,
+# and what was detected from the noisy numbers.
+FREE = frozenset({"software", "recorded", "warnings", "afterwards", "detected"})
+
+
+def card_digest(card: Card) -> bytes:
+    """SHA-256 of all that a card says and post-processing keeps: by it a ledger knows a card that it let out.
+
+    Whole numbers and equal doubles count as the same, since a file may hold either.
+    """
+    said = {name: _plain(value) for name, value in card.to_dict().items() if name not in FREE}
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode("ascii")).digest()
+
+
+def content_digest(data: Mapping[str, Any]) -> bytes:
+    """SHA-256 of plain data, each leaf as it is and where it is: 1 and 1.0 are two things, and so are two orders."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode("ascii")).digest()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= 2**53:
+        return float(value)
+    return value
+
+
+def stated_digest(content: bytes) -> str | None:
+    """The digest that a file ends with; None where it ends otherwise."""
+    found = END.search(content)
+    return None if found is None else found.group(1).decode("ascii")
+
+
+def broken(content: bytes) -> tuple[str, str] | None:
+    """What a file says of its bytes and what is true of them, where the two differ; None for a whole file."""
+    digests = _digests(content)
+    if digests is None:
+        return "a digest at the very end", f"none is there{_where(content)}"
+    stated, true = digests
+    return None if stated == true else (stated, f"{true}{_where(content)}")
+
+
+def _digests(content: bytes) -> tuple[str, str] | None:
+    """The digest that a file ends with and the one that its bytes have; None where it ends otherwise."""
+    found = END.search(content)
+    return None if found is None else (found.group(1).decode("ascii"), digest_of(content[: found.start()]))
+
+
+def check_seal(content: bytes, path: str | Path) -> None:
+    """Refuse a file whose bytes do not fit the digest at its end, or that has none: anybody could take it off."""
+    digests = _digests(content)
+    if digests is None:
+        raise DataError(
+            f"{str(path)!r} does not end with its digest, as every file of dpfda does: it was cut off or edited. Take "
+            "a fresh copy of it."
+        )
+    if digests[0] != digests[1]:
+        raise DataError(
+            f"{str(path)!r} was changed after it was written: its bytes do not fit the digest at its end. Take a fresh "
+            "copy of it; `dpfda verify` says what can be said of this one."
+        )
+
+
+def _where(content: bytes) -> str:
+    """Where a file stops being what is written by us, if that can be told: a changed value looks like any other."""
+    if len(content) > LOOKED_THROUGH:  # it is parsed and written anew, which takes many times its size
+        return ""
+    try:
+        data = parsed(content)
+    except UnicodeDecodeError as error:
+        return f"; byte {error.start + 1} is no text"
+    except json.JSONDecodeError as error:
+        return f"; no JSON from line {error.lineno}, column {error.colno} on"
+    except ValueError as error:
+        return f"; {error}"
+    except RecursionError:
+        return ""
+    if not isinstance(data, dict):
+        return ""
+    lines = json.dumps(data, indent=1, allow_nan=False).split("\n")
+    for number, (one, other) in enumerate(zip(content.decode("utf-8").split("\n"), [*lines, ""], strict=False), 1):
+        if one != other:
+            column = next((place for place, (a, b) in enumerate(zip(one, other, strict=False), 1) if a != b), 0)
+            return f"; line {number}{f', column {column}' if column else ''} is not written as dpfda writes it"
+    return ""

@@ -8,8 +8,8 @@ from typing import Any
 from dpfda.ledger import Receipt
 from dpfda.ledger.amounts import shown_spent
 from dpfda.privacy import Budget
+from dpfda.releases.cards.words import plain
 from dpfda.releases.fields import is_number, is_whole_number
-from dpfda.releases.wording import plain
 
 FILTERED = (
     "prices in this budget may depend on what earlier releases gave, and the privacy filter that grants charges proves "
@@ -93,8 +93,10 @@ class LedgerEntry:
             raise TypeError
 
     @staticmethod
-    def of(receipt: Receipt) -> LedgerEntry:
-        """What a card keeps of a receipt: everything but what was drawn."""
+    def of(receipt: Receipt | None) -> LedgerEntry | None:
+        """What a card keeps of a receipt: everything but what was drawn; None where nothing was recorded."""
+        if receipt is None or not receipt.recorded:
+            return None
         return LedgerEntry(
             receipt.ledger,
             receipt.number,

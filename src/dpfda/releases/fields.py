@@ -113,12 +113,10 @@ def read_named(name: str, data: Any) -> tuple[tuple[str, str], ...]:
 
 def read_losses(data: Any) -> tuple[dict[str, Any], ...]:
     """Privacy curves as they were described; laws of others' own are kept as they are, if their numbers are numbers."""
-    return tuple(_loss(dict(loss)) for loss in data)
-
-
-def _loss(loss: dict[str, Any]) -> dict[str, Any]:
-    check("losses", loss, (_is_loss, "privacy curves, each a law by its name and the numbers of that law"))
-    return loss
+    losses = tuple(map(dict, data))
+    for loss in losses:
+        check("losses", loss, (_is_loss, "privacy curves, each a law by its name and the numbers of that law"))
+    return losses
 
 
 def _is_loss(loss: dict[str, Any]) -> bool:

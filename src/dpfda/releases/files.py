@@ -13,9 +13,8 @@ from dpfda.bases import from_dict as basis_from_dict
 from dpfda.errors import DataError, UsageError
 from dpfda.mechanisms import LAWS
 from dpfda.releases.certificate import Certificate
-from dpfda.releases.documents import read_document
+from dpfda.releases.documents import check_seal, content_digest, read_document, sealed, stated_digest
 from dpfda.releases.kinds import kind_in, kinds, statistic, statistic_of
-from dpfda.releases.seal import check_seal, content_digest, sealed, stated_digest
 
 FORMAT = "dpfda-release-1"
 
@@ -31,25 +30,18 @@ def to_dict(release: Any) -> dict[str, Any]:
     }
 
 
-def from_dict(data: dict[str, Any]) -> Any:
-    """The release that `to_dict` wrote; a file may be damaged and still be JSON, so all of it must fit together."""
+def from_dict(data: dict[str, Any], basis: Basis | None = None) -> Any:
+    """The release that `to_dict` wrote; a file may be damaged and still be JSON, so all of it must fit together.
+
+    A basis that is at hand is not made anew, which can take longer than the release.
+    """
     certificate = Certificate.from_dict(data["certificate"])
     _check_basis(data, certificate)
-    try:
-        basis = basis_from_dict(data["basis"])
-    except UsageError as error:  # too large for its family, say: the rule is the way out
-        raise DataError(f"its basis cannot be made. {error}") from None
-    return _fitted(data, basis, certificate)
-
-
-def readable(data: dict[str, Any], basis: Basis) -> Any:
-    """The same, where the basis is at hand: to make one anew can take longer than the release."""
-    certificate = Certificate.from_dict(data["certificate"])
-    _check_basis(data, certificate)
-    return _fitted(data, basis, certificate)
-
-
-def _fitted(data: dict[str, Any], basis: Basis, certificate: Certificate) -> Any:
+    if basis is None:
+        try:
+            basis = basis_from_dict(data["basis"])
+        except UsageError as error:  # too large for its family, say: the rule is the way out
+            raise DataError(f"its basis cannot be made. {error}") from None
     if certificate.domain != basis.domain.sides or certificate.size != basis.size:
         raise ValueError
     certificate.text()  # fails where words are none

@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 from dpfda.arrays import brief
-from dpfda.bases import Basis
 from dpfda.errors import UsageError
-from dpfda.releases.certificate import Certificate
+from dpfda.releases.base import AnyRelease
 from dpfda.releases.comparisons import Comparisons
 
 # Loaded when first asked for: `dpfda show` of a mean needs nothing of the other statistics.
@@ -33,21 +32,6 @@ _LOADED: dict[str, Statistic] = {}
 NOTHING_KNOWN = Comparisons()
 
 
-class ReleaseKind(Protocol):
-    """What a class of releases says of itself; card and basis are written the same way for all of them.
-
-    `from_plain` raises any ordinary exception where a part is missing or does not fit: the file is then damaged.
-    """
-
-    kind: ClassVar[str]
-    computed: ClassVar[tuple[str, ...]]  # numbers under "smoothing" that follow from the noisy coordinates
-
-    def to_plain(self) -> dict[str, Any]: ...
-
-    @staticmethod
-    def from_plain(data: dict[str, Any], basis: Basis, certificate: Certificate) -> Any: ...
-
-
 @dataclass(frozen=True)
 class Statistic:
     """A kind of release; its parts are loaded when they are first used."""
@@ -56,9 +40,9 @@ class Statistic:
     folder: str  # a package that has the modules `release` and `page`
 
     @cached_property
-    def release(self) -> type[ReleaseKind]:
+    def release(self) -> type[AnyRelease]:
         """Its class of releases: `RELEASE` in `release.py`."""
-        release: type[ReleaseKind] = import_module(f"{self.folder}.release").RELEASE
+        release: type[AnyRelease] = import_module(f"{self.folder}.release").RELEASE
         return release
 
     @cached_property
@@ -103,6 +87,11 @@ def statistic(name: str) -> Statistic:
 def comparisons_of(name: str) -> Comparisons:
     """What a verification can ask about releases of this kind; nothing where the kind is not known."""
     return statistic(name).comparisons if name in _FOLDERS else NOTHING_KNOWN
+
+
+def has_band(name: str) -> bool:
+    """Whether releases of this kind have a noise band, as their class says; not where the kind is not known."""
+    return name in _FOLDERS and bool(getattr(statistic(name).release, "has_band", False))
 
 
 def statistic_of(release: object) -> Statistic:

@@ -14,6 +14,7 @@ from dpfda.releases.release import Release
 
 INK, NOISE = "#1b4965", "#9fc5dc"
 LEVELS = 8  # at most, of each sign where there are two
+UNSEEN = "nothing was seen above the noise"
 NOTE = 0.25  # of the largest size: negative values beyond are of note
 
 
@@ -86,6 +87,15 @@ def _surface(release: Release, ax: Any, level: float) -> None:
     ax.figure.colorbar(image, ax=ax, label=_name(release, "private surface"))
     ax.set_xlabel("t1")
     ax.set_ylabel("t2")
+
+
+def check_interval(dimension: int, what: str, instead: str) -> None:
+    """Refuse a picture of what is drawn on an interval alone."""
+    if dimension > 1:
+        raise UsageError(
+            f"plot() draws {what} on an interval; this release lives in {dimension} dimensions. Evaluate it with "
+            f"{instead}."
+        )
 
 
 def contour_levels(values: Array) -> Array:

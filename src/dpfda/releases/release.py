@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,13 +14,13 @@ from dpfda.bases import Basis
 from dpfda.errors import MissingExtra, UsageError
 from dpfda.mechanisms.choice import ChoiceLaw
 from dpfda.mechanisms.noise import NoiseLaw
-from dpfda.releases.bands import Band, at_points, check_level, multiplier
+from dpfda.releases.bands import Band, check_level, multiplier, noise_limits
+from dpfda.releases.base import AnyRelease, pandas
 from dpfda.releases.calculus import Function
 from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate, changed
-from dpfda.releases.decoded import Count, read_count, write_count
+from dpfda.releases.decoded import Count, finite, noise_law, read_count, write_count
 from dpfda.releases.detection import NO_NOISE, compared, constant_in, differs
-from dpfda.releases.serialise import finite, finite_number, noise_law
 from dpfda.releases.smoothing import Smoothing, smooth
 
 
@@ -30,8 +29,8 @@ def smoothed(name: str, noisy: Array, noise: NoiseLaw, basis: Basis) -> Smoothin
     return smooth(name, noisy, noise.variances, basis.frequencies, care=noise.care)
 
 
-@dataclass(frozen=True, eq=False)
-class Release:
+@dataclass(frozen=True, eq=False, repr=False)
+class Release(AnyRelease):
     """A private function: noisy coordinates in a public basis around a public centre, and their card.
 
     Nothing in it knows a record; every method is post-processing and costs nothing.
@@ -46,6 +45,7 @@ class Release:
     certificate: Certificate
 
     kind: ClassVar[str] = "mean"
+    has_band: ClassVar[bool] = True
     computed: ClassVar[tuple[str, ...]] = ("weights", "risk")
 
     @property
@@ -55,7 +55,7 @@ class Release:
 
     @property
     def function(self) -> Function:
-        return Function(self.basis, self.coordinates, (0,) * self.basis.domain.dimension)
+        return self._function(self.coordinates)
 
     def __call__(self, points: ArrayLike) -> Array:
         """Values at points of the domain, (m,)."""
@@ -137,20 +137,9 @@ class Release:
         check_level(level)
         self._check_noise("noise band")
         where = self.basis.asked(self.points() if points is None else points)
-        deviation, sizes, (middle, centre) = at_points(self.basis, where, self.noise, self.noisy, self.centre)
-        # A tenth of the chance to fail goes to the count, if that is noisy too.
-        share = level if self.count is None else 1 - 0.9 * (1 - level)
-        # Rounding to the lattice moved each coordinate by at most a step.
-        reach = multiplier(self.basis, self.noise, share) * deviation + self.certificate.lattice_step * sizes
-        lower, upper = middle - reach, middle + reach
-        if self.count is not None:
-            # The exact mean is (noisy sum - its noise) / (noisy count - its noise).
-            off = self.count.reach(0.1 * (1 - level))
-            if off >= self.count.value:
-                lower, upper = np.full_like(lower, -np.inf), np.full_like(upper, np.inf)
-            else:
-                ratio = self.count.value / (self.count.value + np.array([[off], [-off]]))
-                lower, upper = (lower * ratio).min(axis=0), (upper * ratio).max(axis=0)
+        lower, upper, (centre,) = noise_limits(
+            self, where, level, lambda share: multiplier(self.basis, self.noise, share), self.centre
+        )
         flat = where[:, 0] if where.shape[1] == 1 else where
         return Band(flat, centre + lower, centre + upper, level)
 
@@ -158,19 +147,10 @@ class Release:
         if not self.noise.added:
             raise UsageError(f"A function chosen among candidates has no {what}: no noise was added to it.")
 
-    def points(self, size: int | None = None) -> Array:
-        """Equally spaced points of the domain, (size^p, p); by default 101 on an interval, 41 on each side of a box."""
-        return self.basis.domain.grid((101 if self.basis.domain.dimension == 1 else 41) if size is None else size)
-
     def to_frame(self, points: ArrayLike | None = None, *, level: float = 0.95) -> Any:
         """A pandas DataFrame with points, values and the noise band; a chosen function has none."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtra("to_frame() needs pandas: pip install pandas.") from None
-        rows = self.points() if points is None else self.basis.domain.points(points)
-        names = ["t"] if rows.shape[1] == 1 else [f"t{axis + 1}" for axis in range(rows.shape[1])]
-        columns = dict(zip(names, rows.T, strict=True)) | {"value": self(rows)}
+        pd, rows = pandas(), self._asked(points)
+        columns = self._named(rows) | {"value": self(rows)}
         if self.noise.added:
             band = self.band(level, rows)
             columns |= {"lower": band.lower, "upper": band.upper}
@@ -199,45 +179,26 @@ class Release:
 
         return plot(self, ax, level)
 
-    def save(self, path: str | Path) -> Path:
-        """Write the release as JSON; `dpfda.load` reads it back with identical values."""
-        from dpfda.releases.files import save
-
-        return save(self, path)
-
     def to_plain(self) -> dict[str, Any]:
-        """What makes this release, but for its card and basis, as plain data."""
         return {
             "noisy": self.noisy.tolist(),
             "centre": self.centre.tolist(),
             "noise": self.noise.describe(),
             "count": write_count(self.count),
-            "smoothing": {
-                "name": self.smoothing.name,
-                "weights": self.smoothing.weights.tolist(),
-                "risk": self.smoothing.risk,
-            },
+            "smoothing": self.smoothing.to_plain(),
         }
 
     @staticmethod
     def from_plain(data: dict[str, Any], basis: Basis, certificate: Certificate) -> Release:
-        """The release that `to_plain` wrote; an error where a part is missing or does not fit."""
-        smoothing = data["smoothing"]
         return Release(
             basis=basis,
             noisy=finite(data["noisy"], basis.size),
             centre=finite(data["centre"], basis.size),
             noise=_law(data["noise"], basis.size),
             count=read_count(data["count"]),
-            smoothing=Smoothing(
-                smoothing["name"], finite(smoothing["weights"], basis.size), finite_number(smoothing["risk"])
-            ),
+            smoothing=Smoothing.from_plain(data["smoothing"], basis.size),
             certificate=certificate,
         )
-
-    def __repr__(self) -> str:
-        card = self.certificate
-        return f"Release({card.what} of {card.dataset!r}, {card.guarantee}, {self.basis.size} coordinates)"
 
 
 def _law(data: Any, size: int) -> NoiseLaw:

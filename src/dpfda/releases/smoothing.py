@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from dpfda.arrays import Array, Integers, brief
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Care, GaussianLaw
+from dpfda.releases.decoded import finite, finite_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +22,15 @@ class Smoothing:
     name: str
     weights: Array  # (size,), between 0 and 1
     risk: float  # may be negative where there is nothing but noise: it is unbiased, not positive
+
+    def to_plain(self) -> dict[str, Any]:
+        """The smoothing as plain data."""
+        return {"name": self.name, "weights": self.weights.tolist(), "risk": self.risk}
+
+    @staticmethod
+    def from_plain(data: dict[str, Any], size: int) -> Smoothing:
+        """The smoothing of so many coordinates that `to_plain` wrote."""
+        return Smoothing(data["name"], finite(data["weights"], size), finite_number(data["risk"]))
 
 
 @dataclass(frozen=True, eq=False)

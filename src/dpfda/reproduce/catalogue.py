@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from dpfda.arrays import brief
-from dpfda.cli.notices import notice
 from dpfda.cli.tables import progress_bars
+from dpfda.cli.words import notice
 from dpfda.errors import DataError, UsageError
 from dpfda.studies.outcome import Reproduction
 
@@ -53,8 +53,9 @@ def load(name: str) -> Reproduction:
     """The reproduction of this name."""
     module = import_module(f"dpfda.reproduce.{HOMES[name][0]}")
     several = getattr(module, "REPRODUCTIONS", ())
+    found: Reproduction
     (found,) = (made for made in several or (module.REPRODUCTION,) if made.name == name)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def select(word: str) -> tuple[str, ...]:

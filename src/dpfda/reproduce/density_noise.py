@@ -10,10 +10,10 @@ import numpy as np
 
 from dpfda.arrays import Array
 from dpfda.bases.cells import Cells
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.mechanisms.randomness import SeededRandomness
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.statistics.density.papers import PAPERS, DensityDesign, DensityFacts
 from dpfda.statistics.density.windows import Bandwidth, window
 

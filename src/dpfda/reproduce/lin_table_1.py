@@ -14,7 +14,7 @@ from dpfda.arrays import Array
 from dpfda.kernels import Exponential, Gaussian, Kernel, Matern
 from dpfda.mechanisms import SeededRandomness
 from dpfda.studies.outcome import Outcome, Reproduction, Setting, Table
-from dpfda.studies.processes import Law, draw_process, forget_processes
+from dpfda.studies.simulators import Law, draw_process, forget_processes
 
 DRAWS = 100
 CACHED = 41  # runs of what takes a millisecond

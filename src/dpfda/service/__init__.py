@@ -5,13 +5,12 @@ The files:
     app.py        `make_app` and `run`
     server.py     the process: sockets, timeouts, stopping
     asgi.py       the application that every request passes
-    endpoints.py  the answer of each address
+    endpoints.py  the answer of each address, and the home page
     served.py     the releases and oracles that are served, and their files
     answers.py    a release or oracle in the form that is asked
     limits.py     limits, rates and host names
     refusals.py   every refusal, with its constant text
     openapi.py    the OpenAPI document
-    home.py       the home page
 """
 
 from dpfda.service.answers import Answers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,7 @@ def run(app: Application, *, host: str = "127.0.0.1", port: int = 8000, trusted_
 def needs_extra() -> None:
     """Raise MissingExtra, with the way to install them, where starlette or uvicorn are missing."""
     try:
-        import starlette  # noqa: F401
-        import uvicorn  # noqa: F401
+        import_module("starlette")
+        import_module("uvicorn")
     except ImportError:
         raise MissingExtra("The service needs starlette and uvicorn: pip install 'dpfda[serve]'.") from None

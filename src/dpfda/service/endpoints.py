@@ -1,8 +1,13 @@
-"""What each address of the service answers, and how the bodies of requests are read; refusals are raised."""
+"""What each address of the service answers, and how the bodies of requests are read; refusals are raised.
+
+The home page shows what has been released, and a form to ask; it needs no other file.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 import hmac
 import json
 import math
@@ -10,6 +15,8 @@ import re
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -17,7 +24,7 @@ from starlette.responses import Response
 
 from dpfda.arrays import Array
 from dpfda.errors import UsageError
-from dpfda.service import home
+from dpfda.page.content import text
 from dpfda.service.answers import leave_at
 from dpfda.service.limits import MOST_COORDINATES, Buckets, Limits, neighbourhood
 from dpfda.service.openapi import document
@@ -41,6 +48,79 @@ from dpfda.service.served import ID, ServedEntry, ServedReleases
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+STYLE_MORE = """
+output { display: block; white-space: pre-wrap; margin: 0.6rem 0; font-variant-numeric: tabular-nums; }
+form.ask { margin: 0.8rem 0; } form.ask label { display: block; }
+form.ask input { font: inherit; width: 100%; max-width: 30rem; padding: 0.3rem; }
+form.ask button { font: inherit; padding: 0.3rem 0.9rem; margin-top: 0.4rem; }
+article { border-top: 1px solid var(--rule); }
+"""
+
+
+@cache
+def _parts() -> tuple[str, str]:
+    style = files("dpfda.page").joinpath("page.css").read_text(encoding="utf-8") + STYLE_MORE
+    return style, files("dpfda.service").joinpath("page.js").read_text(encoding="utf-8")
+
+
+def _hash(content: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+
+
+# The page's own style and script are named by their hashes: no other would run, wherever it came from.
+HOME_HEADERS = {
+    "Content-Security-Policy": (
+        f"default-src 'none'; style-src {_hash(_parts()[0])}; script-src {_hash(_parts()[1])}; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+}
+
+
+def home_markup(served: ServedReleases) -> str:
+    """The whole HTML document."""
+    style, script = _parts()
+    entries = list(served)
+    body = "\n".join(_article(entry) for entry in entries) or "<p>Nothing has been released yet.</p>"
+    contents = "".join(f'<li><a href="#{text(entry.id)}">{text(entry.id)}</a></li>' for entry in entries)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>What has been released</title>\n'
+        f"<style>{style}</style>\n</head>\n<body>\n"
+        '<a class="skip" href="#releases">To the releases</a>\n<main>\n<h1>What has been released</h1>\n'
+        "<p>Private functions of sensitive records. Everything here has been paid for with privacy budget: reading and "
+        "asking cost nothing more.</p>\n"
+        f'<nav aria-label="Releases"><ul>{contents}</ul></nav>\n'
+        f'<section id="releases" aria-label="Releases">\n{body}\n</section>\n'
+        '<p>For programs: <a href="/openapi.json">the OpenAPI document</a>, <a href="/releases">the list</a>.</p>\n'
+        f"</main>\n<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def _article(entry: ServedEntry) -> str:
+    answers, name = entry.answers, text(entry.id)
+    ends = " x ".join(f"[{low:g}, {high:g}]" for low, high in zip(answers.lower, answers.upper, strict=True))
+    middle = ", ".join(f"{(low + high) / 2:g}" for low, high in zip(answers.lower, answers.upper, strict=True))
+    what = f"{entry.summary['what']} of '{entry.summary['dataset']}'" if entry.summary["dataset"] else entry.id
+    several = "" if len(answers.lower) == 1 else f", {len(answers.lower)} numbers each"
+    links = ", ".join(
+        f'<a href="{text(address)}">{label}</a>'
+        for label, address in (
+            ("card as text", f"/releases/{entry.id}/card"),
+            ("card as JSON", f"/releases/{entry.id}"),
+        )
+    )
+    file = "" if answers.file is None else f', <a href="/releases/{name}/file" download="{name}.json">file</a>'
+    return (
+        f'<article aria-labelledby="{name}">\n<h2 id="{name}">{name}</h2>\n<p><bdi>{text(what)}</bdi></p>\n'
+        f'<form class="ask" hidden data-address="/releases/{name}/evaluate" data-coordinates="{len(answers.lower)}" '
+        f'data-names="{text(json.dumps(answers.names))}">\n'
+        f'<label for="ask-{name}">Ask {name} at points of {text(ends)}{several}, separated by commas</label>\n'
+        f'<input id="ask-{name}" name="points" inputmode="text" autocomplete="off" value="{text(middle)}">\n'
+        f'<button type="submit">Ask</button>\n<output for="ask-{name}" aria-live="polite"></output>\n</form>\n'
+        f"<details><summary>Card of {name}</summary>\n<pre>{text(answers.text)}</pre>\n</details>\n"
+        f"<p>{links}{file}</p>\n</article>"
+    )
+
 
 FEW = 32  # points of a finite release that are computed at once: handing them to a thread would take longer
 TEXT = "text/plain"
@@ -57,7 +137,7 @@ class Endpoints:
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="evaluate")
 
     async def home(self, request: Request) -> Response:
-        return Response(home.markup(self.served), media_type="text/html", headers=home.HEADERS)
+        return Response(home_markup(self.served), media_type="text/html", headers=HOME_HEADERS)
 
     async def health(self, request: Request) -> Response:
         return _json({"status": "ok", "releases": len(self.served)})

@@ -81,7 +81,7 @@ def sources(folder: Path) -> list[Path]:
 
 def read(name: str, file: Path) -> ServedEntry | None:
     """The entry for a file; None if it may not be served."""
-    thing = None
+    thing: Any = None
     try:
         thing = _opened(file) if file.suffix == ".db" else load(file)
         found = entry(name, thing, file, stamp(file))
@@ -89,7 +89,7 @@ def read(name: str, file: Path) -> ServedEntry | None:
             found.answers.probe()
     except FAILURES:
         with suppress(Exception):
-            thing.close()  # type: ignore[union-attr]
+            thing.close()
         return None
     return found
 

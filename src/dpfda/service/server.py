@@ -23,7 +23,7 @@ GRACE = 0.5  # seconds in which connections are answered and closed before no mo
 LAST = 30  # seconds after which whoever is still being answered is given up
 
 
-class BoundedProtocol:
+class BoundedProtocol(asyncio.Protocol):
     """The connections of uvicorn, with limits on the time and size of headers, and errors in the service's form.
 
     A method that another version of uvicorn does not call stays without effect.
@@ -38,7 +38,7 @@ class BoundedProtocol:
 
     def connection_made(self, transport: Any) -> None:
         """Refuse a connection beyond what the process can hold open; else wait for its headers."""
-        super().connection_made(transport)  # type: ignore[misc]
+        super().connection_made(transport)
         if len(self.connections) > room():
             self._turn_away(BUSY)
             return
@@ -46,7 +46,7 @@ class BoundedProtocol:
 
     def data_received(self, data: bytes) -> None:
         """Count the bytes of headers until a request is complete."""
-        super().data_received(data)  # type: ignore[misc]
+        super().data_received(data)
         if self._busy:
             self._rest()
             return
@@ -59,7 +59,7 @@ class BoundedProtocol:
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timer of a connection that has ended."""
         self._rest()
-        super().connection_lost(exc)  # type: ignore[misc]
+        super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
         """uvicorn's hook for what is no HTTP: the service's own refusal."""

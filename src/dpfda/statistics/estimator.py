@@ -20,13 +20,14 @@ from dpfda.kernels import Kernel
 from dpfda.ledger import AnyLedger, Charge, OwnSpend, Quote, as_ledger
 from dpfda.mechanisms import GaussianProcess, Mechanism, Process, Randomness
 from dpfda.mechanisms.base import check_mechanism, check_source
-from dpfda.mechanisms.table import AUTO, owner_of, resolve
+from dpfda.mechanisms.table import AUTO, EUCLIDEAN, owner_of, resolve
 from dpfda.messages import Message, arg
 from dpfda.planning.base import AnyPlan, refusal
-from dpfda.planning.request import check_units
+from dpfda.planning.request import Request, check_units
 from dpfda.privacy import Budget, Counting, Unit
 from dpfda.privacy.budget import stated_budget
-from dpfda.records import Curves, smallest_cap
+from dpfda.privacy.norms import Norm
+from dpfda.records import Curves, as_curves, smallest_cap
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.reading import Reading, as_reading
 from dpfda.releases import Release
@@ -80,6 +81,33 @@ COUNTED_ONLY = Message(
 )
 
 
+def smoothing_after(stated: str, *, smoothable: bool) -> str:
+    """The smoothing after the noise. The papers' mechanisms smooth before it, so "auto" leaves them as they are."""
+    return "none" if stated == "auto" and not smoothable else stated
+
+
+def needs_one(estimator: object, what: str, examples: Mapping[str, Any]) -> UsageError:
+    """The refusal of both or none of two parameters; one without an example has None for it."""
+    first, second = examples
+    shown: list[Any] = [arg(name, example) for name, example in examples.items() if example is not None]
+    return UsageError(
+        f"{what} needs exactly one of ",
+        arg(first),
+        " and ",
+        arg(second),
+        ", known in advance, e.g. ",
+        *(shown if len(shown) == 1 else (shown[0], " or ", shown[1])),
+        "; got ",
+        arg(first, getattr(estimator, first)),
+        " and ",
+        arg(second, getattr(estimator, second)),
+        ".",
+        parameter=first,
+        value=getattr(estimator, first),
+        fix="Neither may be read from the data.",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Size:
     """How many units there are: to plan with, to divide by where that is public, and how it is known."""
@@ -87,40 +115,6 @@ class Size:
     planned: int
     n: int | None
     counting: Counting
-
-
-def size_of(
-    records: Curves,
-    unit: Unit,
-    *,
-    n: int | None,
-    planned_n: int | None,
-    nothing: str,
-    people: Callable[[], int] | None = None,
-) -> Size:
-    """The number of units of records; `nothing` says that there are none, `people` counts them where rows state it."""
-    if planned_n is not None:
-        check_units(planned_n, "planned_n")  # stated in vain under replace-one, yet no nonsense
-    if n is not None:
-        return Size(_stated(n, unit), n, Counting.STATED)
-    if not unit.size_is_public:
-        if planned_n is None:
-            raise UsageError(
-                "Under add-or-remove-one the number of units is private, so n is unknown to the plan. State "
-                "a public guess, e.g. ",
-                arg("planned_n", 5000),
-                ".",
-                parameter="planned_n",
-            )
-        return Size(planned_n, None, Counting.PRIVATE)
-    counted = records.size_under(unit) if people is None else people()
-    if counted == 0:
-        raise DataError(f"{nothing} Nothing was charged.")
-    if people is None and records.units is not None and records.units.size == 0:
-        # Whether there are rows without an identifier is not asked: they are one unit, and it may be absent.
-        raise DataError("No row has an identifier: whose curves or points they are is unknown. Nothing was charged.")
-    by_rows = Counting.ROWS if records.units is None else Counting.IDENTIFIERS
-    return Size(counted, counted, by_rows if people is None else Counting.PEOPLE)
 
 
 def _stated(n: object, unit: Unit) -> int:
@@ -138,7 +132,7 @@ def _stated(n: object, unit: Unit) -> int:
                 ".",
             ),
         )
-    return int(n)  # type: ignore[call-overload, no-any-return]
+    return int(n)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,7 +167,12 @@ class Spender(BaseEstimator):  # type: ignore[misc]
     """An estimator that charges a ledger, or counts for itself what it and its clones spend."""
 
     statistic: ClassVar[str]  # the name under which the table of mechanisms knows it
+    bounds_norm: ClassVar[Norm] = (
+        EUCLIDEAN  # of the bound of its summary: which noise laws a statistic from outside takes
+    )
     lists: ClassVar[tuple[str, ...]] = ()  # parameters of its own that may be a list or an array
+    counted_with: ClassVar[tuple[str, ...]] = ()  # mechanisms whose bound needs a number of units that was counted
+    nothing: ClassVar[str] = "There are no curves: a release needs at least one."  # where there are no records
 
     epsilon: float
     delta: float
@@ -333,6 +332,57 @@ class Spender(BaseEstimator):  # type: ignore[misc]
         own: OwnSpend | None = self.__dict__.get("_own")
         return own is not None and own.nominal
 
+    def _size(self, records: Curves, unit: Unit, people: Callable[[], int] | None = None) -> Size:
+        """The number of units of records; `people` counts them where rows state it."""
+        if self.n is not None and self._chosen()[0] in self.counted_with:
+            raise UsageError(COUNTED_ONLY)
+        if self.planned_n is not None:
+            check_units(self.planned_n, "planned_n")  # stated in vain under replace-one, yet no nonsense
+        if self.n is not None:
+            return Size(_stated(self.n, unit), self.n, Counting.STATED)
+        if not unit.size_is_public:
+            if self.planned_n is None:
+                raise UsageError(
+                    "Under add-or-remove-one the number of units is private, so n is unknown to the plan. State "
+                    "a public guess, e.g. ",
+                    arg("planned_n", 5000),
+                    ".",
+                    parameter="planned_n",
+                )
+            return Size(self.planned_n, None, Counting.PRIVATE)
+        counted = records.size_under(unit) if people is None else people()
+        if counted == 0:
+            raise DataError(f"{self.nothing} Nothing was charged.")
+        if people is None and records.units is not None and records.units.size == 0:
+            # Whether there are rows without an identifier is not asked: they are one unit, and it may be absent.
+            raise DataError(
+                "No row has an identifier: whose curves or points they are is unknown. Nothing was charged."
+            )
+        by_rows = Counting.ROWS if records.units is None else Counting.IDENTIFIERS
+        return Size(counted, counted, by_rows if people is None else Counting.PEOPLE)
+
+    def _curator_of(
+        self,
+        records: Curves,
+        public: Public,
+        chosen: tuple[tuple[str, str], ...],
+        *,
+        notes: tuple[tuple[str, str], ...] | None = None,
+        before: float = 0.0,
+    ) -> Curator:
+        """The one way to these records; `chosen` says on the card how its public parameters came about."""
+        return Curator(
+            records,
+            public,
+            dataset=self.dataset,
+            ledger=self._payer(),
+            randomness=self.randomness,
+            reading=as_reading(self.reading),
+            notes=records.notes if notes is None else notes,
+            chosen=chosen,
+            before=before,
+        )
+
     def _payer(self) -> AnyLedger:
         """Who is charged: the ledger, or nobody, and then it is at least counted."""
         given = as_ledger(self.ledger)
@@ -351,10 +401,17 @@ class Spender(BaseEstimator):  # type: ignore[misc]
             made.__dict__["_own"] = OwnSpend(above=self._counter())
         return made
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True  # a cell that is no number is missing; an error would show it
+        tags.non_deterministic = True
+        return tags
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CurveEstimator(Spender):
-    """An estimator of clipped curves on a public grid."""
+class ClippedCurves(Spender):
+    """What estimators of clipped curves on a public grid share, whatever they take beside the curves."""
 
     what: ClassVar[str] = "A mean curve"  # begins a message
     bound: float | None = None
@@ -381,29 +438,33 @@ class CurveEstimator(Spender):
             count_weight=count_weight,
         )
 
-    def _curator(
-        self, curves: Curves, public: Public, reading: Reading, reasons: tuple[tuple[str, str], ...]
-    ) -> Curator:
-        """The one door to these curves; `reasons` say on the card how the plan's choices came about."""
-        return Curator(
-            curves,
-            public,
-            dataset=self.dataset,
-            ledger=self._payer(),
-            randomness=self.randomness,
-            reading=reading,
-            notes=curves.notes,
-            chosen=(
-                ("bound", "stated by the user" if self.limits is None else "limits of values"),
-                ("grid", f"{len(public.grid)} points, {'even' if curves.grid is None else 'stated by the user'}"),
-                *((("values", curves.columns),) if curves.columns else ()),
-                *self._centre_reason(),
-                *reasons,
-            ),
+    def _request(
+        self, n: int, grid_size: int | None, basis: str | Basis | None, *, mechanism: Any = AUTO, **settings: Any
+    ) -> Request:
+        """What a plan is made from: the stated parameters, and the settings of the mechanism."""
+        return Request(
+            n=n,
+            budget=Budget(self.epsilon, self.delta),
+            bound=self._clipping()[0].bound,
+            domain=as_domain(self.domain),
+            neighbours=Unit("unit", self.neighbours).neighbours,
+            mechanism=mechanism,
+            basis=basis,
+            size=self.size,
+            grid_size=grid_size,
+            **settings,
         )
 
-    def _keep(self, released: Any, ordered: FitOrder) -> None:
-        self.release_ = released
+    def _curator(self, curves: Curves, public: Public, reasons: tuple[tuple[str, str], ...]) -> Curator:
+        """The one way to these curves; `reasons` say on the card how the plan's choices came about."""
+        chosen = (
+            ("bound", "stated by the user" if self.limits is None else "limits of values"),
+            ("grid", f"{len(public.grid)} points, {'even' if curves.grid is None else 'stated by the user'}"),
+            *((("values", curves.columns),) if curves.columns else ()),
+            *self._centre_reason(),
+            *reasons,
+        )
+        return self._curator_of(curves, public, chosen)
 
     def _centre_reason(self) -> tuple[tuple[str, str], ...]:
         """A release as the centre has been paid for, and its price adds to this one's."""
@@ -413,34 +474,17 @@ class CurveEstimator(Spender):
         bought = say("chosen", "bought-centre", what=str(card.what), dataset=card.dataset, guarantee=card.guarantee)
         return (("centre", bought),)
 
-    def _public_arguments(self) -> Reading:
+    def _check_public(self) -> None:
+        """Refuse what is wrong with the parameters, before the curves are looked at."""
         self._check_parameters()
-        reading = as_reading(self.reading)
-        Budget(self.epsilon, self.delta)  # refuses what is none, as the next line does
+        Budget(self.epsilon, self.delta)
         as_domain(self.domain)
-        return reading
+        self._clipping()
 
     def _clipping(self) -> tuple[Lattice, float, bool]:
         """The lattice, the middle of the limits, and whether limits were given."""
         if (self.bound is None) == (self.limits is None):
-            raise UsageError(
-                f"{self.what} needs exactly one of ",
-                arg("bound"),
-                " and ",
-                arg("limits"),
-                ", known in advance, e.g. ",
-                arg("bound", 6.0),
-                " or ",
-                arg("limits", (0.0, 12.0)),
-                "; got ",
-                arg("bound", self.bound),
-                " and ",
-                arg("limits", self.limits),
-                ".",
-                parameter="bound",
-                value=self.bound,
-                fix="Neither may be read from the data.",
-            )
+            raise needs_one(self, self.what, {"bound": 6.0, "limits": (0.0, 12.0)})
         if self.limits is None:
             return Lattice(self.bound), 0.0, False  # type: ignore[arg-type]
         if self.centre is not None:
@@ -478,15 +522,6 @@ class CurveEstimator(Spender):
             raise UsageError(ONE_POINT)
         return domain.grid(curves.source.width)
 
-    def _size(self, curves: Curves, unit: Unit) -> Size:
-        return size_of(
-            curves,
-            unit,
-            n=self.n,
-            planned_n=self.planned_n,
-            nothing="There are no curves: a release needs at least one.",
-        )
-
     def _centre(self, points: Array, middle: float) -> Array:
         if self.centre is None:
             return np.full(len(points), middle)
@@ -510,9 +545,46 @@ class CurveEstimator(Spender):
             )
         return values
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True  # a cell that is no number is missing; an error would show it
-        tags.non_deterministic = True
-        return tags
+
+class CurveEstimator(ClippedCurves):
+    """An estimator of curves alone. Its duties: `plan`, and `order_of` for what it orders by that plan."""
+
+    @abstractmethod
+    def plan(self, n: int, *, grid_size: int | None = None) -> Any:
+        """What a fit on n units would do and what error to expect; reads no data and costs nothing."""
+
+    @abstractmethod
+    def order_of(self, curves: Curves, plan: Any) -> Order:
+        """What is ordered from the curator once the plan is made: a summary, with its basis, mechanism and budget."""
+
+    def plan_for(self, curves: Curves) -> Any:
+        """The plan for these curves; it looks at their layout, and at the number of units where that is public."""
+        points = self._grid(curves, as_domain(self.domain))
+        planned = self._size(curves, Unit(curves.unit or "row", self.neighbours)).planned
+        return self.plan(planned, grid_size=len(points))
+
+    def _again(self, plan: Any, n: int) -> Any:
+        return self.plan(n, grid_size=plan.request.grid_size)
+
+    @forgets_records
+    def fit(self, X: Any, y: Any = None, *, grid: ArrayLike | str | None = None, units: object = None) -> Self:
+        """Release what is estimated from these curves; everything public is checked before the ledger is charged.
+
+        X: matrix (n, q), FDataGrid, data frame or `dpfda.Curves`. `units` says whose curve each row is: a vector of
+        identifiers, with a name as in {"ID": identifiers}, or a column's name; without it every row is taken for
+        another person, and the card says so. `grid` holds the points of the values, evenly spaced by default; "header"
+        reads them from a table's column names.
+        """
+        return self.fit_order(self.order(X, grid=grid, units=units))
+
+    @forgets_records
+    def order(self, X: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> FitOrder:
+        """What `fit` would release of these curves: checked, planned and priced, not charged, and no value is read."""
+        self._check_public()
+        curves = as_curves(X, grid=grid, units=units)
+        plan = self.plan_for(curves)
+        self.check_seen(plan)
+        return FitOrder(self, plan, self.order_of(curves, plan), curves.source.width)
+
+    def _keep(self, released: Any, ordered: FitOrder) -> None:
+        self.release_ = released

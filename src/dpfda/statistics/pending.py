@@ -8,7 +8,7 @@ from typing import Any
 
 from dpfda.arrays import Integers
 from dpfda.bases import Domain
-from dpfda.curator import GIVEN, Payment, ReleaseOrder, entry_of
+from dpfda.curator import GIVEN, Payment, ReleaseOrder
 from dpfda.errors import UsageError
 from dpfda.mechanisms import Randomness
 from dpfda.online import (
@@ -26,30 +26,55 @@ from dpfda.online import (
 )
 from dpfda.privacy import Budget
 from dpfda.records.forgetting import forgets_records
-from dpfda.releases.entry import Fits
+from dpfda.releases.entry import Fits, LedgerEntry
 
 
-@dataclass(eq=False, repr=False)
-class PendingRelease:
-    """What records add up to, behind one charge; whichever way it is asked for first is the only one.
+@dataclass(eq=False, repr=False, kw_only=True)
+class Pending:
+    """A private function that has been paid for, for the one oracle that will answer for it.
 
     Two noisy versions of one function are two releases, and only one was paid for. Copies of an estimator do not get
     it, nor do pickles, nor processes that were forked after the fit. It is erased when it is asked for, also by an
     attempt that fails.
     """
 
-    order: ReleaseOrder
-    gathered: Integers | None  # for the release as a whole
-    sections: Sections | None  # for answers point by point
+    sections: Sections | OwnFunction | None  # None once it was handed out
     law: OnlineLaw
     facts: Facts
     randomness: Randomness | None
     payment: Payment
 
+    @forgets_records
+    def online(self, store: str | Path | Store | None) -> Oracle:
+        """Answers point by point, kept in a store; the card has the entry of the ledger, which is known by now."""
+        check_store(store, self.law, self.facts, randomness=self.randomness)  # refuses a store of another release
+        sections = self.sections
+        if sections is None:
+            raise UsageError(GIVEN)
+        try:
+            # Before anything is bound: whatever interrupts the rest, nobody can come back for another noise.
+            self.payment.hand_over()
+            paid = replace(self.facts, fits=Fits.of(self.payment.receipt), entry=LedgerEntry.of(self.payment.receipt))
+            return open_online(sections, self.law, store, facts=paid, randomness=self.randomness)
+        finally:
+            self.erase()
+
+    def erase(self) -> None:
+        """Forget what records add up to."""
+        self.sections = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PendingRelease(Pending):
+    """What records add up to, behind one charge: as a whole or point by point, whichever is asked for first."""
+
+    order: ReleaseOrder
+    gathered: Integers | None  # for the release as a whole
+
     @property
     def what(self) -> str:
         """What it holds, in words."""
-        if self.sections is None:
+        if not isinstance(self.sections, Sections):
             return ""
         return (
             f"what all records add up to in each of {len(self.sections.masses)} cells, without noise, until release_ "
@@ -65,37 +90,10 @@ class PendingRelease:
         try:
             return payment.spend(lambda log: self.order.draw(log, payment.receipt, gathered))
         finally:
-            self._erase()
+            self.erase()
 
-    @forgets_records
-    def online(self, store: str | Path | Store | None) -> Oracle:
-        """Answers point by point, kept in a store."""
-        check_store(store, self.law, self.facts, randomness=self.randomness)  # refuses a store of another release
-        sections = self.sections
-        if sections is None:
-            raise UsageError(GIVEN)
-        try:
-            return handed_over(sections, self.law, store, self.facts, self.payment, self.randomness)
-        finally:
-            self._erase()
-
-    def _erase(self) -> None:
+    def erase(self) -> None:
         self.gathered = self.sections = None
-
-
-def handed_over(
-    sections: Sections | OwnFunction,
-    law: OnlineLaw,
-    store: str | Path | Store | None,
-    facts: Facts,
-    payment: Payment,
-    randomness: Randomness | None,
-) -> Oracle:
-    """The one oracle of what has been paid for; its card has the entry of the ledger, which is known by now."""
-    # Before anything is bound: whatever interrupts the rest, nobody can come back for another noise.
-    payment.hand_over()
-    paid = replace(facts, fits=Fits.of(payment.receipt), entry=entry_of(payment.receipt))
-    return open_online(sections, law, store, facts=paid, randomness=randomness)
 
 
 def reopened(

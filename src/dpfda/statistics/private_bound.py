@@ -14,6 +14,7 @@ from dpfda.bases import Domain, as_domain
 from dpfda.bases.lattice import squared_norms
 from dpfda.bases.projection import grid_weights
 from dpfda.curator import ChoiceOrder, Curator
+from dpfda.curator.order import ordered_by
 from dpfda.curator.summary import Public, Selection
 from dpfda.errors import UsageError
 from dpfda.ledger import AnyLedger, as_ledger
@@ -27,7 +28,7 @@ from dpfda.records.fold import Encode
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.reading import Reading, as_reading
 from dpfda.releases.cards.words import say
-from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.certificate import ChoiceCard
 from dpfda.statistics.estimator import Centre
 from dpfda.statistics.mean.estimator import MeanFunction
 
@@ -136,58 +137,6 @@ class BoundChoice:
 
 
 @forgets_records
-def private_bound(
-    X: Any,
-    *,
-    epsilon: float,
-    quantile: float,
-    candidates: Sequence[float],
-    grid: ArrayLike | str | None = None,
-    units: object = None,
-    domain: Domain | Sequence[float] | Sequence[Sequence[float]] = (0.0, 1.0),
-    centre: Centre | None = None,
-    n: int | None = None,
-    dataset: str = "unnamed",
-    ledger: AnyLedger | str | None = None,
-    randomness: Randomness | None = None,
-    force: bool = False,
-    reading: Reading | None = None,
-) -> BoundChoice:
-    """A bound within which about the stated share of units lies, by the root mean square of their average curves.
-
-    It is chosen among public candidates, in increasing order, or among 64 between two ends (low, high), each the same
-    factor above the one before, with probability proportional to `exp(-epsilon misses / 2)`, where a candidate misses
-    the quantile by that many units; a larger candidate must hold a few more units than the one below it, so that bounds
-    far above everybody are not as likely as the first that holds them. Costs pure epsilon, on top of what releases
-    cost; the number of units is public: counted, or stated as n. A choice that would be made almost blindly, since it
-    may miss the quantile by as many units as that holds, is refused before anything is charged, unless `force` is set.
-
-    >>> import numpy as np
-    >>> curves = np.ones((4000, 9)) * np.linspace(0, 2, 4000)[:, None]
-    >>> choice = private_bound(curves, epsilon=1.0, quantile=0.9, candidates=(0.01, 100.0))
-    >>> 1.4 < float(choice) < 2.2
-    True
-    """
-    choice: BoundChoice = bound_order(
-        X,
-        epsilon=epsilon,
-        quantile=quantile,
-        candidates=candidates,
-        grid=grid,
-        units=units,
-        domain=domain,
-        centre=centre,
-        n=n,
-        dataset=dataset,
-        ledger=ledger,
-        randomness=randomness,
-        force=force,
-        reading=reading,
-    ).release()
-    return choice
-
-
-@forgets_records
 def bound_order(
     X: Any,
     *,
@@ -242,6 +191,27 @@ def bound_order(
         told=lambda index: ("bound", f"{listed[index]:.6g}"),
         then=lambda index, card: BoundChoice(listed[index], budget.epsilon, float(quantile), listed, card),
     )
+
+
+@ordered_by(bound_order)
+def private_bound(order: ChoiceOrder) -> BoundChoice:
+    """A bound within which about the stated share of units lies, by the root mean square of their average curves.
+
+    It is chosen among public candidates, in increasing order, or among 64 between two ends (low, high), each the same
+    factor above the one before, with probability proportional to `exp(-epsilon misses / 2)`, where a candidate misses
+    the quantile by that many units; a larger candidate must hold a few more units than the one below it, so that bounds
+    far above everybody are not as likely as the first that holds them. Costs pure epsilon, on top of what releases
+    cost; the number of units is public: counted, or stated as n. A choice that would be made almost blindly, since it
+    may miss the quantile by as many units as that holds, is refused before anything is charged, unless `force` is set.
+
+    >>> import numpy as np
+    >>> curves = np.ones((4000, 9)) * np.linspace(0, 2, 4000)[:, None]
+    >>> choice = private_bound(curves, epsilon=1.0, quantile=0.9, candidates=(0.01, 100.0))
+    >>> 1.4 < float(choice) < 2.2
+    True
+    """
+    choice: BoundChoice = order.release()
+    return choice
 
 
 def candidates_of(candidates: Sequence[float]) -> tuple[float, ...]:

@@ -12,8 +12,8 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike, Integers, brief, check_flag
 from dpfda.bases import Basis
 from dpfda.bases.lattice import RADIUS, Lattice
-from dpfda.bases.norms import up
 from dpfda.curator import ChoiceOrder, Curator
+from dpfda.curator.order import ordered_by
 from dpfda.curator.summary import Public, Selection
 from dpfda.errors import UsageError
 from dpfda.ledger import AnyLedger, as_ledger
@@ -23,11 +23,12 @@ from dpfda.messages import arg
 from dpfda.planning.base import NOISY_FROM
 from dpfda.privacy import REPLACE
 from dpfda.privacy.budget import stated_budget
+from dpfda.privacy.norms import up
 from dpfda.records import Curves, as_curves
 from dpfda.records.fold import Encode
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.reading import Reading, as_reading
-from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.certificate import ChoiceCard
 from dpfda.statistics.mean.estimator import MeanFunction
 from dpfda.statistics.mean.plan import Plan
 from dpfda.statistics.mean.summary import Mean
@@ -115,44 +116,6 @@ class Choice:
 
 
 @forgets_records
-def private_choice(
-    X: Any,
-    *,
-    epsilon: float,
-    candidates: Sequence[MeanFunction],
-    grid: ArrayLike | str | None = None,
-    units: object = None,
-    dataset: str = "unnamed",
-    ledger: AnyLedger | str | None = None,
-    randomness: Randomness | None = None,
-    force: bool = False,
-    reading: Reading | None = None,
-) -> Choice:
-    """The setting whose error promises to be least: what it leaves out of the mean, plus its noise.
-
-    Settings are estimators that share bound, domain, centre and family of basis, e.g. of "gp" or "iclp-qr" with
-    several penalties, or of "frl" with several sizes. The root mean square of what the penalty takes from the exact
-    mean moves by at most `2 bound / n` if one unit is replaced, and the noise is public: one is drawn with probability
-    proportional to `exp(-epsilon n (left out + noise) / (sqrt(8) bound))`. This costs pure epsilon, on top of that of
-    the release that follows. A choice whose error would be about as large as the bound is refused before anything is
-    charged, unless `force` is set. Settings that are smoothed after the noise adapt by themselves and need no choice.
-    """
-    choice: Choice = choice_order(
-        X,
-        epsilon=epsilon,
-        candidates=candidates,
-        grid=grid,
-        units=units,
-        dataset=dataset,
-        ledger=ledger,
-        randomness=randomness,
-        force=force,
-        reading=reading,
-    ).release()
-    return choice
-
-
-@forgets_records
 def choice_order(
     X: Any,
     *,
@@ -217,6 +180,21 @@ def choice_order(
         told=lambda index: ("choice", f"number {index} of 0 to {len(listed) - 1}"),
         then=lambda index, card: Choice(index, listed[index], budget.epsilon, card),
     )
+
+
+@ordered_by(choice_order)
+def private_choice(order: ChoiceOrder) -> Choice:
+    """The setting whose error promises to be least: what it leaves out of the mean, plus its noise.
+
+    Settings are estimators that share bound, domain, centre and family of basis, e.g. of "gp" or "iclp-qr" with
+    several penalties, or of "frl" with several sizes. The root mean square of what the penalty takes from the exact
+    mean moves by at most `2 bound / n` if one unit is replaced, and the noise is public: one is drawn with probability
+    proportional to `exp(-epsilon n (left out + noise) / (sqrt(8) bound))`. This costs pure epsilon, on top of that of
+    the release that follows. A choice whose error would be about as large as the bound is refused before anything is
+    charged, unless `force` is set. Settings that are smoothed after the noise adapt by themselves and need no choice.
+    """
+    choice: Choice = order.release()
+    return choice
 
 
 def _shared(candidates: list[MeanFunction], curves: Curves) -> Public:

@@ -13,11 +13,11 @@ from typing import Literal
 import numpy as np
 
 from dpfda.arrays import Array, brief
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import Gaussian, SeededRandomness
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 
 # published: as the authors ran it. correct: the same sensitivity with the scale that privacy needs.
 # exact: the least sensitivity that holds under the same bound on a curve, and the scale that privacy needs.

@@ -19,12 +19,12 @@ from rows import Rows
 
 from dpfda import bases
 from dpfda.bases.lattice import Lattice
-from dpfda.bases.norms import Nuclear, Sensitivity, WeightedL2
 from dpfda.bases.symmetric import multiplicities, pack, packed_size, unpack
 from dpfda.curator.summary import Public
 from dpfda.errors import UsageError
 from dpfda.mechanisms.noise import Noise
 from dpfda.privacy import ADD_REMOVE, REPLACE, Unit
+from dpfda.privacy.norms import Nuclear, Sensitivity, WeightedL2
 from dpfda.records import Curves, exact_sum, smallest_cap
 from dpfda.statistics.covariance.plan import named
 from dpfda.statistics.covariance.summary import ROUGH, Moments, OuterProducts

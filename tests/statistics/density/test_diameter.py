@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpfda.bases.norms import L1, L2, BlockNorm, Nuclear, WeightedL1, WeightedL2
 from dpfda.errors import UsageError
+from dpfda.privacy.norms import L1, L2, BlockNorm, Nuclear, WeightedL1, WeightedL2
 from dpfda.statistics.density.features import diameter, longest
 
 NORMS = {

@@ -13,13 +13,13 @@ from sklearn.base import clone
 
 import dpfda
 import dpfda.online
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.errors import BudgetExceeded, CannotMeetBudget, DataError, ReleaseFailed, UsageError
 from dpfda.kernels import Matern
 from dpfda.ledger import SessionLedger
 from dpfda.mechanisms import GaussianProcess, SeededRandomness
 from dpfda.online import FiniteOracle, Oracle
 from dpfda.privacy import Budget
+from dpfda.privacy.norms import L2, Sensitivity
 
 GOOD = {"epsilon": 1.0, "delta": 1e-6, "domain": (0.0, 1.0)}
 PROCESS = {**GOOD, "mechanism": GaussianProcess(kernel=Matern(1.5, 0.2))}

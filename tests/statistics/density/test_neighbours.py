@@ -17,11 +17,11 @@ from refusals import refused
 
 from dpfda.bases import as_domain
 from dpfda.bases.lattice import Lattice
-from dpfda.bases.norms import L1, L2, BlockNorm
 from dpfda.curator.summary import Public
 from dpfda.errors import UsageError
 from dpfda.mechanisms.noise import Noise
 from dpfda.privacy import ADD_REMOVE, REPLACE, Budget, Counting, Unit
+from dpfda.privacy.norms import L1, L2, BlockNorm
 from dpfda.records.labelled import as_points
 from dpfda.records.reading import Reading
 from dpfda.statistics.density.features import integer_table

@@ -10,10 +10,10 @@ from refusals import refused
 
 from dpfda.bases import Domain
 from dpfda.bases.cells import equal_cells
-from dpfda.bases.norms import L1, L2
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.kernels import Anisotropic, BrownianMotion, Exponential, Gaussian, Matern, RationalQuadratic, Tensor
 from dpfda.privacy import Budget
+from dpfda.privacy.norms import L1, L2
 from dpfda.statistics.density import papers
 from dpfda.statistics.density.papers import DensityFacts
 from dpfda.statistics.density.windows import mass_of, spectral_basis, window

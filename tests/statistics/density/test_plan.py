@@ -10,18 +10,17 @@ from refusals import refused
 
 from dpfda.bases import Domain, tensor
 from dpfda.bases.cells import Cells, cells_between, equal_cells, fine_cells
-from dpfda.bases.norms import L1, L2
 from dpfda.bases.piecewise_constant import Steps, equal_steps
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace
 from dpfda.privacy import ADD_REMOVE, REPLACE, Budget
+from dpfda.privacy.norms import L1, L2
 from dpfda.statistics.density.default_design import (
     chosen_noise,
     count_share,
     one_hot,
     overlaps,
     own_density,
-    predicted_noise,
     step_counts,
 )
 
@@ -149,7 +148,8 @@ def test_steps_grow_with_people_and_budget_and_are_whole_numbers_of_cells() -> N
 def test_the_predicted_noise_is_that_of_the_decoded_law() -> None:
     n, design = 1000, own_density(1000, PURE, LINE, neighbours=REPLACE)
     noise = Laplace().noise(2.0, design.basis.size).scaled(1 / n).weighted(design.decode)
-    assert predicted_noise(n, 8.0, design.basis.size) == pytest.approx(noise.variances.sum(), rel=1e-9)
+    # Of a density times the volume, before smoothing: a mean over equal steps, each with a count of variance 8.
+    assert 8.0 * (design.basis.size / n) ** 2 == pytest.approx(noise.variances.sum(), rel=1e-9)
 
 
 def test_edges_equal_but_for_rounding_leave_no_slivers() -> None:

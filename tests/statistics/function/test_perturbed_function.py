@@ -10,11 +10,11 @@ from refusals import refused
 
 import dpfda
 from dpfda import kernels
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.curator.summary import Public
 from dpfda.errors import IncompatibleNoise, ReleaseFailed, UsageError
 from dpfda.mechanisms import Gaussian, SeededRandomness
 from dpfda.privacy import Budget, Counting, Unit, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.records import Curves
 from dpfda.records.reading import Reading
 from dpfda.releases.verification import verify

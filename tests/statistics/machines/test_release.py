@@ -14,7 +14,7 @@ from dpfda.errors import DataError, MissingExtra, UsageError
 from dpfda.kernels import Gaussian
 from dpfda.mechanisms import SeededRandomness
 from dpfda.releases import load
-from dpfda.releases.seal import with_digest
+from dpfda.releases.documents import with_digest
 from dpfda.statistics.machines.estimator import KernelClassifier, KernelRegressor
 from dpfda.statistics.machines.release import check_classes, into
 

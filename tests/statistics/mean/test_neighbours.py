@@ -20,13 +20,13 @@ from rows import Rows
 from dpfda import bases
 from dpfda.bases import as_domain
 from dpfda.bases.lattice import RADIUS, Lattice
-from dpfda.bases.norms import L1, L2, BlockNorm, Sensitivity, WeightedL1, WeightedL2
 from dpfda.curator.summary import Public
 from dpfda.kernels import Gaussian as GaussianKernel
 from dpfda.kernels import Matern
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, SoftThreshold
 from dpfda.planning import Request
 from dpfda.privacy import ADD_REMOVE, REPLACE, Budget, Unit, calibrate
+from dpfda.privacy.norms import L1, L2, BlockNorm, Sensitivity, WeightedL1, WeightedL2
 from dpfda.records import Curves, exact_sum, fold, smallest_cap
 from dpfda.statistics.mean.plan import make_plan
 from dpfda.statistics.mean.summary import Mean

@@ -20,7 +20,6 @@ from rows import Rows
 from dpfda import bases
 from dpfda.bases import as_domain
 from dpfda.bases.lattice import Lattice
-from dpfda.bases.norms import L1, L2, BlockNorm, WeightedL1, WeightedL2
 from dpfda.bases.symmetric import multiplicities, packed_size
 from dpfda.curator.summary import Public
 from dpfda.errors import UsageError
@@ -28,6 +27,7 @@ from dpfda.mechanisms import Gaussian, KNorm, Laplace
 from dpfda.mechanisms.noise import Noise
 from dpfda.planning.request import Request
 from dpfda.privacy import ADD_REMOVE, REPLACE, Budget, Unit
+from dpfda.privacy.norms import L1, L2, BlockNorm, WeightedL1, WeightedL2
 from dpfda.records import Curves, exact_sum, smallest_cap
 from dpfda.statistics.regression.covariates import check_names
 from dpfda.statistics.regression.plan import plan_regression

@@ -9,7 +9,6 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, Integers, as_plain_ints, as_real, brief
-from dpfda.bases.norms import Norm, Nuclear, Sensitivity, up
 from dpfda.bases.symmetric import places, side_of
 from dpfda.errors import UsageError
 from dpfda.mechanisms.base import check_coordinates, check_profile, check_source, register_draw
@@ -18,6 +17,7 @@ from dpfda.mechanisms.frames.stiefel import check_count, check_matrix, orthonorm
 from dpfda.mechanisms.noise import NothingAdded, register_law
 from dpfda.mechanisms.randomness import Randomness, SystemRandomness
 from dpfda.messages import arg
+from dpfda.privacy.norms import Norm, Nuclear, Sensitivity, up
 from dpfda.privacy.profiles import RangeProfile
 
 MOST_PROJECTED = 6  # beyond it too few proposals are accepted under the projected measure

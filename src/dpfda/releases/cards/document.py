@@ -1,8 +1,11 @@
-"""A card as a document of its own: JSON with its facts and answers, sealed like a release."""
+"""A card as a document of its own, sealed like a release, and the published schemas of cards, files and claims."""
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import fields
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +13,11 @@ from dpfda.errors import DataError
 from dpfda.releases.cards import first_schema
 from dpfda.releases.cards.facts import Card, facts_of
 from dpfda.releases.cards.nist import answers
-from dpfda.releases.certificate import SCHEMA, Certificate
-from dpfda.releases.choices import ChoiceCard
-from dpfda.releases.documents import read_document
+from dpfda.releases.cards.words import entry
+from dpfda.releases.certificate import SCHEMA, Certificate, ChoiceCard
+from dpfda.releases.documents import check_seal, read_document, sealed, stated_digest
 from dpfda.releases.fields import is_moderate
 from dpfda.releases.files import FORMAT, release_in
-from dpfda.releases.seal import check_seal, sealed, stated_digest
-from dpfda.releases.wording import entry
 
 DOCUMENTS = (SCHEMA, first_schema.SCHEMA)  # a card by itself says its schema where a release says its format
 # Of sentence, facts and answers. Raise it when any of them is worded otherwise: older documents are then not compared.
@@ -95,3 +96,47 @@ def read_card(path: str | Path) -> tuple[Card, Any, str]:
                 raise DataError(f"The card in {str(path)!r} is damaged. Take a fresh copy of it.") from None
     release = release_in(content, data, path)
     return release.certificate, release, stated_digest(content) or ""
+
+
+# By the name that people ask for; cards of the first schema are in old files.
+FILES = {"card": "card-2", "release": "release-1", "claim": "claim-1", "card-1": "card-1"}
+SCHEMAS = tuple(FILES)
+# By the address of a schema of cards: what the names of its parts begin with where they stand in that of release files.
+CARDS = {"urn:dpfda:card-2": ("card", ""), "urn:dpfda:card-1": ("card-1", "first_")}
+
+
+def schema_text(name: str = "card") -> str:
+    """The JSON schema (draft 2020-12) of cards, of release files or of claims, as it is published."""
+    return json.dumps(schema(name), indent=1, ensure_ascii=False) + "\n"
+
+
+def schema(name: str = "card") -> dict[str, Any]:
+    """The schema as data, whole: what that of release files takes from those of cards stands in it too."""
+    found = _stored(name)
+    if name != "release":
+        return found
+    text = json.dumps(found)
+    parts: dict[str, Any] = {}
+    for address, (cards, start) in CARDS.items():
+        known = json.loads(json.dumps(_stored(cards)["$defs"]).replace("#/$defs/", f"#/$defs/{start}"))
+        parts |= {f"{start}{part}": known[part] for part in _used(text, address, _stored(cards)["$defs"])}
+        text = text.replace(f"{address}#/$defs/", f"#/$defs/{start}")
+    local: dict[str, Any] = json.loads(text)
+    return local | {"$defs": local["$defs"] | parts}
+
+
+def _stored(name: str) -> dict[str, Any]:
+    text = files("dpfda.releases.cards").joinpath(f"{FILES[name]}.schema.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def _used(text: str, address: str, parts: dict[str, Any]) -> list[str]:
+    """Definitions of cards that release files refer to, and those that these refer to in turn."""
+    todo, used = re.findall(f"{address}#/\\$defs/(\\w+)", text), []
+    while todo:
+        part = todo.pop()
+        if part not in used:
+            used.append(part)
+            todo += re.findall(r"#/\$defs/(\w+)", json.dumps(parts[part]))
+    return sorted(used)

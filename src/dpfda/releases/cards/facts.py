@@ -10,9 +10,8 @@ import numpy as np
 from dpfda.errors import DpfdaError
 from dpfda.ledger.amounts import shown_spent
 from dpfda.privacy import REPLACE
-from dpfda.releases.certificate import Certificate
-from dpfda.releases.choices import ChoiceCard
-from dpfda.releases.wording import plain, up
+from dpfda.releases.cards.words import plain, up
+from dpfda.releases.certificate import Certificate, ChoiceCard
 
 Card = Certificate | ChoiceCard
 Facts = tuple[tuple[str, str], ...]
@@ -172,7 +171,8 @@ def lattice(card: Card) -> str:
 
 def band(release: Any) -> str:
     """How far the noise may have moved a function: everywhere at once, and at one point alone."""
-    if not hasattr(release, "band") or not hasattr(release, "noise") or hasattr(release, "coefficient"):
+    # A regression has a band for each of its coefficients.
+    if not getattr(release, "has_band", False) or hasattr(release, "coefficient"):
         return ""
     try:
         found = release.band(LEVEL, release.points(33 if release.basis.domain.dimension == 1 else 9))

@@ -19,8 +19,8 @@ from dpfda.releases.cards.facts import (
     spent,
     unprotected,
 )
+from dpfda.releases.cards.words import neighbours_are, plain, steps, up, wrapped
 from dpfda.releases.certificate import Certificate
-from dpfda.releases.wording import neighbours_are, plain, steps, up, wrapped
 
 SOURCE = (
     "After NIST SP 800-226, Guidelines for Evaluating Differential Privacy Guarantees (2025): the factors of its "

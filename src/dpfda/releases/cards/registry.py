@@ -19,8 +19,8 @@ from dpfda.releases.cards.facts import (
     spent,
     unprotected,
 )
+from dpfda.releases.cards.words import plain, steps, up
 from dpfda.releases.certificate import NOMINAL, Certificate
-from dpfda.releases.wording import plain, steps, up
 
 # The structure of opendp/deployments-registry-data, schemas/deployments-schema.yaml, as of 2026. Texts that a card
 # cannot know are empty, to be filled in by whoever registers; lists of fixed words that it cannot know are left out,

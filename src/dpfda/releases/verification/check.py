@@ -11,10 +11,9 @@ from dpfda.errors import DataError, DpfdaError
 from dpfda.releases.cards import first_schema
 from dpfda.releases.cards.document import DOCUMENTS, bare, card_from
 from dpfda.releases.certificate import SCHEMA
-from dpfda.releases.documents import read_document
+from dpfda.releases.documents import broken, read_document, stated_digest
 from dpfda.releases.files import FORMAT, file_digest, from_dict, not_loaded, text_of
 from dpfda.releases.kinds import kind_in
-from dpfda.releases.seal import broken, stated_digest
 from dpfda.releases.verification.claims import CLAIM, check_claim, read_claim
 from dpfda.releases.verification.consistency import (
     check_consistency,
@@ -23,9 +22,8 @@ from dpfda.releases.verification.consistency import (
     check_words,
     check_written,
 )
-from dpfda.releases.verification.entries import check_entry
+from dpfda.releases.verification.entries import CARD, FILE, MADE_FROM, Subject, check_entry
 from dpfda.releases.verification.guarantee import check_guarantee
-from dpfda.releases.verification.handed_out import CARD, FILE, MADE_FROM, Subject
 from dpfda.releases.verification.recomputed import check_stated
 from dpfda.releases.verification.report import EDITED, UNREADABLE, Checks, Report
 

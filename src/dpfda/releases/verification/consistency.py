@@ -14,14 +14,12 @@ from dpfda.releases.cards import first_schema
 from dpfda.releases.cards.document import WORDING, document
 from dpfda.releases.cards.facts import Card
 from dpfda.releases.cards.words import of_law
-from dpfda.releases.certificate import Certificate
-from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.certificate import Certificate, ChoiceCard
+from dpfda.releases.documents import sealed
 from dpfda.releases.files import to_dict
 from dpfda.releases.kinds import statistic_of
-from dpfda.releases.seal import sealed
-from dpfda.releases.verification.guarantee import CLOSE, parameter_of
+from dpfda.releases.verification.guarantee import parameter_of
 from dpfda.releases.verification.report import EDITED, GUARANTEE, UNREADABLE, Checks
-from dpfda.releases.wording import plain
 
 
 def laws_of(card: Card) -> tuple[str, ...]:
@@ -193,30 +191,12 @@ def check_scale(release: Any, checks: Checks) -> bool:
     # Where everything is at hand: one unit moves the release by so much, and the noise of the file hides that.
     loss = known.worst_loss(noise, card)
     if loss is not None:
-        _check_loss(loss, card, checks)
-        return True
-    found = known.noise_scale(noise, card)
-    if found is None:
+        rule = "privacy curve is that of the noise in the file, bound and number of units"
+        return checks.number(rule, parameter_of(card.losses[0]), loss, within=1e-7)
+    rule = "scale is that of the noise in the file, in lattice steps"
+    compared = checks.number(rule, card.noise_scale, known.noise_scale(noise, card))
+    if not compared:
         checks.notes.append(
             "the scale on the card was not compared with the noise in the file: the statistic gives no way to"
         )
-        return False
-    checks.rule(
-        math.isclose(card.noise_scale, found, rel_tol=CLOSE),
-        GUARANTEE,
-        "scale is that of the noise in the file, in lattice steps",
-        plain(card.noise_scale),
-        f"{found:.10g}",
-    )
-    return True
-
-
-def _check_loss(found: float, card: Certificate, checks: Checks) -> None:
-    stated = parameter_of(card.losses[0])
-    checks.rule(
-        math.isclose(stated, found, rel_tol=1e-7),
-        GUARANTEE,
-        "privacy curve is that of the noise in the file, bound and number of units",
-        plain(stated),
-        f"{found:.10g}",
-    )
+    return compared

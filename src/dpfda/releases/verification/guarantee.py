@@ -8,17 +8,15 @@ from typing import Any
 from dpfda.mechanisms.base import mechanism_with
 from dpfda.privacy import Profile, PureProfile
 from dpfda.releases.cards import first_schema
-from dpfda.releases.certificate import NOMINAL, NOT_PRIVATE, Certificate
-from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.cards.words import plain
+from dpfda.releases.certificate import NOMINAL, NOT_PRIVATE, Certificate, ChoiceCard
 from dpfda.releases.comparisons import nothing_added
 from dpfda.releases.entry import recorded
 from dpfda.releases.kinds import comparisons_of, kinds
-from dpfda.releases.verification.report import GUARANTEE, Checks
-from dpfda.releases.wording import plain
+from dpfda.releases.verification.report import CLOSE, GUARANTEE, Checks
 
 Card = Certificate | ChoiceCard
 
-CLOSE = 1e-9  # relative: roundings of a few operations, and the spare of a calibration
 SPARE = 1e-4  # relative: what a curve may have in hand for errors of a solver or of a kernel's nugget
 SLACK = 2.0  # a stated epsilon this many times above the recomputed one is worth a word
 PER_COORDINATE = 0.0203  # distance of the integer sampler from the rounded normal law, times deviation squared

@@ -16,14 +16,12 @@ from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.privacy import REPLACE, Budget
 from dpfda.releases.cards import first_schema
 from dpfda.releases.cards.facts import Card
-from dpfda.releases.cards.words import WORDS, Statement, statement
+from dpfda.releases.cards.words import WORDS, Statement, plain, statement
 from dpfda.releases.certificate import NOT_PRIVATE, Certificate
 from dpfda.releases.comparisons import Comparisons, nothing_added
 from dpfda.releases.kinds import comparisons_of, statistic_of
 from dpfda.releases.verification.consistency import check_scale
-from dpfda.releases.verification.guarantee import CLOSE
-from dpfda.releases.verification.report import EDITED, GUARANTEE, Checks
-from dpfda.releases.wording import plain
+from dpfda.releases.verification.report import CLOSE, EDITED, GUARANTEE, Checks
 
 ROUNDED = 2e-3  # relative: figures in sentences of the first schema
 # Said by whoever ran the program: nothing else in the file knows of them.
@@ -73,8 +71,11 @@ def check_stated(card: Card, release: Any, checks: Checks) -> tuple[str, ...]:
     known = statistic_of(release).comparisons
     for name, found in (
         ("noise_rms", _check_noise(card, release, known, checks)),
-        ("scale", _check_deviation(card, release, known, checks)),
-        ("lattice_step and bound", _check_lattice(card, known, checks)),
+        ("scale", checks.number("largest deviation of a coordinate", card.scale, _deviation(card, release, known))),
+        (
+            "lattice_step and bound",
+            checks.number("lattice step is that of the bound", card.lattice_step, known.lattice_step(card)),
+        ),
         ("moves", _check_moves(card, release, known, checks)),
         ("n", _check_number(card, release, known, checks)),
         ("detected", _check_detected(card, release, checks)),
@@ -119,34 +120,12 @@ def _check_noise(card: Certificate, release: Any, known: Comparisons, checks: Ch
     return True
 
 
-def _check_deviation(card: Certificate, release: Any, known: Comparisons, checks: Checks) -> bool:
+def _deviation(card: Certificate, release: Any, known: Comparisons) -> float | None:
+    """The largest deviation of a coordinate, by the noise in the file."""
+    if nothing_added(card):
+        return 0.0
     noise = getattr(release, "noise", None)
-    found = known.largest_deviation(noise) if isinstance(noise, NoiseLaw) else None
-    due = 0.0 if nothing_added(card) else found
-    if due is None:
-        return False
-    checks.rule(
-        math.isclose(card.scale, due, rel_tol=CLOSE),
-        GUARANTEE,
-        "largest deviation of a coordinate",
-        plain(card.scale),
-        f"{due:.10g}",
-    )
-    return True
-
-
-def _check_lattice(card: Certificate, known: Comparisons, checks: Checks) -> bool:
-    due = known.lattice_step(card)
-    if due is None:
-        return False
-    checks.rule(
-        math.isclose(card.lattice_step, due, rel_tol=CLOSE),
-        GUARANTEE,
-        "lattice step is that of the bound",
-        plain(card.lattice_step),
-        f"{due:.10g}",
-    )
-    return True
+    return known.largest_deviation(noise) if isinstance(noise, NoiseLaw) else None
 
 
 def _check_moves(card: Certificate, release: Any, known: Comparisons, checks: Checks) -> bool:

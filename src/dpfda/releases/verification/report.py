@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from dpfda.releases.cards.words import plain
+
 # By what disagrees: the numbers of the guarantee, the bytes of the file, the ledger; or nothing could be read.
 GUARANTEE, EDITED, LEDGER, UNREADABLE = "guarantee", "edited", "ledger", "unreadable"
+CLOSE = 1e-9  # relative: roundings of a few operations, and the spare of a calibration
 EXIT_CODES = {GUARANTEE: 3, EDITED: 3, LEDGER: 4, UNREADABLE: 5}
 
 
@@ -110,6 +114,13 @@ class Checks:
         else:
             self.findings.append(Finding(kind, rule, str(stated), str(recomputed)))
         return holds
+
+    def number(self, rule: str, stated: float, due: float | None, *, within: float = CLOSE) -> bool:
+        """Compare a number of the guarantee with what it should be; False where nobody knows what that is."""
+        if due is None:
+            return False
+        self.rule(math.isclose(stated, due, rel_tol=within), GUARANTEE, rule, plain(stated), f"{due:.10g}")
+        return True
 
     def report(self, subject: str) -> Report:
         return Report(

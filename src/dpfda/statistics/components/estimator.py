@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dpfda.arrays import Array, ArrayLike, as_real, is_whole
-from dpfda.bases import Basis, as_domain, combined
-from dpfda.bases.norms import up
+from dpfda.bases import Basis, combined
 from dpfda.curator import Curator, DrawLog, Order, Payment, ReleaseOrder, described
 from dpfda.errors import UsageError
 from dpfda.ledger import Receipt
@@ -18,10 +17,9 @@ from dpfda.mechanisms import ExponentialDraw
 from dpfda.mechanisms.table import AUTO
 from dpfda.messages import arg
 from dpfda.planning.request import check_units
-from dpfda.privacy import Budget, PureProfile, StatedProfile, Unit
-from dpfda.records import Curves, as_curves
-from dpfda.records.forgetting import forgets_records
-from dpfda.records.reading import Reading
+from dpfda.privacy import Budget, PureProfile, StatedProfile
+from dpfda.privacy.norms import up
+from dpfda.records import Curves
 from dpfda.releases.calculus import Function
 from dpfda.releases.cards.words import say, with_besides
 from dpfda.statistics.components.plan import ComponentsPlan, FramesPlan, plan_components
@@ -100,7 +98,7 @@ class FPCA(MomentsEstimator):
         """What a fit on n units would do and what error to expect; reads no data and costs nothing."""
         self._check_parameters()
         k = self._check_components(n)
-        request = self._request(n, grid_size)
+        request = self._moments_request(n, grid_size)
         if grid_size is not None and k > grid_size:
             raise UsageError(
                 f"Curves with {grid_size} values have at most {grid_size} components, got {k}.",
@@ -138,41 +136,12 @@ class FPCA(MomentsEstimator):
             )
         return plan
 
-    def plan_for(self, curves: Curves) -> ComponentsPlan:
-        """The plan for these curves; it looks at their layout, and at the number of units where that is public."""
-        points = self._grid(curves, as_domain(self.domain))
-        planned = self._size(curves, Unit(curves.unit or "row", self.neighbours)).planned
-        return self.plan(planned, grid_size=len(points))
-
-    def _again(self, plan: ComponentsPlan, n: int) -> ComponentsPlan:
-        return self.plan(n, grid_size=plan.request.grid_size)
-
-    @forgets_records
-    def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> FPCA:
-        """Release the components of these curves; everything public is checked before the ledger is charged.
-
-        X, grid and units as for `MeanFunction`.
-        """
-        return self.fit_order(self.order(X, grid=grid, units=units))
-
-    @forgets_records
-    def order(self, X: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> FitOrder:
-        """What `fit` would release of these curves: checked, planned and priced, not charged, and no value is read."""
-        reading = self._public_arguments()
-        self._clipping()  # refuses, before the curves are looked at
-        curves = as_curves(X, grid=grid, units=units)
-        plan = self.plan_for(curves)
-        self.check_seen(plan)
-        order: Order
+    def order_of(self, curves: Curves, plan: ComponentsPlan) -> Order:
         if isinstance(plan, FramesPlan):
-            order = self._order_frames(curves, plan, reading)
-        else:
-            k = self.n_components
-            count = f"{k} principal component{'s' * (k > 1)}"
-            order = self._order_moments(
-                curves, plan, reading, then=lambda moments: (moments, moments.components(k)), what=count
-            )
-        return FitOrder(self, plan, order, curves.source.width)
+            return self._order_frames(curves, plan)
+        k = self.n_components
+        count = f"{k} principal component{'s' * (k > 1)}"
+        return self._order_moments(curves, plan, then=lambda moments: (moments, moments.components(k)), what=count)
 
     def _keep(self, released: Any, ordered: FitOrder) -> None:
         if isinstance(ordered.plan, FramesPlan):
@@ -187,9 +156,9 @@ class FPCA(MomentsEstimator):
         """
         return self.release_.scores(values, grid)
 
-    def _order_frames(self, curves: Curves, plan: FramesPlan, reading: Reading) -> Order:
+    def _order_frames(self, curves: Curves, plan: FramesPlan) -> Order:
         """Components by the exponential mechanism, and the variances along them if they are paid for."""
-        curator = self._curator(curves, self.facts(curves), reading, (*plan.reasons, self._mean_reason()))
+        curator = self._curator(curves, self.facts(curves), (*plan.reasons, self._mean_reason()))
         first = curator.order(
             Spans(lead=0, k=plan.k), basis=plan.basis, mechanism=plan.mechanism, budget=plan.spends, name=plan.name
         )

@@ -6,45 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from dpfda.arrays import numbers
 from dpfda.errors import UsageError
-from dpfda.page.base import Answered, Page, check_curves, check_no_covariates, noise_text
+from dpfda.page.base import Answered, Asked, Columns, Page, check_curves, check_no_covariates, noise_text
 from dpfda.page.content import Content, Places, sizes, spots
-from dpfda.page.evaluation import Asked, Columns, numbers
 from dpfda.page.picture import NamedCurve, curves
 from dpfda.releases.bands import check_level
+from dpfda.releases.plots import UNSEEN
 from dpfda.statistics.components.release import ComponentsRelease
-from dpfda.statistics.covariance.picture import UNSEEN
-
-
-def components_content(release: ComponentsRelease, *, level: float, title: str, stamp: str) -> Content:
-    """Principal components: their values side by side, and their curves on an interval."""
-    check_level(level)  # said wrongly it is a mistake, also where there is no band
-    size, step = sizes(release)
-    points = release.points(size)
-    values = release(points)
-    dimension = points.shape[1]
-    drawing, places = "", Places()
-    if dimension == 1:
-        lines = [NamedCurve(_label(release, index), row) for index, row in enumerate(values)]
-        drawing, places = curves(points[:, 0], lines, release.basis.domain.sides[0], title=title, stamp=stamp)
-    names = ("t",) if dimension == 1 else tuple(f"t{axis + 1}" for axis in range(dimension))
-    at = spots(release.basis.domain.sides)
-    return Content(
-        names=(*names, *(f"component_{index + 1}" for index in range(len(values)))),
-        columns=np.column_stack([points, values.T])[::step],
-        sides=(len(range(0, size, step)),) * dimension,
-        places=places[::step],
-        drawing=drawing,
-        caption=_components_caption(release, drawn=bool(drawing)),
-        listed="The released components",
-        python=(
-            f"release({at})  # values of all components",
-            "release.components[0].norm()",
-            "release.mean  # what is subtracted before scores are taken",
-            "release.scores(release.curves([0.0] * len(release.components), release.points()), release.points())",
-        ),
-        evaluate=f"--at={','.join(map(str, at))}" if dimension == 1 else "",
-    )
 
 
 def _label(release: ComponentsRelease, index: int) -> str:
@@ -68,7 +37,34 @@ class ComponentsPage(Page):
     """Principal components: their values side by side, and the variances along them."""
 
     def content(self, release: ComponentsRelease, *, level: float, title: str, stamp: str) -> Content:
-        return components_content(release, level=level, title=title, stamp=stamp)
+        """Principal components: their values side by side, and their curves on an interval."""
+        check_level(level)  # said wrongly it is a mistake, also where there is no band
+        size, step = sizes(release)
+        points = release.points(size)
+        values = release(points)
+        dimension = points.shape[1]
+        drawing, places = "", Places()
+        if dimension == 1:
+            lines = [NamedCurve(_label(release, index), row) for index, row in enumerate(values)]
+            drawing, places = curves(points[:, 0], lines, release.basis.domain.sides[0], title=title, stamp=stamp)
+        names = ("t",) if dimension == 1 else tuple(f"t{axis + 1}" for axis in range(dimension))
+        at = spots(release.basis.domain.sides)
+        return Content(
+            names=(*names, *(f"component_{index + 1}" for index in range(len(values)))),
+            columns=np.column_stack([points, values.T])[::step],
+            sides=(len(range(0, size, step)),) * dimension,
+            places=places[::step],
+            drawing=drawing,
+            caption=_components_caption(release, drawn=bool(drawing)),
+            listed="The released components",
+            python=(
+                f"release({at})  # values of all components",
+                "release.components[0].norm()",
+                "release.mean  # what is subtracted before scores are taken",
+                "release.scores(release.curves([0.0] * len(release.components), release.points()), release.points())",
+            ),
+            evaluate=f"--at={','.join(map(str, at))}" if dimension == 1 else "",
+        )
 
     def table(self, release: ComponentsRelease, asked: Asked) -> Columns:
         check_curves(release, asked)

@@ -10,7 +10,6 @@ import numpy as np
 
 from dpfda.arrays import Array
 from dpfda.bases import Basis
-from dpfda.bases.norms import Nuclear, Sensitivity
 from dpfda.errors import DpfdaError, UsageError
 from dpfda.mechanisms import ExponentialDraw, GibbsChain, ThroughCovariance
 from dpfda.mechanisms.frames import Frames, Gibbs
@@ -22,6 +21,7 @@ from dpfda.planning.default_design import DEFAULT_BASIS, basis_of
 from dpfda.planning.papers import eigenvalues_of, noise_basis
 from dpfda.planning.request import Request
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import Nuclear, Sensitivity
 from dpfda.statistics.covariance.errors import (
     PLAUSIBLE,
     REFERENCE,
@@ -88,11 +88,8 @@ class FramesPlan(AnyPlan):
         return f"the first component of curves {PLAUSIBLE} would be {drawn / blind:.0%} as far off as without any data"
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """What should be known before anything is spent."""
-        seen = (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
-        stamp = (self.mechanism.warning,) if self.mechanism.warning else ()
-        return (*self.budget.warnings(self.n), *seen, *stamp)
+    def cautions(self) -> tuple[str, ...]:
+        return (self.mechanism.warning,) if self.mechanism.warning else ()
 
     @property
     def title(self) -> str:

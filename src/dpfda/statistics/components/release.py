@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,22 +11,23 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
 from dpfda.bases import Basis
 from dpfda.bases.domain import MOST_ASKED, check_asked
-from dpfda.errors import MissingExtra, UsageError
+from dpfda.errors import UsageError
 from dpfda.messages import arg
 from dpfda.privacy import REPLACE
+from dpfda.releases.base import AnyRelease, pandas
 from dpfda.releases.calculus import Function
 from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.comparisons import CurveComparisons, nothing_added
-from dpfda.releases.serialise import finite, finite_number
+from dpfda.releases.decoded import finite, finite_number
+from dpfda.releases.plots import UNSEEN, axes_or_new, check_interval, title
+
+LINES = ("-", "--", "-.", ":")
 
 
-@dataclass(frozen=True, eq=False)
-class ComponentsRelease:
-    """Private principal components: orthonormal functions around a mean, and their card.
-
-    Nothing in it knows a record; every method is post-processing and costs nothing.
-    """
+@dataclass(frozen=True, eq=False, repr=False)
+class ComponentsRelease(AnyRelease):
+    """Private principal components: orthonormal functions around a mean, and their card."""
 
     basis: Basis
     frame: Array  # (size, k) coordinates of the components, orthonormal columns with fixed signs
@@ -37,19 +37,17 @@ class ComponentsRelease:
     certificate: Certificate
 
     kind: ClassVar[str] = "components"
-    computed: ClassVar[tuple[str, ...]] = ()
     deviation: float | None = None  # of the noise in a variance, where variances were released
 
     @property
     def components(self) -> tuple[Function, ...]:
         """The components, each callable anywhere in the domain."""
-        order = (0,) * self.basis.domain.dimension
-        return tuple(Function(self.basis, column, order) for column in self.frame.T)
+        return tuple(map(self._function, self.frame.T))
 
     @property
     def mean(self) -> Function:
         """What is subtracted before scores are taken: the private mean, or the public centre."""
-        return Function(self.basis, self.centre, (0,) * self.basis.domain.dimension)
+        return self._function(self.centre)
 
     def __call__(self, points: ArrayLike) -> Array:
         """Values of all components at points of the domain, (k, m)."""
@@ -127,35 +125,17 @@ class ComponentsRelease:
             raise UsageError("Scores must be finite numbers: a curve of an infinite score has no values.")
         return self.basis.evaluate(self.centre + table @ self.frame.T, points)
 
-    def points(self, size: int | None = None) -> Array:
-        """Equally spaced points of the domain, (size^p, p); by default 101 on an interval, 41 on each side of a box."""
-        return self.basis.domain.grid((101 if self.basis.domain.dimension == 1 else 41) if size is None else size)
-
     def to_frame(self, points: ArrayLike | None = None) -> Any:
         """A pandas DataFrame with points and the values of each component there."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtra("to_frame() needs pandas: pip install pandas.") from None
-        rows = self.points() if points is None else self.basis.domain.points(points)
-        names = ["t"] if rows.shape[1] == 1 else [f"t{axis + 1}" for axis in range(rows.shape[1])]
+        pd, rows = pandas(), self._asked(points)
         values = {f"component_{index + 1}": column for index, column in enumerate(self(rows))}
-        return pd.DataFrame(dict(zip(names, rows.T, strict=True)) | values)
+        return pd.DataFrame(self._named(rows) | values)
 
     def plot(self, ax: Any = None) -> Any:
         """A picture of the components; returns the axes."""
-        from dpfda.statistics.covariance.picture import plot_components
-
         return plot_components(self, ax)
 
-    def save(self, path: str | Path) -> Path:
-        """Write the release as JSON; `dpfda.load` reads it back with identical values."""
-        from dpfda.releases.files import save
-
-        return save(self, path)
-
     def to_plain(self) -> dict[str, Any]:
-        """What makes this release, but for its card and basis, as plain data."""
         return {
             "frame": self.frame.tolist(),
             "variances": None if self.variances is None else self.variances.tolist(),
@@ -166,7 +146,6 @@ class ComponentsRelease:
 
     @staticmethod
     def from_plain(data: dict[str, Any], basis: Basis, certificate: Certificate) -> ComponentsRelease:
-        """The release that `to_plain` wrote; an error where a part is missing or does not fit."""
         k = len(data["frame"][0])
         frame = finite(data["frame"], basis.size, k)
         if not 1 <= k <= basis.size or np.abs(frame.T @ frame - np.eye(k)).max() > 1e-6 or not basis.orthonormal:
@@ -213,6 +192,25 @@ def principal(matrix: Array, frequencies: Array, noise: float, k: int) -> Array:
     tie = 1e-9 * max(float(np.trace(matrix)), noise, 1e-300)
     _, turn = np.linalg.eigh(span.T @ (matrix + tie * smooth) @ span)
     return with_signs(span @ turn[:, ::-1])
+
+
+def plot_components(release: ComponentsRelease, ax: Any = None) -> Any:
+    """Draw principal components as curves around zero, each with the share of variance it explains if that is known."""
+    check_interval(release.basis.domain.dimension, "principal components", "release(points)")
+    ax = axes_or_new(ax, (7.5, 4.5))
+    points = release.points(401)
+    ax.axhline(0.0, color="black", lw=0.8)
+    for index, values in enumerate(release(points)):
+        share = f", {release.explained(index)}" if release.explained(index) else ""
+        # Lines differ in kind too: colours alone do not tell them apart for everybody.
+        ax.plot(points[:, 0], values, lw=2, ls=LINES[index % len(LINES)], label=f"private component {index + 1}{share}")
+    ax.set_xlim(*release.basis.domain.sides[0])
+    ax.set_xlabel("t")
+    ax.grid(alpha=0.25)
+    unseen = not release.seen or (release.variances is not None and not release.variances.any())
+    ax.legend(frameon=False, fontsize=9, title=UNSEEN if unseen else None)
+    title(release.certificate, ax)
+    return ax
 
 
 RELEASE = ComponentsRelease

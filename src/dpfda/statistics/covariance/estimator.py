@@ -6,21 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from dpfda.arrays import ArrayLike
-from dpfda.bases import Basis, as_domain
-from dpfda.curator import ReleaseOrder
+from dpfda.bases import Basis
+from dpfda.curator import Order
 from dpfda.errors import UsageError
 from dpfda.mechanisms import ExponentialDraw, GibbsChain
 from dpfda.planning.request import Request
-from dpfda.privacy import Budget, Unit
-from dpfda.records import Curves, as_curves
-from dpfda.records.forgetting import forgets_records
-from dpfda.records.reading import Reading
+from dpfda.records import Curves
 from dpfda.releases import Release
 from dpfda.statistics.covariance.plan import MomentsPlan, plan_moments
 from dpfda.statistics.covariance.release import CovarianceRelease
 from dpfda.statistics.covariance.summary import Moments
-from dpfda.statistics.estimator import CurveEstimator, FitOrder
+from dpfda.statistics.estimator import CurveEstimator, smoothing_after
 
 MEANS = ("joint", "centre")
 DRAWN = (ExponentialDraw.name, GibbsChain.name)
@@ -30,23 +26,12 @@ class MomentsEstimator(CurveEstimator):
     """What a covariance function and its principal components share: how second moments are planned and released."""
 
     mean: str | None
+    basis: str | Basis | None
 
-    def _request(self, n: int, grid_size: int | None) -> Request:
-        lattice, _, _ = self._clipping()
+    def _moments_request(self, n: int, grid_size: int | None) -> Request:
         mechanism, settings = self._chosen()
         settings.pop("base", None)  # which no covariance knows
-        return Request(
-            n=n,
-            budget=Budget(self.epsilon, self.delta),
-            bound=lattice.bound,
-            domain=as_domain(self.domain),
-            neighbours=Unit("unit", self.neighbours).neighbours,
-            mechanism=mechanism,
-            basis=self.basis,
-            size=self.size,
-            grid_size=grid_size,
-            **settings,
-        )
+        return self._request(n, grid_size, self.basis, mechanism=mechanism, **settings)
 
     @property
     def _joint(self) -> bool:
@@ -68,13 +53,12 @@ class MomentsEstimator(CurveEstimator):
         self,
         curves: Curves,
         plan: MomentsPlan,
-        reading: Reading,
         *,
         then: Callable[[CovarianceRelease], Any] = lambda released: released,
         what: str | None = None,
-    ) -> ReleaseOrder:
+    ) -> Order:
         """The moments, or what `then` makes of them; `what` is what the ledger calls it."""
-        curator = self._curator(curves, self.facts(curves), reading, (*plan.reasons, self._mean_reason()))
+        curator = self._curator(curves, self.facts(curves), (*plan.reasons, self._mean_reason()))
 
         def warned(released: CovarianceRelease) -> Any:
             card = released.certificate
@@ -85,8 +69,7 @@ class MomentsEstimator(CurveEstimator):
             basis=plan.design.basis,
             mechanism=plan.design.mechanism,
             budget=plan.spends,
-            # The papers' process smooths before the noise, so "auto" leaves it as it is.
-            smoothing="none" if self.smoothing == "auto" and plan.design.weights is not None else self.smoothing,
+            smoothing=smoothing_after(self.smoothing, smoothable=plan.design.weights is None),
             name=plan.design.name,
             what=what,
             then=warned,
@@ -152,33 +135,7 @@ class CovarianceFunction(MomentsEstimator):
                 "Under add-or-remove-one the number of units is private and released along with the mean: mean must be "
                 "'joint'."
             )
-        return plan_moments(self._request(n, grid_size), lead=self._joint)
+        return plan_moments(self._moments_request(n, grid_size), lead=self._joint)
 
-    def plan_for(self, curves: Curves) -> MomentsPlan:
-        """The plan for these curves; it looks at their layout, and at the number of units where that is public."""
-        points = self._grid(curves, as_domain(self.domain))
-        planned = self._size(curves, Unit(curves.unit or "row", self.neighbours)).planned
-        return self.plan(planned, grid_size=len(points))
-
-    def _again(self, plan: MomentsPlan, n: int) -> MomentsPlan:
-        return self.plan(n, grid_size=plan.request.grid_size)
-
-    @forgets_records
-    def fit(
-        self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None
-    ) -> CovarianceFunction:
-        """Release the covariance of these curves; everything public is checked before the ledger is charged.
-
-        X, grid and units as for `MeanFunction`.
-        """
-        return self.fit_order(self.order(X, grid=grid, units=units))
-
-    @forgets_records
-    def order(self, X: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> FitOrder:
-        """What `fit` would release of these curves: checked, planned and priced, not charged, and no value is read."""
-        reading = self._public_arguments()
-        self._clipping()  # refuses, before the curves are looked at
-        curves = as_curves(X, grid=grid, units=units)
-        plan = self.plan_for(curves)
-        self.check_seen(plan)
-        return FitOrder(self, plan, self._order_moments(curves, plan, reading), curves.source.width)
+    def order_of(self, curves: Curves, plan: MomentsPlan) -> Order:
+        return self._order_moments(curves, plan)

@@ -4,49 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpfda.arrays import Array, brief
+from dpfda.arrays import Array, brief, numbers
 from dpfda.errors import UsageError
-from dpfda.page.base import Answered, Page, check_curves, check_no_covariates
-from dpfda.page.content import CELLS, MOST_ROWS, Content, Places, spots
-from dpfda.page.evaluation import Asked, Columns, numbers
-from dpfda.page.markup import number
+from dpfda.page.base import Answered, Asked, Columns, Page, check_curves, check_no_covariates
+from dpfda.page.content import CELLS, MOST_ROWS, Content, Places, number, spots
 from dpfda.page.picture import contours
 from dpfda.releases.bands import check_level
-from dpfda.statistics.covariance.picture import UNSEEN, name_of
-from dpfda.statistics.covariance.release import CovarianceRelease
-
-
-def covariance_content(release: CovarianceRelease, *, level: float, title: str, stamp: str) -> Content:
-    """A covariance function: its values and correlations at all pairs of points, and its contours on an interval."""
-    check_level(level)  # said wrongly it is a mistake, also where there is no band
-    dimension = release.basis.domain.dimension
-    size = CELLS if dimension == 1 else max(2, int(MOST_ROWS ** (0.5 / dimension)))
-    points = release.points(size)
-    value = release(points, points)
-    pairs = [np.repeat(points, len(points), axis=0), np.tile(points, (len(points), 1))]
-    ends = [""] if dimension == 1 else [str(axis + 1) for axis in range(dimension)]
-    drawing, places = "", Places()
-    if dimension == 1:
-        description = _described(points[:, 0], value)
-        drawing, places = contours(
-            value, release.basis.domain.sides[0], title=title, description=description, stamp=stamp
-        )
-    return Content(
-        names=(*(f"s{end}" for end in ends), *(f"t{end}" for end in ends), "value", "correlation"),
-        columns=np.column_stack([*pairs, value.ravel(), release.correlation(points, points).ravel()]),
-        sides=(size,) * (2 * dimension),
-        places=places,
-        drawing=drawing,
-        caption=_covariance_caption(release, drawn=bool(drawing)),
-        listed=f"The released {release.certificate.what}",
-        python=(
-            f"release({spots(release.basis.domain.sides)}, {spots(release.basis.domain.sides)})  # at all pairs",
-            f"release.variance({spots(release.basis.domain.sides)})",
-            "release.eigenvalues, release.eigenfunctions, release.mean",
-            "release.components(1)",
-        ),
-        evaluate=f"--at={','.join(map(str, spots(release.basis.domain.sides)))}" if dimension == 1 else "",
-    )
+from dpfda.releases.plots import UNSEEN
+from dpfda.statistics.covariance.release import CovarianceRelease, name_of
 
 
 def _covariance_caption(release: CovarianceRelease, *, drawn: bool) -> str:
@@ -82,7 +47,36 @@ class CovariancePage(Page):
     """A covariance function: its values and the noise in them at pairs of points."""
 
     def content(self, release: CovarianceRelease, *, level: float, title: str, stamp: str) -> Content:
-        return covariance_content(release, level=level, title=title, stamp=stamp)
+        """Values and correlations at all pairs of points, and the contours of the covariance on an interval."""
+        check_level(level)  # said wrongly it is a mistake, also where there is no band
+        dimension = release.basis.domain.dimension
+        size = CELLS if dimension == 1 else max(2, int(MOST_ROWS ** (0.5 / dimension)))
+        points = release.points(size)
+        value = release(points, points)
+        pairs = [np.repeat(points, len(points), axis=0), np.tile(points, (len(points), 1))]
+        ends = [""] if dimension == 1 else [str(axis + 1) for axis in range(dimension)]
+        drawing, places = "", Places()
+        if dimension == 1:
+            description = _described(points[:, 0], value)
+            drawing, places = contours(
+                value, release.basis.domain.sides[0], title=title, description=description, stamp=stamp
+            )
+        return Content(
+            names=(*(f"s{end}" for end in ends), *(f"t{end}" for end in ends), "value", "correlation"),
+            columns=np.column_stack([*pairs, value.ravel(), release.correlation(points, points).ravel()]),
+            sides=(size,) * (2 * dimension),
+            places=places,
+            drawing=drawing,
+            caption=_covariance_caption(release, drawn=bool(drawing)),
+            listed=f"The released {release.certificate.what}",
+            python=(
+                f"release({spots(release.basis.domain.sides)}, {spots(release.basis.domain.sides)})  # at all pairs",
+                f"release.variance({spots(release.basis.domain.sides)})",
+                "release.eigenvalues, release.eigenfunctions, release.mean",
+                "release.components(1)",
+            ),
+            evaluate=f"--at={','.join(map(str, spots(release.basis.domain.sides)))}" if dimension == 1 else "",
+        )
 
     def table(self, release: CovarianceRelease, asked: Asked) -> Columns:
         check_curves(release, asked)

@@ -11,21 +11,20 @@ import numpy as np
 from dpfda import bases
 from dpfda.arrays import Array, brief, is_whole
 from dpfda.bases import Basis
-from dpfda.bases.norms import Nuclear
 from dpfda.bases.symmetric import multiplicities, pack, packed_size, unpack
-from dpfda.errors import DpfdaError, UsageError
+from dpfda.errors import UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, LaplaceProcess, Mechanism
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
-from dpfda.mechanisms.table import as_law, is_pure, names_for, not_used, unknown
+from dpfda.mechanisms.table import as_law, is_pure, names_for, unknown
 from dpfda.mechanisms.wishart import Wishart
 from dpfda.messages import arg
-from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, basis_text, price
-from dpfda.planning.blocks import optimal_blocks, shape_weights
-from dpfda.planning.default_design import DEFAULT_BASIS, basis_of
+from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, Ranked, basis_text, price, ranked
+from dpfda.planning.default_design import DEFAULT_BASIS, basis_of, optimal_blocks, shape_weights
 from dpfda.planning.papers import WIDEST, eigenvalues_of, noise_basis, noise_kernel, parameters_of
-from dpfda.planning.request import Request
+from dpfda.planning.request import Request, check_used
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import Nuclear
 from dpfda.statistics.covariance.errors import (
     PLAUSIBLE,
     PLAUSIBLE_VARIANCE,
@@ -139,17 +138,15 @@ class MomentsPlan(AnyPlan):
         turned = turned_by_noise(self.variances, self.basis.frequencies)
         return subspace_error(turned, int(k), self.request.domain.dimension)
 
-    def table(self) -> tuple[tuple[str, float | None, str], ...]:
+    def table(self) -> Ranked:
         """Every mechanism with the error predicted for it, best first, and a note; reads no data."""
-        rows: list[tuple[str, float | None, str]] = []
-        for name in names_for(STATISTIC):
-            try:
-                mine = name == self.design.name
-                plan = self if mine else plan_moments(replace(self.request, mechanism=name), lead=self.design.lead > 0)
-                rows.append((name, plan.predict(), "chosen" if mine else ""))
-            except DpfdaError as error:
-                rows.append((name, None, error.message))
-        return tuple(sorted(rows, key=lambda row: (math.inf if row[1] is None else row[1], row[0])))
+
+        def error(name: str) -> float:
+            mine = name == self.design.name
+            plan = self if mine else plan_moments(replace(self.request, mechanism=name), lead=self.design.lead > 0)
+            return plan.predict()
+
+        return ranked(sorted(names_for(STATISTIC)), self.design.name, error)
 
     @property
     def unseen(self) -> float:
@@ -174,16 +171,6 @@ class MomentsPlan(AnyPlan):
         share = lost_of(variances, self.basis.frequencies, dimension)
         said = "the error expected, after the best smoothing, would be"
         return f"{said} {share:.0%} of the covariance of curves {PLAUSIBLE}" if share >= NOISY_FROM else ""
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What should be known before anything is spent."""
-        return (*self.budget.warnings(self.n), *self.faint)
-
-    @property
-    def faint(self) -> tuple[str, ...]:
-        """What the card says where noise is expected to hide what is estimated."""
-        return (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
 
     @property
     def title(self) -> str:
@@ -249,9 +236,7 @@ def plan_moments(request: Request, *, lead: bool, k: int | None = None) -> Momen
         )
     if request.mechanism != "auto":
         return _planned(request, lead, least, "stated by the user")
-    for parameter in ("kernel", "eta", "penalty"):
-        if getattr(request, parameter) is not None:
-            raise not_used(parameter, request.mechanism, STATISTIC)
+    check_used(request, STATISTIC, "kernel", "eta", "penalty")
     names = PURE if request.budget.pure else (Gaussian.name, *PURE)
     plans = [_planned(replace(request, mechanism=name), lead, least, "") for name in names]
     best = min(plans, key=lambda plan: _cost(plan, k))

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,14 +14,15 @@ from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
 from dpfda.bases import Basis
 from dpfda.bases.domain import check_asked
 from dpfda.bases.symmetric import multiplicities, pack, packed_size, places, unpack
-from dpfda.errors import MissingExtra, UsageError
+from dpfda.errors import UsageError
 from dpfda.mechanisms import Care, NoiseLaw, RadialLaw
 from dpfda.privacy import REPLACE
+from dpfda.releases.base import AnyRelease, pandas
 from dpfda.releases.calculus import Function
 from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate, changed
 from dpfda.releases.comparisons import EVEN, CurveComparisons, plain_law
-from dpfda.releases.decoded import Count, read_count, write_count
+from dpfda.releases.decoded import Count, added_noise, finite, finite_number, read_count, write_count
 from dpfda.releases.detection import (
     BLOCK,
     beyond,
@@ -33,19 +33,17 @@ from dpfda.releases.detection import (
     smooth_first,
     standard_draws,
 )
-from dpfda.releases.serialise import added_noise, finite, finite_number
+from dpfda.releases.plots import UNSEEN, around_zero, axes_or_new, check_interval, contour_levels, title
 from dpfda.releases.smoothing import Smoothing, smooth
 from dpfda.statistics.components.release import ComponentsRelease, principal, with_signs
 
 NOTHING_SEEN = say("warnings", "nothing-seen")
+SIZE = 101  # points along each side of a contour plot
 
 
-@dataclass(frozen=True, eq=False)
-class CovarianceRelease:
-    """A private covariance function: noisy moments in a public basis, and their card.
-
-    Nothing in it knows a record; every method is post-processing and costs nothing.
-    """
+@dataclass(frozen=True, eq=False, repr=False)
+class CovarianceRelease(AnyRelease):
+    """A private covariance function: noisy moments in a public basis, and their card."""
 
     basis: Basis
     noisy: Array  # entries of the noisy moment matrix as paid for, led by the row of the mean if lead > 0
@@ -57,7 +55,7 @@ class CovarianceRelease:
     certificate: Certificate
 
     kind: ClassVar[str] = "covariance"
-    computed: ClassVar[tuple[str, ...]] = ()
+    sides: ClassVar[tuple[int, ...]] = (41, 9)
 
     @cached_property
     def _mean(self) -> Smoothing:
@@ -72,7 +70,7 @@ class CovarianceRelease:
     @property
     def mean(self) -> Function:
         """The mean function that was subtracted; the public centre if no mean was released."""
-        return Function(self.basis, self.centre + self._mean_coordinates, (0,) * self.basis.domain.dimension)
+        return self._function(self.centre + self._mean_coordinates)
 
     @property
     def _mean_coordinates(self) -> Array:
@@ -160,8 +158,7 @@ class CovarianceRelease:
     def eigenfunctions(self) -> tuple[Function, ...]:
         """Eigenfunctions of the covariance, largest variance first, signs fixed."""
         _, vectors = np.linalg.eigh(self.coordinates)
-        order = (0,) * self.basis.domain.dimension
-        return tuple(Function(self.basis, column, order) for column in with_signs(vectors[:, ::-1]).T)
+        return tuple(map(self._function, with_signs(vectors[:, ::-1]).T))
 
     def components(self, k: int) -> ComponentsRelease:
         """The first k principal components, for nothing: post-processing of what was paid for."""
@@ -303,17 +300,9 @@ class CovarianceRelease:
         """What the estimated error counts, in a word: what shrank the moments before the noise is an error too."""
         return "noise" if self.certificate.shrunk_by else "error"
 
-    def points(self, size: int | None = None) -> Array:
-        """Equally spaced points of the domain, (size^p, p); by default 41 on an interval, 9 on each side of a box."""
-        return self.basis.domain.grid((41 if self.basis.domain.dimension == 1 else 9) if size is None else size)
-
     def to_frame(self, points: ArrayLike | None = None) -> Any:
         """A pandas DataFrame with all pairs of points, the covariance there, and the deviation of its noise."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtra("to_frame() needs pandas: pip install pandas.") from None
-        rows = self.points() if points is None else self.basis.domain.points(points)
+        pd, rows = pandas(), self._asked(points)
         ends = [""] if rows.shape[1] == 1 else [str(axis + 1) for axis in range(rows.shape[1])]
         check_asked(len(rows) ** 2, what="pairs of points")
         first, second = np.repeat(rows, len(rows), axis=0), np.tile(rows, (len(rows), 1))
@@ -324,18 +313,9 @@ class CovarianceRelease:
 
     def plot(self, ax: Any = None) -> Any:
         """A contour plot of the covariance; returns the axes."""
-        from dpfda.statistics.covariance.picture import plot_covariance
-
         return plot_covariance(self, ax)
 
-    def save(self, path: str | Path) -> Path:
-        """Write the release as JSON; `dpfda.load` reads it back with identical values."""
-        from dpfda.releases.files import save
-
-        return save(self, path)
-
     def to_plain(self) -> dict[str, Any]:
-        """What makes this release, but for its card and basis, as plain data."""
         return {
             "noisy": self.noisy.tolist(),
             "noise": self.noise.describe(),
@@ -347,7 +327,6 @@ class CovarianceRelease:
 
     @staticmethod
     def from_plain(data: dict[str, Any], basis: Basis, certificate: Certificate) -> CovarianceRelease:
-        """The release that `to_plain` wrote; an error where a part is missing or does not fit."""
         lead = finite_number(data["lead"])
         size = packed_size(basis.size + (1 if lead else 0))
         if lead < 0 or not basis.orthonormal:
@@ -368,10 +347,6 @@ class CovarianceRelease:
             finite(release.coordinates, basis.size, basis.size)
             finite_number(release.estimated_error)
         return release
-
-    def __repr__(self) -> str:
-        card = self.certificate
-        return f"CovarianceRelease({card.what} of {card.dataset!r}, {card.guarantee}, {self.basis.size} coordinates)"
 
 
 def components_detected(of_covariance: Statement) -> Statement:
@@ -398,6 +373,45 @@ def smooth_entries(name: str, noisy: Array, variances: Array, frequencies: Array
         pack(np.hypot(frequencies[:, None], frequencies[None, :])),
         care=care,
     )
+
+
+def plot_covariance(release: CovarianceRelease, ax: Any = None) -> Any:
+    """Draw a covariance function as contours on the square of its domain, coloured from least to largest value.
+
+    Colours are symmetric around zero where there are negative values of note.
+    """
+    check_interval(release.basis.domain.dimension, "a covariance function", "release(s, t)")
+    ax = axes_or_new(ax, (7.0, 5.4), layout="compressed")
+    side = release.points(SIZE)[:, 0]
+    values = release(side, side)
+    levels = contour_levels(values)
+    colours = "RdBu_r" if around_zero(levels) else "YlOrRd"
+    filled = ax.contourf(side, side, values.T, levels=levels, cmap=colours)
+    lines = ax.contour(side, side, values.T, levels=_crossed(levels, values), colors="black", linewidths=0.5)
+    ax.clabel(lines, fontsize=7, fmt=lambda level: f"{level:g}")
+    about = f"{release.counted} about {release.estimated_error:.2g} root mean square"
+    what = f"private {name_of(release)} (smoothing: {release.smoothing_name})"
+    ax.figure.colorbar(filled, ax=ax, label=f"{what},\n{about}")
+    if not values.any():
+        ax.text(0.5, 0.5, f"zero everywhere: {UNSEEN}", transform=ax.transAxes, ha="center", va="center", wrap=True)
+    ax.set_xlabel("s")
+    ax.set_ylabel("t")
+    ax.set_aspect("equal")
+    title(release.certificate, ax)
+    return ax
+
+
+def name_of(release: CovarianceRelease) -> str:
+    """What a release holds: a covariance is around a mean that was released with it, else it is a second moment."""
+    if release.lead:
+        return "covariance"
+    return "second moment" if release.certificate.centre.code == "zero" else "second moment around the centre"
+
+
+def _crossed(levels: Array, values: Array) -> Array:
+    """The levels within the values: a line for another would be an empty one."""
+    inside: Array = levels[(levels > values.min()) & (levels < values.max())]
+    return inside
 
 
 RELEASE = CovarianceRelease

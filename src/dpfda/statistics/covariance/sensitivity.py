@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from dpfda.bases import Basis
-from dpfda.bases.norms import Nuclear, Sensitivity, frobenius, up
 from dpfda.errors import UsageError
+from dpfda.privacy.norms import Nuclear, Sensitivity, frobenius, up
 
 ROUGH = 2**16  # lattice steps in the bound: products stay below 2^32, and those of 2^30 units fit 64 bits
 

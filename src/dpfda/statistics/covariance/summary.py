@@ -11,11 +11,11 @@ import numpy as np
 from dpfda.arrays import Array, Integers, brief
 from dpfda.bases import Basis
 from dpfda.bases.lattice import RADIUS, into_ball
-from dpfda.bases.norms import Sensitivity
 from dpfda.bases.symmetric import multiplicities, pack, packed_size, places
 from dpfda.curator.summary import Public, Summary
 from dpfda.errors import UsageError
 from dpfda.mechanisms import GaussianLaw, NoiseLaw
+from dpfda.privacy.norms import Sensitivity
 from dpfda.records import Clipping, Encode
 from dpfda.releases import Certificate, Count
 from dpfda.releases.cards.words import say

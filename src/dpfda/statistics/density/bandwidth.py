@@ -17,7 +17,7 @@ from dpfda.records import Curves
 from dpfda.records.fold import Clipping, Encode
 from dpfda.records.points import MASS, cell_masses
 from dpfda.records.reading import Reading
-from dpfda.releases.choices import ChoiceCard
+from dpfda.releases.certificate import ChoiceCard
 from dpfda.statistics.density.windows import NARROWEST
 
 MOST_PLACES = 256  # for a quartile along one side: 32,896 pairs

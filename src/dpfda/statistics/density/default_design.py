@@ -10,12 +10,12 @@ from dpfda.arrays import Array, brief
 from dpfda.bases import Basis, tensor
 from dpfda.bases.cells import Cells
 from dpfda.bases.domain import Domain
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.bases.piecewise_constant import Steps, equal_steps
 from dpfda.errors import CannotMeetBudget, UsageError
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism
 from dpfda.mechanisms.table import AUTO
 from dpfda.privacy import ADD_REMOVE, Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.statistics.density.papers import DensityDesign
 from dpfda.statistics.density.smoothing import places_of
 
@@ -148,11 +148,6 @@ def count_share(size: int, *, gaussian: bool) -> float:
     `x^4 = 2/size`.
     """
     return float(min(1.0, (2 / size) ** (1 / 4 if gaussian else 1 / 3)))
-
-
-def predicted_noise(n: int, per_count: float, size: int) -> float:
-    """The expected square of the noise in a density times the volume, before smoothing: a mean over equal steps."""
-    return per_count * (size / n) ** 2
 
 
 def _sided(cells: Cells) -> list[tuple[tuple[float, float], tuple[float, ...]]]:

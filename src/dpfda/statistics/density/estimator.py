@@ -22,21 +22,17 @@ from dpfda.mechanisms import GaussianProcess
 from dpfda.messages import arg
 from dpfda.privacy import REPLACE, Budget, Unit
 from dpfda.privacy.budget import stated_budget
-from dpfda.records import Curves
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.labelled import as_points
 from dpfda.records.points import count_units
-from dpfda.records.reading import as_reading
 from dpfda.statistics.density.bandwidth import BandwidthChoice, private_bandwidth
 from dpfda.statistics.density.plan import DensityPlan, DensityRequest, plan_density
 from dpfda.statistics.density.release import DensityRelease
 from dpfda.statistics.density.summary import Density
 from dpfda.statistics.density.windows import Bandwidth
-from dpfda.statistics.estimator import COUNTED_ONLY, FitOrder, Size, Spender, size_of
+from dpfda.statistics.estimator import FitOrder, Spender, needs_one, smoothing_after
 
 if TYPE_CHECKING:
-    from sklearn.utils import Tags
-
     from dpfda.online import FiniteOracle, Oracle, Store
     from dpfda.statistics.density.online import Prepared
     from dpfda.statistics.pending import PendingRelease
@@ -147,6 +143,8 @@ class DensityFunction(Spender):
     """
 
     statistic: ClassVar[str] = "density"
+    counted_with: ClassVar[tuple[str, ...]] = (GaussianProcess.name,)
+    nothing: ClassVar[str] = "There are no points: a density needs at least one."
     _opened = False
     domain: Domain | Sequence[float] | Sequence[Sequence[float]] | None = None
     edges: Sequence[float] | Sequence[Sequence[float]] | None = None
@@ -272,41 +270,29 @@ class DensityFunction(Spender):
     ) -> OrderedDensity:
         """The plan for these points and what would be released of them; not charged yet."""
         self._check_parameters()
-        reading = as_reading(self.reading)
         domain = self._domain()
         records = as_points(X, domain.dimension, units=units, counts=counts)
         counted = counts is not None
         unit = Unit(records.unit or ("person" if counted else "row"), self.neighbours)
-        size = self._size(records, unit, counted)
+        size = self._size(records, unit, (lambda: count_units(records)) if counted else None)
         plan = self._plan(size.planned, bandwidth)
         public = Public.of_points(unit, size.n, size.planned, width=domain.dimension + counted, counting=size.counting)
-        curator = Curator(
-            records,
-            public,
-            dataset=self.dataset,
-            ledger=self._payer(),
-            randomness=self.randomness,
-            reading=reading,
-            notes=records.notes_of_counts if counted else records.notes,
-            chosen=(
-                *((("points", records.columns),) if records.columns else ()),
-                *((("counts", "each row stands for so many people, one point each"),) if counted else ()),
-                (
-                    "cells",
-                    f"{plan.cells.size}, {'equal' if self.edges is None else 'between edges stated by the user'}",
-                ),
-                *reasons,
-                *plan.reasons,
-            ),
-            before=self._price,
+        chosen = (
+            *((("points", records.columns),) if records.columns else ()),
+            *((("counts", "each row stands for so many people, one point each"),) if counted else ()),
+            ("cells", f"{plan.cells.size}, {'equal' if self.edges is None else 'between edges stated by the user'}"),
+            *reasons,
+            *plan.reasons,
         )
+        notes = records.notes_of_counts if counted else records.notes
+        curator = self._curator_of(records, public, chosen, notes=notes, before=self._price)
         summary = Density(plan.features, counted)
         order = curator.order(
             summary,
             basis=plan.design.basis,
             mechanism=plan.design.mechanism,
             budget=plan.spends,
-            smoothing="none" if self.smoothing == "auto" and not plan.design.smoothing else self.smoothing,
+            smoothing=smoothing_after(self.smoothing, smoothable=plan.design.smoothing),
             name=plan.design.name,
         )
         return OrderedDensity(plan, summary, curator, order)
@@ -390,41 +376,5 @@ class DensityFunction(Spender):
 
     def _domain(self) -> Domain:
         if (self.domain is None) == (self.edges is None):
-            raise UsageError(
-                "A density needs exactly one of ",
-                arg("domain"),
-                " and ",
-                arg("edges"),
-                ", known in advance, e.g. ",
-                arg("domain", (0.0, 100.0)),
-                " or ",
-                arg("edges", [0, 1, 5, 10]),
-                "; got ",
-                arg("domain", self.domain),
-                " and ",
-                arg("edges", self.edges),
-                ".",
-                parameter="domain",
-                value=self.domain,
-                fix="Neither may be read from the data.",
-            )
+            raise needs_one(self, "A density", {"domain": (0.0, 100.0), "edges": [0, 1, 5, 10]})
         return as_domain(self.domain) if self.domain is not None else cells_between(self.edges).domain  # type: ignore[arg-type]
-
-    def _size(self, records: Curves, unit: Unit, counted: bool) -> Size:
-        if self.n is not None and self._by_points:
-            raise UsageError(COUNTED_ONLY)
-        return size_of(
-            records,
-            unit,
-            n=self.n,
-            planned_n=self.planned_n,
-            nothing="There are no points: a density needs at least one.",
-            people=(lambda: count_units(records)) if counted else None,
-        )
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True  # a cell that is no number is missing; an error would show it
-        tags.non_deterministic = True
-        return tags

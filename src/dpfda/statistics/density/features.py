@@ -10,9 +10,9 @@ import numpy as np
 from dpfda.arrays import Array, Integers
 from dpfda.bases.cells import Cells
 from dpfda.bases.lattice import RADIUS
-from dpfda.bases.norms import L1, L2, BlockNorm, Norm, Sensitivity, WeightedL1, WeightedL2, up
 from dpfda.errors import UsageError
 from dpfda.mechanisms.noise import NoiseLaw
+from dpfda.privacy.norms import L1, L2, BlockNorm, Norm, Sensitivity, WeightedL1, WeightedL2, up
 from dpfda.releases.decoded import Count, Decoded
 
 # The square of a Euclidean distance within M <= 4096 columns is off by at most (M + 3) 2^-51 of the longest row's, so
@@ -43,6 +43,14 @@ def diameter(table: Integers, norm: Norm) -> float:
         table - table[:1],
         norm,
     )
+
+
+def volumes_of(cells: Cells) -> Array:
+    """The volume of each cell, (size,)."""
+    volumes = np.ones(1)
+    for along in cells.edges:
+        volumes = np.multiply.outer(volumes, np.diff(along)).ravel()
+    return volumes
 
 
 def _safe(value: float, table: Integers, norm: Norm) -> float:

@@ -7,17 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from dpfda.arrays import Array, Integers
-from dpfda.bases.norms import up
 from dpfda.curator import Curator, Payment, ReleaseOrder
-from dpfda.curator.card import with_nobody
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import Randomness
 from dpfda.online import Facts, OnlineLaw, Sections, calibrated
 from dpfda.online.engine import MOST_MASS
 from dpfda.online.specification import peak_of
+from dpfda.privacy.norms import up
 from dpfda.records.points import MASS, cell_masses
-from dpfda.releases.cards.words import say
+from dpfda.releases.cards.words import say, with_nobody
 from dpfda.statistics.density.papers import classical_factor
 from dpfda.statistics.density.plan import DensityPlan
 from dpfda.statistics.density.summary import Density
@@ -50,7 +49,15 @@ class Prepared:
         curves = self.order.curves
         order = replace(self.order, curves=replace(curves, source=NoRecords(curves.source.width)))
         features = self.summary.features_of(masses)
-        return PendingRelease(order, features, sections, self.law, self.facts, self.randomness, payment)
+        return PendingRelease(
+            order=order,
+            gathered=features,
+            sections=sections,
+            law=self.law,
+            facts=self.facts,
+            randomness=self.randomness,
+            payment=payment,
+        )
 
     def _masses(self) -> Integers:
         return cell_masses(

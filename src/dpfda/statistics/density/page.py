@@ -7,53 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, numbers
 from dpfda.errors import UsageError
-from dpfda.page.base import Page, check_no_covariates, is_infinite, noise_text
-from dpfda.page.content import ROWS, Content, Places, Values, sizes, spots, typed
-from dpfda.page.evaluation import Asked, Columns, numbers, places
-from dpfda.page.markup import number
+from dpfda.page.base import Asked, Columns, Page, check_no_covariates, is_infinite, noise_text, places
+from dpfda.page.content import ROWS, Content, Places, Values, number, sizes, spots, typed
 from dpfda.page.picture import curve, describe, surface
 from dpfda.releases.bands import check_level
 from dpfda.statistics.density.release import DensityRelease
 from dpfda.statistics.density.smoothing import sides_of
 
 STEP = 16  # points of the picture for each row of the table: a jump looks like one
-
-
-def density_content(release: DensityRelease, *, level: float, title: str, stamp: str) -> Content:
-    """A density: its values with the noise band, on a line its distribution function too, and its picture."""
-    dimension = release.basis.domain.dimension
-    size, step = (STEP * (ROWS - 1) + 1, STEP) if dimension == 1 else sizes(release)
-    points = release.points(size)
-    noise = _noise(release, level, points)
-    band = (noise["lower"], noise["upper"]) if "lower" in noise else None
-    # A density is never below zero: there is nothing to see down there.
-    shown = None if band is None else (np.maximum(band[0], 0.0), np.maximum(band[1], 0.0))
-    fine = Values(points, release(points), shown, level, "", axis="x", what="density")
-    drawing, places = _draw(release, fine, title=title, stamp=stamp)
-    below = {"distribution": release.distribution(points)} if dimension == 1 else {}
-    at = spots(release.basis.domain.sides)
-    with_band = "" if band is None else f", with the {100 * level:g} % noise band before smoothing"
-    return Content(
-        names=(*fine.names[:dimension], fine.what, *below, *noise),
-        columns=np.column_stack([points, fine.value, *below.values(), *noise.values()])[::step],
-        sides=(len(range(0, size, step)),) * dimension,
-        places=places[::step],
-        drawing=drawing,
-        caption=_caption(release, fine, drawn=bool(drawing)),
-        listed=f"The released density{with_band}",
-        python=(
-            f"release({at})  # values anywhere in the domain",
-            f"release.distribution({at})  # probabilities of lying below",
-            "release.quantile([0.1, 0.5, 0.9])" if dimension == 1 else "release.marginal(0).quantile([0.1, 0.5, 0.9])",
-            "release.sample(1000)  # synthetic records, free",
-            *((f"release.band(level={level:g})",) if band is not None else ()),
-        ),
-        evaluate=f"--at={typed(release.basis.domain.sides)} --cdf"
-        + (f" --level {level:g}" if band is not None else ""),
-        commands=("sample FILE --size 1000",),
-    )
 
 
 def _noise(release: DensityRelease, level: float, points: Array) -> dict[str, Array]:
@@ -106,7 +69,40 @@ class DensityPage(Page):
     """A density: values, distribution function, quantiles, noise band, moments."""
 
     def content(self, release: DensityRelease, *, level: float, title: str, stamp: str) -> Content:
-        return density_content(release, level=level, title=title, stamp=stamp)
+        """A density: its values with the noise band, on a line its distribution function too, and its picture."""
+        dimension = release.basis.domain.dimension
+        size, step = (STEP * (ROWS - 1) + 1, STEP) if dimension == 1 else sizes(release)
+        points = release.points(size)
+        noise = _noise(release, level, points)
+        band = (noise["lower"], noise["upper"]) if "lower" in noise else None
+        # A density is never below zero: there is nothing to see down there.
+        shown = None if band is None else (np.maximum(band[0], 0.0), np.maximum(band[1], 0.0))
+        fine = Values(points, release(points), shown, level, "", axis="x", what="density")
+        drawing, places = _draw(release, fine, title=title, stamp=stamp)
+        below = {"distribution": release.distribution(points)} if dimension == 1 else {}
+        at = spots(release.basis.domain.sides)
+        with_band = "" if band is None else f", with the {100 * level:g} % noise band before smoothing"
+        return Content(
+            names=(*fine.names[:dimension], fine.what, *below, *noise),
+            columns=np.column_stack([points, fine.value, *below.values(), *noise.values()])[::step],
+            sides=(len(range(0, size, step)),) * dimension,
+            places=places[::step],
+            drawing=drawing,
+            caption=_caption(release, fine, drawn=bool(drawing)),
+            listed=f"The released density{with_band}",
+            python=(
+                f"release({at})  # values anywhere in the domain",
+                f"release.distribution({at})  # probabilities of lying below",
+                "release.quantile([0.1, 0.5, 0.9])"
+                if dimension == 1
+                else "release.marginal(0).quantile([0.1, 0.5, 0.9])",
+                "release.sample(1000)  # synthetic records, free",
+                *((f"release.band(level={level:g})",) if band is not None else ()),
+            ),
+            evaluate=f"--at={typed(release.basis.domain.sides)} --cdf"
+            + (f" --level {level:g}" if band is not None else ""),
+            commands=("sample FILE --size 1000",),
+        )
 
     def table(self, release: DensityRelease, asked: Asked) -> Columns:
         """Values of a density, its distribution function and its noise band at points; or its quantiles."""

@@ -13,9 +13,8 @@ from dpfda import bases
 from dpfda.arrays import Array, as_real, brief, is_whole
 from dpfda.bases import Basis, Domain
 from dpfda.bases.cells import Cells
-from dpfda.bases.norms import L2, Sensitivity
 from dpfda.bases.tensor import Tensor as Products
-from dpfda.errors import CannotMeetBudget, UsageError
+from dpfda.errors import UsageError
 from dpfda.kernels import Exponential, Kernel
 from dpfda.kernels import Tensor as TensorKernel
 from dpfda.mechanisms import (
@@ -29,8 +28,9 @@ from dpfda.mechanisms import (
     Process,
     SobolevProcess,
 )
-from dpfda.messages import arg
+from dpfda.planning.papers import check_published
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.statistics.density.windows import Bandwidth, feature_basis, spectral_basis, widths_of, window
 
 
@@ -334,18 +334,6 @@ def _design(
 
 def classical_factor(budget: Budget) -> float:
     """How much larger `sqrt(2 log(2/delta)) / epsilon`, the scale of Hall et al., is than the exact one."""
-    if budget.pure:
-        raise CannotMeetBudget(
-            f"A Gaussian process cannot meet {budget}: it needs delta > 0.", parameter="delta", value=budget.delta
-        )
-    if budget.epsilon > 1:
-        raise CannotMeetBudget(
-            "The published scale of the Gaussian process is proven for epsilon up to 1, got "
-            f"{brief(budget.epsilon)}. Use ",
-            arg("calibration", "exact"),
-            ", which holds for every epsilon.",
-            parameter="epsilon",
-            value=budget.epsilon,
-        )
+    check_published(budget)
     exact = calibrate(Gaussian(), Sensitivity(1.0, L2(), "one"), budget)
     return max(1.0, math.sqrt(2 * math.log(2 / budget.delta)) / budget.epsilon / exact)

@@ -10,23 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, as_plain_ints, brief, is_whole
+from dpfda.arrays import Array, as_plain_ints, is_whole
 from dpfda.bases import Basis, Domain
 from dpfda.bases.cells import Cells, cells_between, fine_cells
-from dpfda.bases.norms import Sensitivity
-from dpfda.errors import DpfdaError, UsageError
+from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import Bernstein, KNorm, SeededRandomness
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
-from dpfda.mechanisms.table import AUTO, names_for, not_used, settings_of, unknown
+from dpfda.mechanisms.table import AUTO, names_for, settings_of, unknown
 from dpfda.messages import Message, arg
-from dpfda.planning.base import NOISY_FROM, AnyPlan, basis_text, price
-from dpfda.planning.request import check_units
+from dpfda.planning.base import NOISY_FROM, AnyPlan, Ranked, basis_text, price, ranked
+from dpfda.planning.request import check_exact, check_kernel, check_units, check_used
 from dpfda.privacy import ADD_REMOVE, Budget, Unit, calibrate
+from dpfda.privacy.norms import Sensitivity
 from dpfda.statistics.density import papers
 from dpfda.statistics.density.default_design import own_density
-from dpfda.statistics.density.features import FeatureTable, integer_table
+from dpfda.statistics.density.features import FeatureTable, integer_table, volumes_of
 from dpfda.statistics.density.papers import PAPERS, DensityDesign
 from dpfda.statistics.density.release import density_release
 from dpfda.statistics.density.windows import Bandwidth
@@ -59,23 +59,12 @@ class DensityRequest:
         check_units(self.n)
         if not isinstance(self.mechanism, str) or self.mechanism not in (AUTO, *names_for(STATISTIC)):
             raise unknown(self.mechanism, STATISTIC, "a density")
-        if not (self.kernel is None or isinstance(self.kernel, Kernel)):
-            raise UsageError(
-                parameter="kernel", value=self.kernel, rule="must be a kernel such as dpfda.kernels.Matern(1.5, 0.1)"
-            )
+        check_kernel(self.kernel, "Matern(1.5, 0.1)")
         self._check_size()
         as_plain_ints(self, "n", "size")
-        for parameter in ("kernel", "bandwidth", "eta"):
-            if getattr(self, parameter) is not None and parameter not in settings_of(self.mechanism, STATISTIC):
-                raise not_used(parameter, self.mechanism, STATISTIC)
-        if self.calibration != "exact" and self.mechanism not in PAPERS:
-            raise UsageError(
-                arg("calibration", self.calibration),
-                f" is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; {brief(self.mechanism)} is always "
-                "calibrated exactly.",
-                parameter="calibration",
-                value=self.calibration,
-            )
+        check_used(self, STATISTIC, "kernel", "bandwidth", "eta")
+        if self.mechanism not in PAPERS:
+            check_exact(self.calibration, self.mechanism)
         if self.edges is not None and (self.mechanism in PAPERS or self.size is not None):
             raise UsageError(
                 "With edges the density is constant between them: leave size out, and mechanism at 'auto', 'gaussian' "
@@ -174,23 +163,15 @@ class DensityPlan(AnyPlan):
         )
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """What should be known before anything is spent."""
-        told = (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
-        return (*self.budget.warnings(self.n), *told, *filter(None, (self.cells.coarse,)))
+    def cautions(self) -> tuple[str, ...]:
+        return (self.cells.coarse,) if self.cells.coarse else ()
 
-    def table(self) -> tuple[tuple[str, float | None, str], ...]:
+    def table(self) -> Ranked:
         """Expected errors of all mechanisms for the same request, least first; None where one cannot be used."""
-        rows: list[tuple[str, float | None, str]] = []
-        for name in names_for(STATISTIC):
-            chosen = name == self.design.name
-            if name == KNorm.name and not chosen:
-                continue  # in blocks of one it is Laplace noise
-            try:
-                rows.append((name, (self if chosen else self._other(name)).error, "chosen" if chosen else ""))
-            except DpfdaError as error:
-                rows.append((name, None, error.message))
-        return tuple(sorted(rows, key=lambda row: math.inf if row[1] is None else row[1]))
+        mine = self.design.name
+        # K-norm noise in blocks of one is Laplace noise.
+        names = (name for name in names_for(STATISTIC) if name == mine or name != KNorm.name)
+        return ranked(names, mine, lambda name: (self if name == mine else self._other(name)).error)
 
     def _other(self, name: str) -> DensityPlan:
         return plan_density(
@@ -286,9 +267,7 @@ def reference(cells: Cells) -> Array:
 
 def shape_of(cells: Cells) -> float:
     """The root mean square distance of the reference density from a uniform one, both times the volume."""
-    widths = np.ones(1)
-    for along in cells.edges:
-        widths = np.multiply.outer(widths, np.diff(along)).ravel()
+    widths = volumes_of(cells)
     shares = widths / widths.sum()
     return math.sqrt(float(np.sum((reference(cells) - shares) ** 2 / shares)))
 
@@ -301,9 +280,7 @@ def expected_error(plan: DensityPlan) -> float:
     cells, features, randomness = plan.cells, plan.features, SeededRandomness(1)
     n = None if plan.request.counted else plan.n
     shares = reference(cells)
-    widths = np.ones(1)
-    for along in cells.edges:
-        widths = np.multiply.outer(widths, np.diff(along)).ravel()
+    widths = volumes_of(cells)
     law = plan.design.mechanism.noise(plan.scale, features.size)
     card: Any = None  # nothing that is computed here looks at it
     errors = []

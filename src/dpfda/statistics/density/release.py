@@ -5,23 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, brief, is_one_of, public_numbers
 from dpfda.bases import Basis
-from dpfda.errors import MissingExtra, UsageError
+from dpfda.errors import UsageError
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.privacy import REPLACE
-from dpfda.releases.bands import Band, at_points, check_level, multiplier
+from dpfda.releases.bands import Band, check_level, multiplier, noise_limits
+from dpfda.releases.base import AnyRelease, pandas
 from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate, changed
 from dpfda.releases.comparisons import EVEN, CurveComparisons
-from dpfda.releases.decoded import Count, Decoded, read_count, write_count
+from dpfda.releases.decoded import Count, Decoded, added_noise, finite, finite_number, read_count, write_count
 from dpfda.releases.detection import compared, density_verdict, unevenly
-from dpfda.releases.serialise import added_noise, finite, finite_number
+from dpfda.releases.plots import INK, NOISE, axes_or_new, title
 from dpfda.releases.smoothing import Smoothing
 from dpfda.statistics.density.mesh import Mesh, node_weights, proper
 from dpfda.statistics.density.smoothing import (
@@ -35,15 +35,16 @@ from dpfda.statistics.density.smoothing import (
     steps_shares,
 )
 
+LINE, SIDE = 801, 121  # points of a picture along a line, and along each side of a map
+
 __all__ = ["DensityRelease", "Mesh", "density_smoothing"]
 
 
-@dataclass(frozen=True, eq=False)
-class DensityRelease:
+@dataclass(frozen=True, eq=False, repr=False)
+class DensityRelease(AnyRelease):
     """A private density: noisy coordinates in a public basis, and their card.
 
-    Calling it gives a proper density: nowhere negative, with integral one over the domain. Nothing in it knows a
-    record; every method is post-processing and costs nothing.
+    Calling it gives a proper density: nowhere negative, with integral one over the domain.
     """
 
     basis: Basis
@@ -55,7 +56,10 @@ class DensityRelease:
     certificate: Certificate
 
     kind: ClassVar[str] = "density"
+    has_band: ClassVar[bool] = True
     computed: ClassVar[tuple[str, ...]] = ("weights", "risk")
+    axis: ClassVar[str] = "x"
+    sides: ClassVar[tuple[int, ...]] = (201, 41, 9)
 
     @property
     def volume(self) -> float:
@@ -172,20 +176,7 @@ class DensityRelease:
         """
         check_level(level)
         where = self.basis.asked(self.points() if points is None else points)
-        deviation, sizes, (middle,) = at_points(self.basis, where, self.noise, self.noisy)
-        # A tenth of the chance to fail goes to the count, if that is noisy too.
-        share = level if self.count is None else 1 - 0.9 * (1 - level)
-        # Rounding to the lattice moved each coordinate by at most a step.
-        reach = self._multiplier(share) * deviation + self.certificate.lattice_step * sizes
-        lower, upper = middle - reach, middle + reach
-        if self.count is not None:
-            # The exact mean is (noisy sum - its noise) / (noisy count - its noise).
-            off = self.count.reach(0.1 * (1 - level))
-            if off >= self.count.value:
-                lower, upper = np.full_like(lower, -np.inf), np.full_like(upper, np.inf)
-            else:
-                ratio = self.count.value / (self.count.value + np.array([[off], [-off]]))
-                lower, upper = (lower * ratio).min(axis=0), (upper * ratio).max(axis=0)
+        lower, upper, _ = noise_limits(self, where, level, self._multiplier)
         flat = where[:, 0] if where.shape[1] == 1 else where
         return Band(flat, lower / self.volume, upper / self.volume, level)
 
@@ -198,56 +189,32 @@ class DensityRelease:
         standard = self.noise.standard()
         return float(np.max(standard.tail(failure) / np.sqrt(standard.variances)))
 
-    def points(self, size: int | None = None) -> Array:
-        """Equally spaced points of the domain, (size^p, p); by default 201 on an interval, 41 on each side of a box."""
-        dimension = self.basis.domain.dimension
-        return self.basis.domain.grid({1: 201, 2: 41}.get(dimension, 9) if size is None else size)
-
     def to_frame(self, points: ArrayLike | None = None, *, level: float = 0.95) -> Any:
         """A pandas DataFrame with points, the density, on a line its distribution function, and the noise band."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtra("to_frame() needs pandas: pip install pandas.") from None
-        rows = self.points() if points is None else self.basis.domain.points(points)
-        names = ["x"] if rows.shape[1] == 1 else [f"x{axis + 1}" for axis in range(rows.shape[1])]
+        pd, rows = pandas(), self._asked(points)
         band = self.band(level, rows)
-        columns = dict(zip(names, rows.T, strict=True)) | {"density": self(rows)}
+        columns = self._named(rows) | {"density": self(rows)}
         if rows.shape[1] == 1:
             columns["distribution"] = self.distribution(rows)
         return pd.DataFrame(columns | {"lower": band.lower, "upper": band.upper})
 
     def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
         """A picture: on a line the density with its noise band, on a rectangle a coloured map; returns the axes."""
-        from dpfda.statistics.density.picture import plot_density
-
         return plot_density(self, ax, level)
 
-    def save(self, path: str | Path) -> Path:
-        """Write the release as JSON; `dpfda.load` reads it back with identical values."""
-        from dpfda.releases.files import save
-
-        return save(self, path)
-
     def to_plain(self) -> dict[str, Any]:
-        """What makes this release, but for its card and basis, as plain data."""
         return {
             "noisy": self.noisy.tolist(),
             "noise": self.noise.describe(),
             "count": write_count(self.count),
             "n": self.n,
-            "smoothing": {
-                "name": self.smoothing.name,
-                "weights": self.smoothing.weights.tolist(),
-                "risk": self.smoothing.risk,
-            },
+            "smoothing": self.smoothing.to_plain(),
         }
 
     @staticmethod
     def from_plain(data: dict[str, Any], basis: Basis, certificate: Certificate) -> DensityRelease:
-        """The release that `to_plain` wrote; an error where a part is missing or does not fit."""
-        smoothing, n = data["smoothing"], finite_number(data["n"])
-        _check_name(smoothing["name"])
+        n = finite_number(data["n"])
+        _check_name(data["smoothing"]["name"])
         if n <= 0:
             raise ValueError
         release = DensityRelease(
@@ -256,9 +223,7 @@ class DensityRelease:
             noise=added_noise(data["noise"], basis.size),
             count=read_count(data["count"]),
             n=n,
-            smoothing=Smoothing(
-                smoothing["name"], finite(smoothing["weights"], basis.size), finite_number(smoothing["risk"])
-            ),
+            smoothing=Smoothing.from_plain(data["smoothing"], basis.size),
             certificate=certificate,
         )
         # Numbers may be finite and yet too large to compute with.
@@ -266,10 +231,6 @@ class DensityRelease:
             finite(release.mesh.values, *release.mesh.values.shape)
             finite_number(release.estimated_error)
         return release
-
-    def __repr__(self) -> str:
-        card = self.certificate
-        return f"DensityRelease({card.what} of {card.dataset!r}, {card.guarantee}, {self.basis.size} coordinates)"
 
 
 def _check_name(smoothing: str) -> None:
@@ -294,6 +255,59 @@ def density_release(
         smoothing=density_smoothing(smoothing, decoded.noisy, decoded.noise, basis, units),
         certificate=certificate,
     )
+
+
+def plot_density(release: DensityRelease, ax: Any, level: float) -> Any:
+    """Draw a density with the band of its noise, or as a map; never a true one beside it, which no release knows."""
+    dimension = release.basis.domain.dimension
+    if dimension > 2:
+        raise UsageError(
+            f"plot() draws densities on a line or a rectangle; this one has {dimension} sides. Draw a marginal(axis)."
+        )
+    ax = axes_or_new(ax, (7.5, 4.5))
+    draw = _line if dimension == 1 else _map
+    draw(release, ax, level)
+    title(release.certificate, ax)
+    return ax
+
+
+def _name(release: DensityRelease) -> str:
+    about = f"error about {release.estimated_error:.2g} root mean square"
+    return f"private density (smoothing: {release.smoothing.name}), {about}"
+
+
+def _names(release: DensityRelease) -> list[str]:
+    """The columns that the points came from, where the card knows them."""
+    told = dict(release.certificate.chosen).get("points", "").split(", ")
+    sides = release.basis.domain.dimension
+    return told if len(told) == sides and all(told) else ["x"] if sides == 1 else ["x1", "x2"]
+
+
+def _line(release: DensityRelease, ax: Any, level: float) -> None:
+    points = release.points(LINE)
+    band = release.band(level, points)
+    # A density is never below zero: there is nothing to see down there.
+    lower, upper = np.maximum(band.lower, 0.0), np.maximum(band.upper, 0.0)
+    label = f"{100 * level:g} % noise band, everywhere, before smoothing"
+    if np.isfinite(upper).all():
+        ax.fill_between(points[:, 0], lower, upper, color=NOISE, alpha=0.5, lw=0, label=label)
+    ax.plot(points[:, 0], release(points), color=INK, lw=2, label=_name(release))
+    ax.set_xlim(*release.basis.domain.sides[0])
+    ax.set_ylim(bottom=0.0)
+    ax.set_xlabel(*_names(release))
+    ax.set_ylabel("density")
+    ax.grid(alpha=0.25)
+    ax.legend(frameon=False, fontsize=9)
+
+
+def _map(release: DensityRelease, ax: Any, level: float) -> None:
+    points = release.points(SIDE)
+    grid, values = points.reshape(SIDE, SIDE, 2), release(points).reshape(SIDE, SIDE)
+    image = ax.pcolormesh(grid[..., 0], grid[..., 1], values, shading="gouraud", cmap="viridis")
+    ax.figure.colorbar(image, ax=ax, label=f"density, error about {release.estimated_error:.2g} root mean square")
+    one, other = _names(release)
+    ax.set_xlabel(one)
+    ax.set_ylabel(other)
 
 
 RELEASE = DensityRelease

@@ -10,9 +10,9 @@ import numpy as np
 
 from dpfda.arrays import Array, Integers
 from dpfda.bases import Basis
-from dpfda.bases.norms import Sensitivity
 from dpfda.curator.summary import Public, Summary
 from dpfda.mechanisms.noise import NoiseLaw
+from dpfda.privacy.norms import Sensitivity
 from dpfda.records import Curves
 from dpfda.records.fold import Encode
 from dpfda.records.points import MASS, cell_masses
@@ -21,7 +21,7 @@ from dpfda.releases import Certificate
 from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.decoded import Decoded
 from dpfda.releases.detection import density_verdict, strays
-from dpfda.statistics.density.features import FeatureTable
+from dpfda.statistics.density.features import FeatureTable, volumes_of
 from dpfda.statistics.density.release import density_release
 from dpfda.statistics.density.smoothing import sides_of
 
@@ -126,9 +126,7 @@ class Density(Summary):
         if sides_of(basis) is not None:
             return None
         units = float(public.n) if decoded.count is None else decoded.count.value  # type: ignore[arg-type]
-        widths = np.ones(1)
-        for along in self.features.cells.edges:
-            widths = np.multiply.outer(widths, np.diff(along)).ravel()
+        widths = volumes_of(self.features.cells)
         shares = widths / widths.sum()
         rows = self.features.rows if public.n is not None else self.features.rows[:, 1:]
         features = rows * self.features.decode_weights

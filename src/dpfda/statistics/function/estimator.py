@@ -231,7 +231,7 @@ class PerturbedFunction(Spender):
             neighbours=self.neighbours,
             counting=self._counting(),
         )
-        return prepared.reopened(store) if header_of(store) is not None else prepared.release().open(store)
+        return prepared.reopened(store) if header_of(store) is not None else prepared.release().online(store)
 
     def _online_request(self) -> FunctionRequest:
         request = self.plan().request

@@ -18,7 +18,7 @@ from dpfda.online.specification import NUGGET, peak_of
 from dpfda.privacy import Counting, Unit
 from dpfda.releases.cards.words import say
 from dpfda.statistics.function.plan import PROCESS, FunctionRequest
-from dpfda.statistics.pending import handed_over
+from dpfda.statistics.pending import Pending
 
 # Of the sensitivity, that roundings of values and of the public inverse may add: what `calibrated` makes room for.
 SPARE = 4.0
@@ -33,25 +33,13 @@ class OnlineOrder(Order):
     law: OnlineLaw
     randomness: Randomness | None
 
-    def spend(self, payment: Payment) -> PaidFunction:
-        return PaidFunction(self, payment)
+    def spend(self, payment: Payment) -> Pending:
+        return Pending(sections=self.own, law=self.law, facts=self.facts, randomness=self.randomness, payment=payment)
 
     def reopened(self, store: str | Path | Store | None) -> Oracle:
         """The oracle of a store that was made for this function."""
         check_store(store, self.law, self.facts, randomness=self.randomness)
         return open_online(self.own, self.law, store, facts=self.facts, randomness=self.randomness, must_exist=True)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PaidFunction:
-    """A function that has been paid for, and the one oracle that answers for it."""
-
-    order: OnlineOrder
-    payment: Payment
-
-    def open(self, store: str | Path | Store | None) -> Oracle:
-        order = self.order
-        return handed_over(order.own, order.law, store, order.facts, self.payment, order.randomness)
 
 
 def order_online(

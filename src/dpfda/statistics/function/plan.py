@@ -17,7 +17,6 @@ from dpfda.arrays import Array, ArrayLike, brief, public_numbers
 from dpfda.bases import Basis, Domain
 from dpfda.bases.features import Landmarks, factor
 from dpfda.bases.lattice import RADIUS
-from dpfda.bases.norms import L1, L2, Sensitivity, up
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism
@@ -26,9 +25,10 @@ from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.mechanisms.table import AUTO, unknown
 from dpfda.messages import arg
 from dpfda.planning.base import AnyPlan, basis_text, price
-from dpfda.planning.blocks import BLOCK
-from dpfda.planning.compatibility import Compatibility
+from dpfda.planning.default_design import BLOCK
+from dpfda.planning.papers import Compatibility
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import L1, L2, Sensitivity, up
 from dpfda.releases.cards.words import NORMS
 
 KERNEL, SUM, RMS = "kernel", "weighted-l1", "rms"

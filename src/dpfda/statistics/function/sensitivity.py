@@ -117,7 +117,7 @@ def _positive(value: object, name: str) -> float:
 def _count(n: object) -> int:
     if not is_whole(n, 1, 2**53):
         raise UsageError(parameter="n", value=n, rule="must be a whole number of units, at least 1")
-    return int(n)  # type: ignore[call-overload, no-any-return]
+    return int(n)
 
 
 def _relation(neighbours: object) -> str:

@@ -10,9 +10,9 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, Integers
 from dpfda.bases import Basis
-from dpfda.bases.norms import Sensitivity
 from dpfda.curator.summary import Public, Summary
 from dpfda.mechanisms.noise import NoiseLaw
+from dpfda.privacy.norms import Sensitivity
 from dpfda.records import Curves
 from dpfda.records.fold import Encode
 from dpfda.records.identity import Identity

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpfda.arrays import Array, ArrayLike, brief, is_whole
 from dpfda.bases import Basis, Domain, as_domain
 from dpfda.bases.domain import MOST_SIDES
-from dpfda.curator import Curator, ReleaseOrder
+from dpfda.curator import ReleaseOrder
 from dpfda.curator.summary import Public
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
@@ -24,11 +24,9 @@ from dpfda.records.cell_values import as_numbers
 from dpfda.records.data_frames import check_same_rows, with_units
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.labelled import labelled, width_of
-from dpfda.records.reading import as_reading
-from dpfda.statistics.estimator import COUNTED_ONLY, FitOrder, Size, Spender, size_of
-from dpfda.statistics.machines.exact_plan import ExactPlan, plan_exactly
+from dpfda.statistics.estimator import FitOrder, Size, Spender
 from dpfda.statistics.machines.losses import Loss
-from dpfda.statistics.machines.plan import EXACT, MachinePlan, MachineRequest, plan_machine
+from dpfda.statistics.machines.plan import EXACT, ExactPlan, MachinePlan, MachineRequest, plan_exactly, plan_machine
 from dpfda.statistics.machines.release import MachineRelease, into
 from dpfda.statistics.machines.summary import Machine
 
@@ -57,6 +55,8 @@ class KernelMachine(Spender):
     """What both machines share: public facts, checks before anything is read, and the release."""
 
     statistic: ClassVar[str] = "machine"
+    counted_with: ClassVar[tuple[str, ...]] = (EXACT,)
+    nothing: ClassVar[str] = "There are no records: a machine needs at least one."
     task: ClassVar[str]
     loss: str
     kernel: Kernel | None = None
@@ -183,22 +183,13 @@ class KernelMachine(Spender):
             counting=size.counting,
             bound=plan.request.loss.scale,
         )
-        curator = Curator(
-            records,
-            public,
-            dataset=self.dataset,
-            ledger=self._payer(),
-            randomness=self.randomness,
-            reading=as_reading(self.reading),
-            notes=records.notes,
-            chosen=(
-                *((("points", records.columns),) if records.columns else ()),
-                *((("classes", " and ".join(map(repr, facts["classes"]))),) if "classes" in facts else ()),
-                *self._assumed(),
-                *plan.reasons,
-            ),
+        chosen = (
+            *((("points", records.columns),) if records.columns else ()),
+            *((("classes", " and ".join(map(repr, facts["classes"]))),) if "classes" in facts else ()),
+            *self._assumed(),
+            *plan.reasons,
         )
-        return curator.order(
+        return self._curator_of(records, public, chosen).order(
             Machine(plan.request.task, plan.request.loss, plan.penalty, plan.reach, **facts),
             basis=plan.basis,
             mechanism=plan.mechanism,
@@ -285,22 +276,8 @@ class KernelMachine(Spender):
             return Domain(domain.sides * columns)
         return domain
 
-    def _size(self, records: Curves, unit: Unit) -> Size:
-        if self.n is not None and self._chosen()[0] == EXACT:
-            raise UsageError(COUNTED_ONLY)
-        return size_of(
-            records,
-            unit,
-            n=self.n,
-            planned_n=self.planned_n,
-            nothing="There are no records: a machine needs at least one.",
-        )
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True  # a cell that is no number is missing; an error would show it
-        tags.non_deterministic = True
         tags.target_tags.required = True
         return tags
 

@@ -9,20 +9,20 @@ import numpy as np
 import numpy.typing as npt
 
 from dpfda.arrays import Integers
-from dpfda.curator import GIVEN, Order, Payment, request_hash
-from dpfda.errors import ReleaseFailed, UsageError
+from dpfda.curator import Order, Payment, request_hash
+from dpfda.errors import ReleaseFailed
 from dpfda.ledger import AnyLedger, Charge
 from dpfda.mechanisms import Randomness
-from dpfda.online import Facts, OnlineLaw, Oracle, Sections, Store, calibrated, check_store, open_online, weight_step
+from dpfda.online import Facts, OnlineLaw, Oracle, Sections, Store, calibrated, open_online, weight_step
 from dpfda.privacy import REPLACE, Counting, Unit
 from dpfda.records import Curves
 from dpfda.records.forgetting import forgets_records
 from dpfda.releases.cards.words import say
-from dpfda.statistics.machines.exact_plan import MOST_RECORDS, ExactPlan
+from dpfda.statistics.machines.plan import MOST_RECORDS, ExactPlan
 from dpfda.statistics.machines.release import into
 from dpfda.statistics.machines.solver import minimise_exactly
 from dpfda.statistics.machines.summary import MISSING
-from dpfda.statistics.pending import handed_over
+from dpfda.statistics.pending import Pending
 
 Flags = npt.NDArray[np.bool_]
 
@@ -39,7 +39,13 @@ class PreparedMachine(Order):
     randomness: Randomness | None
 
     def spend(self, payment: Payment) -> PendingMachine:
-        return PendingMachine(payment.attempt(self.solved), self.law, self.facts, self.randomness, payment)
+        return PendingMachine(
+            sections=payment.attempt(self.solved),
+            law=self.law,
+            facts=self.facts,
+            randomness=self.randomness,
+            payment=payment,
+        )
 
     def solved(self) -> Sections:
         """The private function: here records are read."""
@@ -50,18 +56,13 @@ class PreparedMachine(Order):
         return sections
 
 
-@dataclass(eq=False, repr=False)
-class PendingMachine:
-    """A private function that has been paid for, and the one oracle that answers for it.
+@dataclass(eq=False, repr=False, kw_only=True)
+class PendingMachine(Pending):
+    """A machine that has been paid for, and its oracle.
 
     Its sections are points of records: they are handed to the oracle, which erases them when it is closed.
     """
 
-    sections: Sections | None
-    law: OnlineLaw
-    facts: Facts
-    randomness: Randomness | None
-    payment: Payment
     oracle: Oracle | None = None
 
     @property
@@ -75,16 +76,8 @@ class PendingMachine:
     @forgets_records
     def open(self, store: str | Path | Store | None) -> Oracle:
         """The oracle; a second one would draw the noise anew, which is a second release."""
-        if self.oracle is not None and store is None:
-            return self.oracle
-        check_store(store, self.law, self.facts, randomness=self.randomness)  # refuses a store of another release
-        sections = self.sections
-        if sections is None:
-            raise UsageError(GIVEN)
-        try:
-            self.oracle = handed_over(sections, self.law, store, self.facts, self.payment, self.randomness)
-        finally:
-            self.sections = None
+        if self.oracle is None or store is not None:
+            self.oracle = self.online(store)
         return self.oracle
 
 

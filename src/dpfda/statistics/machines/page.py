@@ -8,10 +8,8 @@ import numpy as np
 
 from dpfda.arrays import Array
 from dpfda.errors import UsageError
-from dpfda.page.base import Page, check_no_covariates, check_no_distribution
-from dpfda.page.content import CELLS, ROWS, Content, Places, Values, spots, typed
-from dpfda.page.evaluation import Asked, Columns, places
-from dpfda.page.markup import number, place, text
+from dpfda.page.base import Asked, Columns, Page, check_no_covariates, check_no_distribution, places
+from dpfda.page.content import CELLS, ROWS, Content, Places, Values, number, place, spots, text, typed
 from dpfda.page.picture import HEIGHT, WIDTH, Scale, around, describe, drawing, frame, heat, path_of, surface
 from dpfda.releases.bands import check_level
 from dpfda.statistics.machines.release import MachineRelease
@@ -105,41 +103,6 @@ STEP = 4  # points of the picture of a line for each row of the table
 PROFILE = 21  # points along each side of a box with more than two
 
 
-def machine_content(release: MachineRelease, *, level: float, title: str, stamp: str) -> Content:
-    """A kernel machine: its values and the noise in them, and its picture on a line or in the plane."""
-    check_level(level)  # said wrongly it is a mistake, also where there is no band
-    domain = release.basis.domain
-    points, counts, step = _points(release)
-    values = Values(points, release(points), None, level, "", axis="x")
-    deviation = release.noise_deviation(points)
-    drawing, places = "", Places()
-    if domain.dimension == 1:
-        drawing, places = line(release, values, deviation, title=title, stamp=stamp)
-    elif domain.dimension == 2 and release.classes is None:
-        drawing, places = surface(values, domain.sides, title=title, stamp=stamp)
-    elif domain.dimension == 2:
-        drawing, places = regions(release, values, deviation, title=title, stamp=stamp)
-    extra = _extra(release, points)
-    at = spots(domain.sides)
-    return Content(
-        names=(*values.names[: domain.dimension], "value", "noise", *extra),
-        columns=np.column_stack([points, values.value, deviation, *extra.values()])[::step],
-        sides=counts,
-        places=places[::step],
-        drawing=drawing,
-        caption=_caption(release, values, deviation, drawn=bool(drawing)),
-        listed=f"The released {release.task}: values of the function, and the deviation of the noise in them",
-        python=(
-            f"release({at})  # values of the function anywhere in the domain",
-            f"release.predict({at})",
-            *((f"release.probabilities({at})",) if release.loss == "logistic" else ()),
-            f"release.noise_deviation({at})",
-        ),
-        evaluate=f"--at={typed(domain.sides)}",
-        commands=("predict FILE new.csv",),
-    )
-
-
 def _points(release: MachineRelease) -> tuple[Array, tuple[int, ...], int]:
     """Points to look at, how many there are along each side, and the step that leaves those of the table."""
     dimension = release.basis.domain.dimension
@@ -194,7 +157,38 @@ class MachinePage(Page):
     """A kernel machine: values, the noise in them, decisions or predictions."""
 
     def content(self, release: MachineRelease, *, level: float, title: str, stamp: str) -> Content:
-        return machine_content(release, level=level, title=title, stamp=stamp)
+        """A kernel machine: its values and the noise in them, and its picture on a line or in the plane."""
+        check_level(level)  # said wrongly it is a mistake, also where there is no band
+        domain = release.basis.domain
+        points, counts, step = _points(release)
+        values = Values(points, release(points), None, level, "", axis="x")
+        deviation = release.noise_deviation(points)
+        drawing, places = "", Places()
+        if domain.dimension == 1:
+            drawing, places = line(release, values, deviation, title=title, stamp=stamp)
+        elif domain.dimension == 2 and release.classes is None:
+            drawing, places = surface(values, domain.sides, title=title, stamp=stamp)
+        elif domain.dimension == 2:
+            drawing, places = regions(release, values, deviation, title=title, stamp=stamp)
+        extra = _extra(release, points)
+        at = spots(domain.sides)
+        return Content(
+            names=(*values.names[: domain.dimension], "value", "noise", *extra),
+            columns=np.column_stack([points, values.value, deviation, *extra.values()])[::step],
+            sides=counts,
+            places=places[::step],
+            drawing=drawing,
+            caption=_caption(release, values, deviation, drawn=bool(drawing)),
+            listed=f"The released {release.task}: values of the function, and the deviation of the noise in them",
+            python=(
+                f"release({at})  # values of the function anywhere in the domain",
+                f"release.predict({at})",
+                *((f"release.probabilities({at})",) if release.loss == "logistic" else ()),
+                f"release.noise_deviation({at})",
+            ),
+            evaluate=f"--at={typed(domain.sides)}",
+            commands=("predict FILE new.csv",),
+        )
 
     def table(self, release: MachineRelease, asked: Asked) -> Columns:
         """Values of a machine at points, the noise in them, and what it decides or predicts there."""

@@ -1,8 +1,9 @@
-"""The plan of a kernel machine: which features, which noise, which penalty, from public facts alone."""
+"""Plans of kernel machines, from public facts alone: on features, or the exact minimiser at the points asked for."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from numbers import Integral
@@ -13,23 +14,24 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike, as_plain_ints, as_real, brief, is_whole
 from dpfda.bases import Basis, Domain
 from dpfda.bases.base import MOST_FEATURES
-from dpfda.bases.features import Landmarks, fourier_features, landmarks, mercer_features, reach
+from dpfda.bases.domain import check_asked
+from dpfda.bases.features import Landmarks, fourier_features, landmarks, mercer_features, reach, spread
 from dpfda.bases.lattice import RADIUS
-from dpfda.bases.norms import L2, Sensitivity
-from dpfda.errors import DpfdaError, IncompatibleNoise, UsageError
+from dpfda.errors import CannotMeetBudget, IncompatibleNoise, UsageError
 from dpfda.kernels import Anisotropic, Gaussian, Kernel
 from dpfda.mechanisms import Gaussian as GaussianNoise
 from dpfda.mechanisms import GaussianProcess, KNorm, Laplace, LaplaceProcess, Mechanism
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
-from dpfda.mechanisms.table import as_law, names_for, not_used, settings_of, unknown
+from dpfda.mechanisms.table import as_law, names_for, unknown
 from dpfda.messages import arg
-from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, price
-from dpfda.planning.blocks import optimal_blocks
-from dpfda.planning.request import check_units
+from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, Ranked, price, ranked
+from dpfda.planning.default_design import optimal_blocks
+from dpfda.planning.request import check_kernel, check_units, check_used
 from dpfda.privacy import REPLACE, Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.releases.bands import at_points
-from dpfda.releases.wording import plain
+from dpfda.releases.cards.words import plain
 from dpfda.statistics.machines.losses import Loss
 from dpfda.statistics.machines.sensitivity import moved_by
 from dpfda.statistics.machines.solver import tolerance_of
@@ -45,6 +47,8 @@ RULED = {
     True: "a rule of n, the budget, the kernel and the loss: a small share of a margin is noise",
     False: "a rule of n, the budget, the kernel and the loss: where noise and shrinkage together err least",
 }
+MOST_RECORDS = 2048  # whose kernel matrix is factored
+LOOKED_AT = 1024  # public points at which the largest variance of a kernel is looked for
 LARGEST_PENALTY = 0.5  # in units of M reach^2 / t: from there on every margin is violated, and noise falls no more
 
 
@@ -66,15 +70,11 @@ class MachineRequest:
 
     def __post_init__(self) -> None:
         check_units(self.n)
-        if not (self.kernel is None or isinstance(self.kernel, Kernel)):
-            raise UsageError(
-                parameter="kernel", value=self.kernel, rule="must be a kernel such as dpfda.kernels.Gaussian(0.1)"
-            )
+        check_kernel(self.kernel, "Gaussian(0.1)")
         for name, value, least in (("penalty", self.penalty, 1e-100), ("eta", self.eta, 1.0)):
             if value is not None and not least <= as_real(value) <= 1e100:
                 raise UsageError(parameter=name, value=value, rule=f"must be None or a number of at least {least:g}")
-        if self.eta is not None and "eta" not in settings_of(self.mechanism, STATISTIC):
-            raise not_used("eta", self.mechanism, STATISTIC)
+        check_used(self, STATISTIC, "eta")
         known = self.features is None or isinstance(self.features, Basis) or self.features == "auto"
         if not known and not is_whole(self.features, 1, MOST_FEATURES):
             raise UsageError(
@@ -135,23 +135,50 @@ def default_kernel(domain: Domain) -> Kernel:
     return Anisotropic(Gaussian(1.0), tuple(root * length for length in domain.lengths))
 
 
+class PenalisedPlan(AnyPlan):
+    """What both plans share: noise in a function whose norm is penalised."""
+
+    request: MachineRequest
+    name: str
+    penalty: float
+    reach: float
+
+    @property
+    @abstractmethod
+    def noise_rms(self) -> float:
+        """The size of the noise in the function."""
+
+    @property
+    def hidden(self) -> str:
+        """Why next to nothing could be seen of a function as large as the margin; empty where it could."""
+        return drowned(self.noise_rms, self.request.loss, self.penalty, self.reach)
+
+    @property
+    def title(self) -> str:
+        return f"a kernel {self.request.task} of {self.n} units"
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "task": self.request.task,
+            "loss": self.request.loss.name,
+            "penalty": self.penalty,
+            "mechanism": self.name,
+        }
+
+
 @dataclass(frozen=True, eq=False)
-class MachinePlan(AnyPlan):
+class MachinePlan(PenalisedPlan):
     """Features, penalty and noise of a kernel machine, chosen without any record."""
 
     request: MachineRequest
     name: str  # of the mechanism, as people type it
     basis: Basis
+    reach: float  # no feature vector is longer
     mechanism: Mechanism
     penalty: float
     noise: NoiseLaw  # of the weights
     spends: Budget
     reasons: tuple[tuple[str, str], ...]
-
-    @property
-    def reach(self) -> float:
-        """No feature vector is longer."""
-        return reach(self.basis)
 
     @property
     def sensitivity(self) -> float:
@@ -168,44 +195,21 @@ class MachinePlan(AnyPlan):
         """The standard deviation of the noise in the function at points, before any data, (m,)."""
         return at_points(self.basis, self.basis.asked(points), self.noise)[0]
 
-    def table(self) -> tuple[tuple[str, float | None, str], ...]:
+    def table(self) -> Ranked:
         """Every mechanism with its noise in the function at the same penalty, least first, and a note."""
-        rows: list[tuple[str, float | None, str]] = []
-        for name in names_for(STATISTIC):
-            if name == EXACT:
-                continue  # it answers at points, and has no noise in a function
-            mine = name == self.name
-            try:
-                other = replace(self.request, mechanism=name, penalty=self.penalty, features=self._features(name))
-                rows.append((name, (self if mine else plan_machine(other)).noise_rms, "chosen" if mine else ""))
-            except DpfdaError as error:
-                rows.append((name, None, error.message))
-        return tuple(sorted(rows, key=lambda row: (math.inf if row[1] is None else row[1], row[0])))
+
+        def noise(name: str) -> float:
+            other = replace(self.request, mechanism=name, penalty=self.penalty, features=self._features(name))
+            return (self if name == self.name else plan_machine(other)).noise_rms
+
+        # The exact minimiser answers at points, and has no noise in a function.
+        return ranked(sorted(name for name in names_for(STATISTIC) if name != EXACT), self.name, noise)
 
     def _features(self, name: str) -> str | int | Basis | None:
         return self.request.features if name == self.name or self.request.features is not None else "auto"
 
-    @property
-    def hidden(self) -> str:
-        """Why next to nothing could be seen of a function as large as the margin; empty where it could."""
-        return drowned(self.noise_rms, self.request.loss, self.penalty, self.reach)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What should be known before anything is spent."""
-        seen = (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
-        return (*self.budget.warnings(self.n), *seen)
-
-    @property
-    def title(self) -> str:
-        return f"a kernel {self.request.task} of {self.n} units"
-
     def facts(self) -> dict[str, Any]:
-        return {
-            "task": self.request.task,
-            "loss": self.request.loss.name,
-            "penalty": self.penalty,
-            "mechanism": self.name,
+        return super().facts() | {
             "features": self.basis.describe()["family"],
             "size": self.basis.size,
             "reach": self.reach,
@@ -301,6 +305,7 @@ def _planned(request: MachineRequest, mechanism: str | Mechanism, why: str) -> M
         request,
         name,
         basis,
+        length,
         noise_maker,
         penalty,
         _unit_noise(noise_maker, basis, spends, tolerance / moved).scaled(moved),
@@ -420,3 +425,118 @@ def ruled_penalty(loss: Loss, reach: float, noise: float) -> float:
         curvature = loss.bend or 5 / loss.scale
         wanted = (4 * curvature * (noise * reach / loss.scale) ** 2) ** (1 / 3)
     return min(wanted, LARGEST_PENALTY * loss.lipschitz * reach**2 / loss.scale)
+
+
+@dataclass(frozen=True, eq=False)
+class ExactPlan(PenalisedPlan):
+    """Penalty and noise of the exact minimiser in the space of a kernel, from public facts alone."""
+
+    request: MachineRequest
+    reach: float  # the root of the kernel's largest variance; records where it is larger are scaled down
+    penalty: float
+    reasons: tuple[tuple[str, str], ...]
+    name: str = EXACT
+
+    @property
+    def spends(self) -> Budget:
+        return self.request.budget
+
+    @property
+    def moved(self) -> float:
+        """How far one unit moves the exact minimiser in the norm of the kernel's space."""
+        request = self.request
+        return moved_by(request.loss, self.penalty, self.reach, request.n, replaced=True)
+
+    @property
+    def tolerance(self) -> float:
+        """How far from the minimiser the solver stops at most."""
+        return 2 * tolerance_of(
+            self.request.loss,
+            penalty=self.penalty,
+            reach=self.reach,
+            units=float(self.request.n),
+            size=2 * MOST_RECORDS,
+            moved=self.moved / 2,
+        )
+
+    @property
+    def sensitivity(self) -> float:
+        """How far one unit moves what the solver finds."""
+        return (self.moved + 2 * self.tolerance) * (1 + 1e-9)
+
+    @property
+    def total(self) -> float:
+        """All weights of sections together are never larger."""
+        return self.request.loss.lipschitz / (2 * self.penalty) * (1 + 1e-9)
+
+    @property
+    def noise_rms(self) -> float:
+        """The deviation of the noise where the kernel's variance is largest."""
+        return self.sensitivity * self.reach * _unit_scale(self.request.budget)
+
+    def noise_deviation(self, points: ArrayLike) -> Array:
+        """The standard deviation of the noise at points, before any data, (m,)."""
+        rows = self.request.domain.points(points)
+        check_asked(len(rows), 100_000)  # the kernel is asked for one point after the other
+        kernel = self.request.known_kernel
+        roots = np.sqrt([float(kernel(row[None], row[None])[0, 0]) for row in rows])
+        return roots * (self.sensitivity * _unit_scale(self.request.budget))
+
+    def facts(self) -> dict[str, Any]:
+        return super().facts() | {"sensitivity": self.sensitivity, "noise_rms": self.noise_rms}
+
+    def lines(self) -> tuple[tuple[str, str], ...]:
+        return (
+            ("mechanism", "gp, a Gaussian process drawn at the points asked for"),
+            ("penalty", f"{self.penalty:.4g}"),
+            ("moves", f"one unit moves the function by at most {self.sensitivity:.4g} in the norm of the space"),
+            ("noise", f"standard deviation about {self.noise_rms:.4g} at a point"),
+        )
+
+
+def _unit_scale(budget: Budget) -> float:
+    return calibrate(GaussianNoise(), Sensitivity(1.0, L2(), "one unit of change"), budget)
+
+
+def plan_exactly(request: MachineRequest) -> ExactPlan:
+    """The plan of the exact minimiser; what it cannot do is refused."""
+    if request.budget.pure:
+        raise CannotMeetBudget(
+            "A Gaussian process needs delta > 0. For delta = 0 use ",
+            arg("mechanism", "k-norm", "iclp-qr"),
+            ".",
+            parameter="delta",
+        )
+    if not request.replaced:
+        raise UsageError("The exact minimiser is released under 'replace-one': its weights are bounded by a public n.")
+    if request.n > MOST_RECORDS:
+        raise UsageError(
+            f"The exact minimiser is found for at most {MOST_RECORDS} units, got {request.n}. Use features for more.",
+            parameter="n",
+        )
+    if not (request.features is None or request.features == "auto"):
+        raise UsageError(
+            arg("mechanism", "gp"),
+            " releases the exact minimiser: ",
+            arg("features"),
+            f" must be None, got {brief(request.features)}.",
+            parameter="features",
+            value=request.features,
+        )
+    kernel, loss = request.known_kernel, request.loss
+    where = spread(request.domain, LOOKED_AT)
+    reach = math.sqrt(max(float(kernel(row[None], row[None])[0, 0]) for row in where))
+    noise = moved_by(loss, 1.0, reach, request.n, replaced=True) * reach * _unit_scale(request.budget)
+    stated = request.penalty is not None
+    penalty = float(request.penalty) if request.penalty is not None else ruled_penalty(loss, reach, noise)
+    check_penalty(penalty, loss, reach)
+    return ExactPlan(
+        request,
+        reach,
+        penalty,
+        (
+            ("mechanism", "stated by the user"),
+            ("kernel", f"{kernel!r}, {by(request)}"),
+            ("penalty", "stated by the user" if stated else "a rule of n, the budget, the kernel and the loss"),
+        ),
+    )

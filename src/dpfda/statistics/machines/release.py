@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,26 +12,27 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike, Label, as_points, brief
 from dpfda.bases import Basis, Domain
 from dpfda.bases.domain import check_asked
-from dpfda.errors import MissingExtra, UsageError
+from dpfda.errors import UsageError
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.messages import arg
 from dpfda.privacy import REPLACE
 from dpfda.releases.bands import at_points
+from dpfda.releases.base import AnyRelease, pandas
 from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate
 from dpfda.releases.comparisons import EVEN, CurveComparisons, from_shares
+from dpfda.releases.decoded import added_noise, finite, finite_number
 from dpfda.releases.detection import compared, differs
-from dpfda.releases.serialise import added_noise, finite, finite_number
+from dpfda.releases.plots import INK, NOISE, axes_or_new, title
 
 TASKS = ("classifier", "regressor")
+REGIONS = ("#d9a679", NOISE)  # of the class below zero and of the class above
+UNSURE = 2.0  # deviations of the noise
 
 
-@dataclass(frozen=True, eq=False)
-class MachineRelease:
-    """A private function that decides or predicts: noisy weights of public features, and their card.
-
-    Nothing in it knows a record; every method is post-processing and costs nothing.
-    """
+@dataclass(frozen=True, eq=False, repr=False)
+class MachineRelease(AnyRelease):
+    """A private function that decides or predicts: noisy weights of public features, and their card."""
 
     basis: Basis  # the features
     noisy: Array  # (size,) their weights, as paid for
@@ -45,7 +45,8 @@ class MachineRelease:
     certificate: Certificate
 
     kind: ClassVar[str] = "machine"
-    computed: ClassVar[tuple[str, ...]] = ()
+    axis: ClassVar[str] = "x"
+    parts: ClassVar[str] = "features"
 
     def __post_init__(self) -> None:
         if self.task not in TASKS or (self.classes is None) is (self.task == "classifier"):
@@ -101,35 +102,17 @@ class MachineRelease:
         released = math.sqrt(max(float(self.noisy @ self.basis.gram() @ self.noisy), 0.0))
         return compared(self.certificate.noise_rms, released, "function")
 
-    def points(self, size: int | None = None) -> Array:
-        """Equally spaced points of the domain, (size^p, p); by default 101 on an interval, 41 on each side of a box."""
-        return self.basis.domain.grid((101 if self.basis.domain.dimension == 1 else 41) if size is None else size)
-
     def to_frame(self, points: ArrayLike | None = None) -> Any:
         """A pandas DataFrame with points, values of the function, the noise in them, and predictions."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtra("to_frame() needs pandas: pip install pandas.") from None
-        rows = self.points() if points is None else self.basis.domain.points(points)
-        names = ["x"] if rows.shape[1] == 1 else [f"x{axis + 1}" for axis in range(rows.shape[1])]
+        pd, rows = pandas(), self._asked(points)
         values = {"value": self(rows), "noise": self.noise_deviation(rows), "prediction": self.predict(rows)}
-        return pd.DataFrame(dict(zip(names, rows.T, strict=True)) | values)
+        return pd.DataFrame(self._named(rows) | values)
 
     def plot(self, ax: Any = None) -> Any:
         """A picture of the function on a line, or of its surface or decision regions in the plane; returns the axes."""
-        from dpfda.statistics.machines.picture import plot_machine
-
         return plot_machine(self, ax)
 
-    def save(self, path: str | Path) -> Path:
-        """Write the release as JSON; `dpfda.load` reads it back with identical values."""
-        from dpfda.releases.files import save
-
-        return save(self, path)
-
     def to_plain(self) -> dict[str, Any]:
-        """What makes the release, but for its card and basis, as plain data."""
         return {
             "noisy": self.noisy.tolist(),
             "noise": self.noise.describe(),
@@ -142,7 +125,6 @@ class MachineRelease:
 
     @staticmethod
     def from_plain(data: dict[str, Any], basis: Basis, certificate: Certificate) -> MachineRelease:
-        """The release that `to_plain` wrote."""
         classes = None if data["classes"] is None else check_classes(data["classes"])
         return MachineRelease(
             basis=basis,
@@ -155,10 +137,6 @@ class MachineRelease:
             bound=None if data["bound"] is None else finite_number(data["bound"]),
             certificate=certificate,
         )
-
-    def __repr__(self) -> str:
-        card = self.certificate
-        return f"MachineRelease({card.what} of {card.dataset!r}, {card.guarantee}, {self.basis.size} features)"
 
 
 def into(domain: Domain, points: ArrayLike) -> Array:
@@ -195,6 +173,61 @@ def _plain(label: Any) -> Label:
     """A label as Python's own number or text."""
     found: Label = label.item() if isinstance(label, np.generic) else label
     return found
+
+
+def plot_machine(release: MachineRelease, ax: Any) -> Any:
+    """Draw a machine; never a record beside it, which no release knows."""
+    dimension = release.basis.domain.dimension
+    if dimension > 2:
+        raise UsageError(f"plot() draws lines and planes; this machine lives in {dimension} dimensions. Evaluate it.")
+    ax = axes_or_new(ax, (7.5, 4.5) if dimension == 1 else (6.5, 5.0))
+    (_line if dimension == 1 else _plane)(release, ax)
+    title(release.certificate, ax)
+    return ax
+
+
+def _line(release: MachineRelease, ax: Any) -> None:
+    points = release.points(401)
+    values, reach = release(points), UNSURE * release.noise_deviation(points)
+    where = points[:, 0]
+    ax.fill_between(
+        where, values - reach, values + reach, color=NOISE, alpha=0.5, lw=0, label="two deviations of noise"
+    )
+    ax.plot(where, values, color=INK, lw=2, label=f"private function, loss: {release.loss}")
+    if release.classes is not None:
+        ax.axhline(0.0, color="0.4", lw=0.8)
+        ax.set_ylabel(f"above zero: {release.classes[1]}, below: {release.classes[0]}")
+    ax.set_xlim(*release.basis.domain.sides[0])
+    ax.set_xlabel("x")
+    ax.grid(alpha=0.25)
+    ax.legend(frameon=False, fontsize=9)
+
+
+def _plane(release: MachineRelease, ax: Any) -> None:
+    from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Patch
+
+    size = 161
+    points = release.points(size)
+    grid, values = points.reshape(size, size, 2), release(points).reshape(size, size)
+    if release.classes is None:
+        image = ax.pcolormesh(grid[..., 0], grid[..., 1], values, shading="gouraud", cmap="viridis")
+        ax.figure.colorbar(image, ax=ax, label=f"private function, loss: {release.loss}")
+    else:
+        above = (values > 0).astype(float)
+        ax.pcolormesh(
+            grid[..., 0], grid[..., 1], above, shading="nearest", cmap=ListedColormap(REGIONS), vmin=0, vmax=1
+        )
+        unsure = np.abs(values) < UNSURE * release.noise_deviation(points).reshape(size, size)
+        ax.contourf(
+            grid[..., 0], grid[..., 1], unsure.astype(float), levels=[0.5, 1.5], colors="none", hatches=["////"]
+        )
+        ax.contour(grid[..., 0], grid[..., 1], above, levels=[0.5], colors=INK, linewidths=1.5)
+        named = [Patch(color=colour, label=str(label)) for colour, label in zip(REGIONS, release.classes, strict=True)]
+        hatched = Patch(facecolor="none", edgecolor="k", hatch="////", label="within two deviations of the noise")
+        ax.legend(handles=[*named, hatched], fontsize=8, loc="upper right")
+    ax.set_xlabel("x1")
+    ax.set_ylabel("x2")
 
 
 RELEASE = MachineRelease

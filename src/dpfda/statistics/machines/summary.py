@@ -11,10 +11,10 @@ import numpy as np
 from dpfda.arrays import Array, Integers, Label
 from dpfda.bases import Basis
 from dpfda.bases.lattice import RADIUS
-from dpfda.bases.norms import L2, Sensitivity, up
 from dpfda.curator.summary import Public, Summary
 from dpfda.errors import UsageError
 from dpfda.mechanisms.noise import NoiseLaw
+from dpfda.privacy.norms import L2, Sensitivity, up
 from dpfda.records import Curves
 from dpfda.records.fold import Encode
 from dpfda.records.reading import Reading

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from dpfda.arrays import ArrayLike, is_whole, told
-from dpfda.bases import Basis, as_domain
+from dpfda.arrays import is_whole, told
+from dpfda.bases import Basis
+from dpfda.curator import Order
 from dpfda.errors import UsageError
 from dpfda.mechanisms import ExponentialDraw, Process
 from dpfda.mechanisms.objective import Curvature, Utility
 from dpfda.mechanisms.table import unknown
 from dpfda.mechanisms.utility_checks import check_declared
-from dpfda.planning.request import Request
-from dpfda.privacy import Budget, Unit
-from dpfda.records import Curves, as_curves
-from dpfda.records.forgetting import forgets_records
+from dpfda.records import Curves
 from dpfda.releases import Release
-from dpfda.statistics.estimator import CurveEstimator, FitOrder
+from dpfda.statistics.estimator import CurveEstimator
 from dpfda.statistics.maximiser.plan import ObjectivePlan, in_range, plan_objective
 from dpfda.statistics.maximiser.summary import Maximum
 from dpfda.statistics.maximiser.utilities import RobustDistance
@@ -32,6 +30,9 @@ class Maximiser(CurveEstimator):
     process's own orthonormal basis. Every unit's utility is moved into `utility_range`, so that one unit cannot do more
     than that. The guarantee is pure epsilon. It rests on the utility, which is trusted code: it must look at one unit
     at a time, give the same answer whenever it is asked, and keep no state. No trial can make sure of that.
+
+    The utility is tried on made-up units before the ledger is charged. Once curves are read, a unit on which it fails
+    counts as the lowest of the range; whatever else goes wrong is one constant error, and the charge stays.
 
     Parameters
     ----------
@@ -81,65 +82,27 @@ class Maximiser(CurveEstimator):
     def plan(self, n: int, *, grid_size: int | None = None) -> ObjectivePlan:
         """What a fit on n units would do and how large its error due to privacy would be; reads no data."""
         self._check_parameters()
-        lattice, _, _ = self._clipping()
+        bound = self._clipping()[0].bound
         if not callable(self.utility):
             raise UsageError(parameter="utility", value=self.utility, rule="must be a function of units and a point")
         draw = self._draw()
-        request = Request(
-            n=n,
-            budget=Budget(self.epsilon, 0.0),
-            bound=lattice.bound,
-            domain=as_domain(self.domain),
-            neighbours=Unit("unit", self.neighbours).neighbours,
-            basis=self.basis,
-            size=self.size,
-            grid_size=grid_size,
-            kernel=draw.kernel,
-        )
         own = getattr(self.utility, "curvature", None)
         return plan_objective(
-            request,
+            self._request(n, grid_size, self.basis, kernel=draw.kernel),
             self.utility,
-            utility_range=self._range(lattice.bound),  # looked at by the mechanism
+            utility_range=self._range(bound),  # looked at by the mechanism
             radius=draw.radius,
             spread=draw.spread,
             curvature=own if self.curvature is None else self.curvature,
             candidates=_whole(draw.candidates),
         )
 
-    def plan_for(self, curves: Curves) -> ObjectivePlan:
-        """The plan for these curves; it looks at their layout, and at the number of units where that is public."""
-        points = self._grid(curves, as_domain(self.domain))
-        planned = self._size(curves, Unit(curves.unit or "row", self.neighbours)).planned
-        return self.plan(planned, grid_size=len(points))
-
-    def _again(self, plan: ObjectivePlan, n: int) -> ObjectivePlan:
-        return self.plan(n, grid_size=plan.request.grid_size)
-
-    @forgets_records
-    def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> Maximiser:
-        """Release the maximiser for these curves; arguments as for `MeanFunction.fit`.
-
-        The utility is tried on made-up units before the ledger is charged. Once curves are read, a unit on which it
-        fails counts as the lowest of the range; whatever else goes wrong is one constant error, and the charge stays.
-        """
-        return self.fit_order(self.order(X, grid=grid, units=units))
-
-    @forgets_records
-    def order(self, X: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> FitOrder:
-        """What `fit` would release of these curves: checked, planned and priced, not charged, and no value is read."""
-        reading = self._public_arguments()
-        self._clipping()  # refuses, before the curves are looked at
-        curves = as_curves(X, grid=grid, units=units)
-        plan = self.plan_for(curves)
-        self.check_seen(plan)
+    def order_of(self, curves: Curves, plan: ObjectivePlan) -> Order:
         check_declared(plan.mechanism, plan.request.bound)
         plan.check_ends()
-        public = self.facts(curves)
-        curator = self._curator(curves, public, reading, (*self._conditions(plan), *plan.reasons))
+        curator = self._curator(curves, self.facts(curves), (*self._conditions(plan), *plan.reasons))
         summary = Maximum(_name(self.utility), plan.basis.size, plan.mechanism.limits, plan.mechanism.step, _law(plan))
-        order = curator.order(summary, basis=plan.basis, mechanism=plan.mechanism, budget=plan.budget, smoothing="none")
-        return FitOrder(self, plan, order, len(public.grid))
+        return curator.order(summary, basis=plan.basis, mechanism=plan.mechanism, budget=plan.budget, smoothing="none")
 
     def _range(self, bound: float) -> tuple[float, float]:
         if self.utility_range is None:
@@ -185,7 +148,7 @@ class Maximiser(CurveEstimator):
 def _whole(candidates: object) -> int:
     if not is_whole(candidates, -(2**31), 2**31):
         raise UsageError(parameter="candidates", value=candidates, rule="must be a whole number of points")
-    return int(candidates)  # type: ignore[call-overload, no-any-return]
+    return int(candidates)
 
 
 def _name(utility: object) -> str:

@@ -149,11 +149,8 @@ class ObjectivePlan(AnyPlan):
         return f"the draw would be off by {share:.0%} of the radius of its ball" if share >= NOISY_FROM else ""
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """What should be known before anything is spent."""
-        found = list(self.budget.warnings(self.n))
-        if self.hidden:
-            found.append(f"Next to nothing could be seen: {self.hidden}.")
+    def cautions(self) -> tuple[str, ...]:
+        found = []
         if self.acceptances is not None and min(self.acceptances) < SLOW:
             spread, alike = (1 / max(share, 1e-300) for share in self.acceptances)
             found.append(

@@ -9,11 +9,11 @@ import numpy as np
 from dpfda.arrays import Array, Integers
 from dpfda.bases import Basis
 from dpfda.bases.lattice import Lattice
-from dpfda.bases.norms import Sensitivity
 from dpfda.curator.summary import Public, Summary
 from dpfda.errors import UsageError
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.mechanisms.objective import MOST_PLANNED, SPARE_STEPS, UTILITY_STEPS, Supremum, spread_of
+from dpfda.privacy.norms import Sensitivity
 from dpfda.records import Clipping, Encode
 from dpfda.releases import Certificate, Release
 from dpfda.releases.cards.words import say

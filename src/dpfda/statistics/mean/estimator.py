@@ -9,14 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike
-from dpfda.bases import Basis, as_domain
+from dpfda.bases import Basis
+from dpfda.curator import Order
 from dpfda.errors import UsageError
-from dpfda.planning import Request
-from dpfda.privacy import Budget, Unit
-from dpfda.records import Curves, as_curves
-from dpfda.records.forgetting import forgets_records
+from dpfda.records import Curves
 from dpfda.releases import Release
-from dpfda.statistics.estimator import CurveEstimator, FitOrder
+from dpfda.statistics.estimator import CurveEstimator, smoothing_after
 from dpfda.statistics.mean.plan import Plan, make_plan
 from dpfda.statistics.mean.summary import Mean
 
@@ -68,65 +66,24 @@ class MeanFunction(CurveEstimator):
     def plan(self, n: int, *, grid_size: int | None = None) -> Plan:
         """What a fit on n units would do and how large its noise would be; reads no data and costs nothing."""
         self._check_parameters()
-        lattice, middle, _ = self._clipping()
+        _, middle, _ = self._clipping()
         mechanism, settings = self._chosen()
         if "candidates" in settings:
             settings["candidates"] = self._around_centre(settings["candidates"], middle)
-        return make_plan(
-            Request(
-                n=n,
-                budget=Budget(self.epsilon, self.delta),
-                bound=lattice.bound,
-                domain=as_domain(self.domain),
-                neighbours=Unit("unit", self.neighbours).neighbours,
-                mechanism=mechanism,
-                basis=self.basis,
-                size=self.size,
-                grid_size=grid_size,
-                **settings,
-            )
-        )
+        return make_plan(self._request(n, grid_size, self.basis, mechanism=mechanism, **settings))
 
-    def plan_for(self, curves: Curves) -> Plan:
-        """The plan for these curves; it looks at their layout, and at the number of units where that is public."""
-        points = self._grid(curves, as_domain(self.domain))
-        planned = self._size(curves, Unit(curves.unit or "row", self.neighbours)).planned
-        return self.plan(planned, grid_size=len(points))
-
-    def _again(self, plan: Plan, n: int) -> Plan:
-        return self.plan(n, grid_size=plan.request.grid_size)
-
-    @forgets_records
-    def fit(self, X: Any, y: None = None, *, grid: ArrayLike | str | None = None, units: object = None) -> MeanFunction:
-        """Release the mean of these curves; everything public is checked before the ledger is charged.
-
-        X: matrix (n, q), FDataGrid, data frame or `dpfda.Curves`. `units` says whose curve each row is: a vector of
-        identifiers, with a name as in {"ID": identifiers}, or a column's name; without it every row is taken for
-        another person, and the card says so. `grid` holds the points of the values, evenly spaced by default; "header"
-        reads them from a table's column names.
-        """
-        return self.fit_order(self.order(X, grid=grid, units=units))
-
-    @forgets_records
-    def order(self, X: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> FitOrder:
-        """What `fit` would release of these curves: checked, planned and priced, not charged, and no value is read."""
-        reading = self._public_arguments()
-        self._clipping()  # refuses, before the curves are looked at
-        curves = as_curves(X, grid=grid, units=units)
-        plan = self.plan_for(curves)
-        self.check_seen(plan)
-        public = self.facts(curves, count_weight=plan.count_weight)
+    def order_of(self, curves: Curves, plan: Plan) -> Order:
         design = plan.design
-        order = self._curator(curves, public, reading, plan.reasons).order(
+        public = self.facts(curves, count_weight=plan.count_weight)
+        return self._curator(curves, public, plan.reasons).order(
             Mean(design.weights),
             basis=design.basis,
             mechanism=design.mechanism,
             budget=plan.spends,
-            smoothing="none" if self.smoothing == "auto" and not design.smoothing else self.smoothing,
+            smoothing=smoothing_after(self.smoothing, smoothable=design.smoothing),
             least_scale=design.least_scale,
             name=design.name,
         )
-        return FitOrder(self, plan, order, len(public.grid))
 
     def _around_centre(self, candidates: Any, middle: float) -> tuple[Callable[[Array], ArrayLike], ...]:
         """The dictionary's candidates around the centre."""

@@ -2,33 +2,11 @@
 
 from __future__ import annotations
 
-from dpfda.arrays import Array
-from dpfda.page.base import Answered, Page, check_curves, check_no_covariates
+from dpfda.arrays import Array, numbers
+from dpfda.page.base import Answered, Asked, Columns, Page, check_curves, check_no_covariates
 from dpfda.page.content import Content, Places, Values, sizes, spots, values_of
-from dpfda.page.evaluation import Asked, Columns, numbers
 from dpfda.page.picture import curve, describe, surface
 from dpfda.releases import Certificate, Release
-
-
-def function_content(release: Release, *, level: float, title: str, stamp: str) -> Content:
-    """A private function: its values with the band, and its picture where it is a curve or a surface."""
-    size, step = sizes(release)
-    fine = values_of(release, level, size)
-    drawing, places = _draw(release, fine, title=title, stamp=stamp)
-    values = fine.every(step)
-    flat = values.points.shape[1] == 1
-    band = "" if values.band is None else f", with the {100 * level:g} % noise band"
-    return Content(
-        names=values.names,
-        columns=values.columns,
-        sides=(len(range(0, size, step)),) * values.points.shape[1],
-        places=places[::step],
-        drawing=drawing,
-        caption=_caption(values, release.certificate) if drawing else _instead(values),
-        listed=f"The released {'curve' if flat else 'function'}{band}",
-        python=_python(release, values),
-        evaluate=_evaluate(release, values) if flat else "",
-    )
 
 
 def _draw(release: Release, fine: Values, *, title: str, stamp: str) -> tuple[str, Places]:
@@ -86,7 +64,24 @@ class MeanPage(Page):
     """A private function: its values, derivatives and noise band."""
 
     def content(self, release: Release, *, level: float, title: str, stamp: str) -> Content:
-        return function_content(release, level=level, title=title, stamp=stamp)
+        """A private function: its values with the band, and its picture where it is a curve or a surface."""
+        size, step = sizes(release)
+        fine = values_of(release, level, size)
+        drawing, places = _draw(release, fine, title=title, stamp=stamp)
+        values = fine.every(step)
+        flat = values.points.shape[1] == 1
+        band = "" if values.band is None else f", with the {100 * level:g} % noise band"
+        return Content(
+            names=values.names,
+            columns=values.columns,
+            sides=(len(range(0, size, step)),) * values.points.shape[1],
+            places=places[::step],
+            drawing=drawing,
+            caption=_caption(values, release.certificate) if drawing else _instead(values),
+            listed=f"The released {'curve' if flat else 'function'}{band}",
+            python=_python(release, values),
+            evaluate=_evaluate(release, values) if flat else "",
+        )
 
     def table(self, release: Release, asked: Asked) -> Columns:
         check_curves(release, asked)

@@ -8,18 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, brief
+from dpfda.arrays import Array
 from dpfda.bases import Basis
 from dpfda.bases.lattice import RADIUS
-from dpfda.bases.norms import L2, Sensitivity
-from dpfda.errors import DpfdaError, UsageError
-from dpfda.mechanisms import Bernstein, Gaussian, KNorm, Mechanism
+from dpfda.errors import DpfdaError
+from dpfda.mechanisms import Bernstein, KNorm, Mechanism
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
-from dpfda.mechanisms.table import as_law, names_for, names_with, not_used, settings_of, unknown
-from dpfda.messages import arg
+from dpfda.mechanisms.table import AUTO, as_law, names_for, names_with, settings_of, unknown
 from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, basis_text, price
-from dpfda.planning.default_design import own_design
+from dpfda.planning.default_design import own_design, own_names, why_own
 from dpfda.planning.prediction import (
     DEFAULT_CLASS,
     Prediction,
@@ -30,11 +28,13 @@ from dpfda.planning.prediction import (
     worst_bias,
     worst_thresholding,
 )
-from dpfda.planning.request import DESIGNS, Design, Request
+from dpfda.planning.request import DESIGNS, Design, Request, check_exact, check_used
 from dpfda.privacy import Budget, calibrate
+from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.releases.bands import multiplier
 
 STATISTIC = "mean"
+SETTINGS = ("kernel", "eta", "penalty", "candidates")
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,12 +161,6 @@ class Plan(AnyPlan):
         share = min(noise, error) / left
         return f"the noise would be {share:.0%} of what the {shrinks} leaves of the mean" if share >= NOISY_FROM else ""
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What should be known before anything is spent."""
-        seen = (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
-        return (*self.budget.warnings(self.n), *seen)
-
     def plot(self, figure: Any = None) -> Any:
         """Error against epsilon and against n for every mechanism, and the noise band around a simulated curve."""
 
@@ -214,22 +208,17 @@ def calibrated() -> tuple[str, ...]:
 
 def make_plan(request: Request) -> Plan:
     """The design that was asked for, or the one with the least predicted error, by public facts alone."""
-    if request.mechanism != "auto":
+    if request.mechanism != AUTO:
         return _planned(request, "stated by the user")
-    _check_parameters(request, "auto")
-    names = (KNorm.name,) if request.budget.pure else (Gaussian.name, KNorm.name)
+    check_used(request, STATISTIC, *SETTINGS)
     pure = Budget(request.budget.epsilon, 0.0)
     # K-norm noise gains next to nothing from delta: it spends none, and the guarantee is pure.
     plans = [
-        _planned(replace(request, mechanism=name), "", spends=pure if name == KNorm.name else None) for name in names
+        _planned(replace(request, mechanism=name), "", spends=pure if name == KNorm.name else None)
+        for name in own_names(request.budget)
     ]
     best = min(plans, key=lambda plan: _total(plan))
-    why = {
-        "gaussian": "delta > 0 allows Gaussian noise, and it has the least predicted error",
-        "k-norm": "K-norm noise has the least predicted error, and needs no delta: pure epsilon",
-    }[best.design.name]
-    if request.budget.pure:
-        why = "pure epsilon asks for K-norm noise"
+    why = why_own(best.design.name, request.budget)
     return replace(best, reasons=(*best.design.reasons, ("mechanism", why)))
 
 
@@ -239,20 +228,14 @@ def _planned(request: Request, why: str, *, spends: Budget | None = None) -> Pla
     if isinstance(request.mechanism, str):
         if request.mechanism not in names_for(STATISTIC):
             raise unknown(request.mechanism, STATISTIC, "a mean")
-        _check_parameters(request, request.mechanism)
+        check_used(request, STATISTIC, *SETTINGS)
         made = DESIGNS.get(request.mechanism)
         design = own_design(request, request.mechanism) if made is None else made(request)
     else:
         own = getattr(request.mechanism, "design", None)
         design = own_design(request, request.mechanism) if own is None else own(request)
-    if request.calibration != "exact" and "calibration" not in settings_of(design.name, STATISTIC):
-        raise UsageError(
-            arg("calibration", request.calibration),
-            f" is for the papers' mechanisms, e.g. 'gp' or 'iclp-qr'; {brief(design.name)} is always "
-            "calibrated exactly.",
-            parameter="calibration",
-            value=request.calibration,
-        )
+    if "calibration" not in settings_of(design.name, STATISTIC):
+        check_exact(request.calibration, design.name)
     noise = law_of(design.mechanism, _scale(request, design, spends), design.basis.size + request.counted)
     if request.counted:
         noise = noise.split(1)[1]
@@ -260,13 +243,6 @@ def _planned(request: Request, why: str, *, spends: Budget | None = None) -> Pla
     if design.weights is not None:
         noise = noise.weighted(np.array(design.weights))
     return Plan(request, design, noise, spends, (*design.reasons, ("mechanism", why)))
-
-
-def _check_parameters(request: Request, name: str) -> None:
-    """Refuse what the mechanism would ignore."""
-    for parameter in ("kernel", "eta", "penalty", "candidates"):
-        if getattr(request, parameter) is not None and parameter not in settings_of(name, STATISTIC):
-            raise not_used(parameter, name, STATISTIC)
 
 
 def _scale(request: Request, design: Design, spends: Budget) -> float:

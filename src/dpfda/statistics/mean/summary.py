@@ -10,9 +10,9 @@ import numpy as np
 from dpfda.arrays import Integers
 from dpfda.bases import Basis
 from dpfda.bases.lattice import RADIUS
-from dpfda.bases.norms import L2, Sensitivity, up
 from dpfda.curator.summary import Public, Summary
 from dpfda.mechanisms.noise import NoiseLaw
+from dpfda.privacy.norms import L2, Sensitivity, up
 from dpfda.records import Encoder
 from dpfda.records.fold import Encode
 from dpfda.releases import Count

@@ -10,9 +10,8 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, brief, is_whole, public_numbers
 from dpfda.errors import UsageError
-from dpfda.releases.cards.words import covariate_filled
+from dpfda.releases.cards.words import covariate_filled, plain
 from dpfda.releases.fields import SMALLEST, is_moderate
-from dpfda.releases.wording import plain
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sklearn.utils.validation import check_is_fitted
 
 from dpfda.arrays import Array, ArrayLike, brief, check_flag, is_whole
-from dpfda.bases import Basis, as_domain
+from dpfda.bases import Basis
 from dpfda.curator import ReleaseOrder
 from dpfda.errors import UsageError
 from dpfda.messages import arg
-from dpfda.planning.request import Request
-from dpfda.privacy import Budget, Unit
 from dpfda.records.data_frames import check_same_rows
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.joined import check_levels, columns_for, covariate_table, curves_in_order, join
 from dpfda.releases.calculus import Function
-from dpfda.statistics.estimator import CurveEstimator, FitOrder
+from dpfda.statistics.estimator import ClippedCurves, FitOrder, needs_one, smoothing_after
 from dpfda.statistics.regression.covariates import Covariates, check_limits, check_names
 from dpfda.statistics.regression.plan import OBSERVATION, RegressionPlan, plan_regression
 from dpfda.statistics.regression.release import RegressionRelease, check_ridge
@@ -34,7 +32,7 @@ MOST_COVARIATES = 64  # two thousand moments of them; noise in more would hide e
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class FunctionOnScalarRegression(CurveEstimator):
+class FunctionOnScalarRegression(ClippedCurves):
     """Coefficient functions of curves regressed on covariates, private: `y(t) = b0(t) + b1(t) z1 + ... + bp(t) zp`.
 
     Each person (privacy unit) counts once, with the averages of covariates and curve: coefficients compare people, not
@@ -111,7 +109,7 @@ class FunctionOnScalarRegression(CurveEstimator):
                 ".",
             )
         if covariates is None or is_whole(covariates, 1, MOST_COVARIATES):
-            plain = len(limits) if limits is not None else int(covariates or 0) - len(levels)  # type: ignore[arg-type]
+            plain = len(limits) if limits is not None else int(covariates or 0) - len(levels)
             columns = (*check_names(None, plain), *levels)
         elif isinstance(covariates, list | tuple):
             columns = tuple(map(str, covariates))
@@ -125,20 +123,8 @@ class FunctionOnScalarRegression(CurveEstimator):
         return self._plan(n, self._covariates(names), grid_size)
 
     def _plan(self, n: int, covariates: Covariates, grid_size: int | None) -> RegressionPlan:
-        lattice, _, _ = self._clipping()
         mechanism, settings = self._chosen()
-        request = Request(
-            n=n,
-            budget=Budget(self.epsilon, self.delta),
-            bound=lattice.bound,
-            domain=as_domain(self.domain),
-            neighbours=Unit("unit", self.neighbours).neighbours,
-            mechanism=mechanism,
-            basis=self.basis,
-            size=self.size,
-            grid_size=grid_size,
-            **settings,
-        )
+        request = self._request(n, grid_size, self.basis, mechanism=mechanism, **settings)
         plan = plan_regression(request, covariates)
         return replace(plan, reasons=(*plan.reasons, *self._levels_reason()))
 
@@ -153,9 +139,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         return self._plan(n, plan.covariates, plan.request.grid_size)
 
     @forgets_records
-    def fit(
-        self, Z: Any, Y: Any, *, grid: ArrayLike | str | None = None, units: object = None
-    ) -> FunctionOnScalarRegression:
+    def fit(self, Z: Any, Y: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> Self:
         """Release the coefficients of curves Y regressed on covariates Z; all that is public is checked first.
 
         Z: matrix (n, p), a vector for one covariate, or a data frame; a value that is missing or no number is filled by
@@ -168,9 +152,7 @@ class FunctionOnScalarRegression(CurveEstimator):
     @forgets_records
     def order(self, Z: Any, Y: Any, *, grid: ArrayLike | str | None = None, units: object = None) -> FitOrder:
         """What `fit` would release of these records: checked, planned and priced, not charged, and no curve is read."""
-        self._check_parameters()
-        reading = self._public_arguments()
-        self._clipping()  # refuses, before anything is looked at, as the next lines do
+        self._check_public()
         limits, ridge = self._covariate_limits(), check_ridge(self.ridge)
         levels = check_levels(self.covariate_levels)
         table, names = covariate_table(Z, levels, None if limits is None else len(limits))
@@ -188,14 +170,13 @@ class FunctionOnScalarRegression(CurveEstimator):
             *plan.reasons,
         )
         public = replace(facts, covariates=covariates.size)
-        curator = replace(self._curator(curves, facts, reading, stated), curves=records, public=public)
+        curator = replace(self._curator(curves, facts, stated), curves=records, public=public)
         order = curator.order(
             Regression(covariates, design.lead, design.weight, ridge, design.weights),
             basis=design.basis,
             mechanism=design.mechanism,
             budget=plan.spends,
-            # The papers' process smooths before the noise, so "auto" leaves it as it is.
-            smoothing="none" if self.smoothing == "auto" and design.weights is not None else self.smoothing,
+            smoothing=smoothing_after(self.smoothing, smoothable=design.weights is None),
             name=design.name,
         )
         columns = tuple(dict.fromkeys(_column_of(name, levels) for name in names)) if levels and names else names
@@ -234,22 +215,7 @@ class FunctionOnScalarRegression(CurveEstimator):
         if (self.covariate_bound is None) == (self.covariate_limits is None) and not (
             alone and self.covariate_bound is None
         ):
-            raise UsageError(
-                "A regression needs exactly one of ",
-                arg("covariate_limits"),
-                " and ",
-                arg("covariate_bound"),
-                ", known in advance, e.g. ",
-                arg("covariate_limits", [(18, 90), (0, 1)]),
-                "; got ",
-                arg("covariate_limits", self.covariate_limits),
-                " and ",
-                arg("covariate_bound", self.covariate_bound),
-                ".",
-                parameter="covariate_limits",
-                value=self.covariate_limits,
-                fix="Neither may be read from the data.",
-            )
+            raise needs_one(self, "A regression", {"covariate_limits": [(18, 90), (0, 1)], "covariate_bound": None})
         check_flag(self.intercept, "intercept")
         if self.covariate_limits is not None:
             return check_limits(self.covariate_limits)

@@ -15,8 +15,7 @@ from dpfda.bases.symmetric import packed_size, places
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, LaplaceProcess, Mechanism
 from dpfda.mechanisms.table import as_law, names_for, unknown
 from dpfda.planning import papers
-from dpfda.planning.blocks import optimal_blocks
-from dpfda.planning.default_design import DEFAULT_BASIS, basis_of, default_size, design_weights
+from dpfda.planning.default_design import DEFAULT_BASIS, basis_of, default_size, design_weights, optimal_blocks
 from dpfda.planning.request import Request
 from dpfda.privacy import REPLACE
 from dpfda.statistics.regression.sensitivity import STEPS, box_steps, longest_change, stated

@@ -4,49 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpfda.arrays import Array
+from dpfda.arrays import Array, numbers
 from dpfda.errors import UsageError
-from dpfda.page.base import Answered, Page, band_text, check_curves, is_infinite
-from dpfda.page.content import Content, Places, Values, sizes, spots
-from dpfda.page.evaluation import Asked, Columns, numbers
-from dpfda.page.markup import number, place, text
+from dpfda.page.base import Answered, Asked, Columns, Page, band_text, check_curves, is_infinite
+from dpfda.page.content import Content, Places, Values, number, place, sizes, spots, text
 from dpfda.page.picture import WIDTH, Scale, around, drawing, frame, path_of
 from dpfda.releases.bands import check_level
 from dpfda.statistics.regression.release import RegressionRelease
 
 PANEL = 220.0  # height of one coefficient in the picture
-
-
-def regression_content(release: RegressionRelease, *, level: float, title: str, stamp: str) -> Content:
-    """A regression: values and bands of all coefficients side by side, and a picture with a panel for each."""
-    check_level(level)
-    size, step = sizes(release)
-    points = release.points(size)
-    fitted = {name: _values(release, name, level, points) for name in release.names}
-    dimension = points.shape[1]
-    drawn, places = "", Places()
-    if dimension == 1:
-        drawn, places = _panels(fitted, release.basis.domain.sides[0], title=title, stamp=stamp)
-    where = ("t",) if dimension == 1 else tuple(f"t{axis + 1}" for axis in range(dimension))
-    ends = [f"{name}{end}" for name in fitted for end in ("", " lower", " upper")]
-    columns = [column for each in fitted.values() for column in (each.value, *(each.band or ()))]
-    at = spots(release.basis.domain.sides)
-    middle = [list(release.covariates.fills)]
-    return Content(
-        names=(*where, *ends),
-        columns=np.column_stack([points, *columns])[::step],
-        sides=(len(range(0, size, step)),) * dimension,
-        places=places[::step],
-        drawing=drawn,
-        caption=_caption(release, fitted, level, drawn=bool(drawn)),
-        listed=f"The released coefficients, with the {100 * level:g} % noise bands",
-        python=(
-            f"release.coefficient({release.names[0]!r})({at})  # values anywhere in the domain",
-            f"release.band({release.names[0]!r}, level={level:g})",
-            f"release.predict({middle}, {at})  # the curve of somebody with these covariates",
-        ),
-        evaluate=f"--at={','.join(map(str, at))} --level {level:g}" if dimension == 1 else "",
-    )
 
 
 def _values(release: RegressionRelease, name: str, level: float, points: Array) -> Values:
@@ -103,7 +69,35 @@ class RegressionPage(Page):
     """Coefficient functions with their noise bands, and predicted curves."""
 
     def content(self, release: RegressionRelease, *, level: float, title: str, stamp: str) -> Content:
-        return regression_content(release, level=level, title=title, stamp=stamp)
+        """A regression: values and bands of all coefficients side by side, and a picture with a panel for each."""
+        check_level(level)
+        size, step = sizes(release)
+        points = release.points(size)
+        fitted = {name: _values(release, name, level, points) for name in release.names}
+        dimension = points.shape[1]
+        drawn, places = "", Places()
+        if dimension == 1:
+            drawn, places = _panels(fitted, release.basis.domain.sides[0], title=title, stamp=stamp)
+        where = ("t",) if dimension == 1 else tuple(f"t{axis + 1}" for axis in range(dimension))
+        ends = [f"{name}{end}" for name in fitted for end in ("", " lower", " upper")]
+        columns = [column for each in fitted.values() for column in (each.value, *(each.band or ()))]
+        at = spots(release.basis.domain.sides)
+        middle = [list(release.covariates.fills)]
+        return Content(
+            names=(*where, *ends),
+            columns=np.column_stack([points, *columns])[::step],
+            sides=(len(range(0, size, step)),) * dimension,
+            places=places[::step],
+            drawing=drawn,
+            caption=_caption(release, fitted, level, drawn=bool(drawn)),
+            listed=f"The released coefficients, with the {100 * level:g} % noise bands",
+            python=(
+                f"release.coefficient({release.names[0]!r})({at})  # values anywhere in the domain",
+                f"release.band({release.names[0]!r}, level={level:g})",
+                f"release.predict({middle}, {at})  # the curve of somebody with these covariates",
+            ),
+            evaluate=f"--at={','.join(map(str, at))} --level {level:g}" if dimension == 1 else "",
+        )
 
     def table(self, release: RegressionRelease, asked: Asked) -> Columns:
         check_curves(release, asked)
@@ -144,9 +138,6 @@ def _predicted(release: RegressionRelease, asked: Asked, covariates: str) -> Col
     points = numbers(asked.at, "--at", count=None)
     (curve,) = release.curves([values])
     return {"t": list(points), "value": curve.derivative(asked.derivative)(points).tolist()}
-
-
-# By the kind of release, as it stands in files.
 
 
 def _beyond_text(release: RegressionRelease, covariates: str) -> tuple[str, ...]:

@@ -11,12 +11,11 @@ import numpy as np
 from dpfda.arrays import Array
 from dpfda.bases import Basis
 from dpfda.bases.symmetric import packed_size, unpack
-from dpfda.errors import DpfdaError
-from dpfda.mechanisms import Gaussian, KNorm
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
-from dpfda.mechanisms.table import names_for, not_used, settings_of
-from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, basis_text, price
+from dpfda.mechanisms.table import names_for
+from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, Ranked, basis_text, price, ranked
+from dpfda.planning.default_design import own_names, why_own
 from dpfda.planning.prediction import (
     DEFAULT_CLASS,
     Prediction,
@@ -25,7 +24,7 @@ from dpfda.planning.prediction import (
     linear_minimax,
     worst_bias,
 )
-from dpfda.planning.request import Request
+from dpfda.planning.request import Request, check_used
 from dpfda.privacy import Budget, calibrate
 from dpfda.statistics.regression.covariates import Covariates
 from dpfda.statistics.regression.noise import SIGNAL, STATISTIC, RegressionDesign, RegressionSetting, design_of
@@ -117,17 +116,15 @@ class RegressionPlan(AnyPlan):
             bias, privacy = bias + off / len(self._rows), privacy + kept
         return Prediction(bias, self.setting.side / self.n, privacy)
 
-    def table(self) -> tuple[tuple[str, float | None, str], ...]:
+    def table(self) -> Ranked:
         """Every mechanism with the root mean square error predicted for it, best first, and a note; reads no data."""
-        rows: list[tuple[str, float | None, str]] = []
-        for name in names_for(STATISTIC):
-            try:
-                mine = name == self.design.name
-                plan = self if mine else plan_regression(replace(self.request, mechanism=name), self.covariates)
-                rows.append((name, self.bound * math.sqrt(plan.predict().total), "chosen" if mine else ""))
-            except DpfdaError as error:
-                rows.append((name, None, error.message))
-        return tuple(sorted(rows, key=lambda row: (math.inf if row[1] is None else row[1], row[0])))
+
+        def error(name: str) -> float:
+            mine = name == self.design.name
+            plan = self if mine else plan_regression(replace(self.request, mechanism=name), self.covariates)
+            return self.bound * math.sqrt(plan.predict().total)
+
+        return ranked(sorted(names_for(STATISTIC)), self.design.name, error)
 
     @property
     def hidden(self) -> str:
@@ -148,12 +145,6 @@ class RegressionPlan(AnyPlan):
                 "coefficients do that move curves by half the bound"
             )
         return "the noise bands of the coefficients would be infinite" if self.band_share >= 1 else ""
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What should be known before anything is spent."""
-        seen = (f"Next to nothing could be seen: {self.hidden}.",) if self.hidden else ()
-        return (*self.budget.warnings(self.n), *seen)
 
     @property
     def title(self) -> str:
@@ -200,22 +191,12 @@ class RegressionPlan(AnyPlan):
 
 def plan_regression(request: Request, covariates: Covariates) -> RegressionPlan:
     """The design that was asked for, or the one with the least predicted error, by public facts alone."""
-    for parameter in ("kernel", "eta", "penalty"):
-        if getattr(request, parameter) is not None and parameter not in settings_of(request.mechanism, STATISTIC):
-            raise not_used(parameter, request.mechanism, STATISTIC)
+    check_used(request, STATISTIC, "kernel", "eta", "penalty")
     if request.mechanism != "auto":
         return _planned(request, covariates, "stated by the user")
-    names = (KNorm.name,) if request.budget.pure else (Gaussian.name, KNorm.name)
-    best = min(
-        (_planned(replace(request, mechanism=name), covariates, "") for name in names),
-        key=lambda plan: plan.predict().total,
-    )
-    why = {
-        "gaussian": "delta > 0 allows Gaussian noise, and it has the least predicted error",
-        "k-norm": "K-norm noise has the least predicted error, and needs no delta: pure epsilon",
-    }[best.design.name]
-    if request.budget.pure:
-        why = "pure epsilon asks for K-norm noise"
+    plans = [_planned(replace(request, mechanism=name), covariates, "") for name in own_names(request.budget)]
+    best = min(plans, key=lambda plan: plan.predict().total)
+    why = why_own(best.design.name, request.budget)
     return replace(best, reasons=(*best.design.reasons, ("mechanism", why)))
 
 

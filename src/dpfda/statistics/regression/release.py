@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,17 +14,17 @@ from dpfda.bases import Basis
 from dpfda.bases.base import MOST_VALUES
 from dpfda.bases.domain import MOST_ASKED, check_asked
 from dpfda.bases.symmetric import packed_size, unpack
-from dpfda.errors import MissingExtra, UsageError
+from dpfda.errors import UsageError
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.releases.bands import Band, check_level
+from dpfda.releases.base import AnyRelease, pandas
 from dpfda.releases.calculus import Function
 from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate, as_handed_out, changed
 from dpfda.releases.comparisons import CurveComparisons
-from dpfda.releases.decoded import Count, read_count, write_count
+from dpfda.releases.decoded import Count, added_noise, finite, finite_number, read_count, write_count
 from dpfda.releases.detection import coefficients_differ, compared
 from dpfda.releases.plots import INK, NOISE, title
-from dpfda.releases.serialise import added_noise, finite, finite_number
 from dpfda.releases.smoothing import Smoothing, smooth
 from dpfda.statistics.regression.covariates import Covariates
 from dpfda.statistics.regression.perturbation import SHARE, Equations, best_ridges, spread
@@ -34,12 +33,12 @@ DEPENDENT = 0.7  # correlation of the noise in two coefficients, from which on c
 MOST_CURVES = 100_000  # as functions, in one call
 
 
-@dataclass(frozen=True, eq=False)
-class RegressionRelease:
+@dataclass(frozen=True, eq=False, repr=False)
+class RegressionRelease(AnyRelease):
     """Private coefficient functions: noisy normal equations in a public basis, and their card.
 
-    Nothing in it knows a record; every method is post-processing and costs nothing. Covariates enter scaled, led by the
-    constant `lead` if there is an intercept; coefficient functions are given in the covariates' own units.
+    Covariates enter scaled, led by the constant `lead` if there is an intercept; coefficient functions are given in the
+    covariates' own units.
     """
 
     basis: Basis
@@ -55,7 +54,7 @@ class RegressionRelease:
     certificate: Certificate
 
     kind: ClassVar[str] = "regression"
-    computed: ClassVar[tuple[str, ...]] = ()
+    has_band: ClassVar[bool] = True
 
     @cached_property
     def equations(self) -> Equations:
@@ -138,9 +137,6 @@ class RegressionRelease:
     def intercept(self) -> Function:
         """The curve of somebody with all covariates zero; the public centre where no intercept was fitted."""
         return self.coefficient("intercept")
-
-    def _function(self, coordinates: Array) -> Function:
-        return Function(self.basis, coordinates, (0,) * self.basis.domain.dimension)
 
     def curves(self, values: ArrayLike) -> tuple[Function, ...]:
         """The curves predicted for public covariates, one row each, as functions; see `predict`."""
@@ -280,10 +276,6 @@ class RegressionRelease:
         number = check_ridge(ridge)
         return replace(self, ridge=number, certificate=changed(self.certificate, "ridge", self.ridge, number))
 
-    def points(self, size: int | None = None) -> Array:
-        """Equally spaced points of the domain, (size^p, p); by default 101 on an interval, 41 on each side of a box."""
-        return self.basis.domain.grid((101 if self.basis.domain.dimension == 1 else 41) if size is None else size)
-
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the fitted coefficient functions, the intercept's first."""
@@ -291,17 +283,12 @@ class RegressionRelease:
 
     def to_frame(self, points: ArrayLike | None = None, *, level: float = 0.95) -> Any:
         """A pandas DataFrame, one row for each coefficient and point: values and the noise band."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtra("to_frame() needs pandas: pip install pandas.") from None
-        rows = self.points() if points is None else self.basis.domain.points(points)
+        pd, rows = pandas(), self._asked(points)
         check_asked(len(rows) * len(self.names), what="rows")
-        axes = ["t"] if rows.shape[1] == 1 else [f"t{axis + 1}" for axis in range(rows.shape[1])]
         parts = []
         for place, name in self._listed():
             band = self.band(place, level, rows)
-            columns = {"coefficient": name} | dict(zip(axes, rows.T, strict=True))
+            columns = {"coefficient": name} | self._named(rows)
             values = self.coefficient(place)(rows)
             parts.append(pd.DataFrame(columns | {"value": values, "lower": band.lower, "upper": band.upper}))
         return pd.concat(parts, ignore_index=True)
@@ -316,14 +303,7 @@ class RegressionRelease:
 
         return plot_coefficients(self, axes, level)
 
-    def save(self, path: str | Path) -> Path:
-        """Write the release as JSON; `dpfda.load` reads it back with identical values."""
-        from dpfda.releases.files import save
-
-        return save(self, path)
-
     def to_plain(self) -> dict[str, Any]:
-        """What makes the release, but for its card and basis, as plain data."""
         return {
             "covariates": self.covariates.to_plain(),
             "lead": self.lead,
@@ -338,7 +318,6 @@ class RegressionRelease:
 
     @staticmethod
     def from_plain(data: dict[str, Any], basis: Basis, certificate: Certificate) -> RegressionRelease:
-        """The release that `to_plain` wrote."""
         covariates = Covariates.from_plain(data["covariates"])
         side = covariates.side
         release = RegressionRelease(
@@ -357,10 +336,6 @@ class RegressionRelease:
         if (release.lead > 0) is not covariates.intercept:
             raise ValueError
         return release.smooth(release.smoothing_name)
-
-    def __repr__(self) -> str:
-        card = self.certificate
-        return f"RegressionRelease({card.what} of {card.dataset!r}, {card.guarantee}, {self.basis.size} coordinates)"
 
 
 def finite_from(share: float, n: float, epsilon: float | None) -> str:

@@ -8,9 +8,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpfda.bases.norms import Sensitivity, WeightedL2, frobenius, up
 from dpfda.bases.symmetric import packed_size
 from dpfda.mechanisms.noise import NoiseLaw
+from dpfda.privacy.norms import Sensitivity, WeightedL2, frobenius, up
 from dpfda.statistics.regression.covariates import Covariates
 
 STEPS = 2**16  # lattice steps in the unit ball of covariates and in the bound of curves

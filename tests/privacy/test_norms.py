@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
 
-from dpfda.bases.norms import (
+from dpfda.bases.symmetric import multiplicities, pack, packed_size
+from dpfda.errors import UsageError
+from dpfda.privacy.norms import (
     L1,
     L2,
     BlockNorm,
@@ -26,8 +28,6 @@ from dpfda.bases.norms import (
     root_sum_of_squares,
     up,
 )
-from dpfda.bases.symmetric import multiplicities, pack, packed_size
-from dpfda.errors import UsageError
 
 SEARCH = settings(derandomize=True, deadline=None, max_examples=60)
 # numpy's Euclidean norm squares, so numbers far below 1e-154 would vanish in it.
