@@ -32,6 +32,7 @@ NAMES = [
     "Ledger",
     "Maximiser",
     "MeanFunction",
+    "PerturbedFunction",
     "Plan",
     "Reading",
     "Release",
@@ -47,6 +48,7 @@ NAMES = [
     "private_bound",
     "private_choice",
     "read_curves",
+    "sensitivities",
     "studies",
 ]
 
