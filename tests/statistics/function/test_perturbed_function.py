@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -308,3 +310,13 @@ def test_an_open_oracle_is_charged_once(tmp_path):
     assert ledger.epsilon == pytest.approx(1.0)
     with refused(UsageError, parameter="mechanism"):
         estimator(delta=0.0, mechanism="k-norm").open(None, wave)
+
+
+def test_the_code_of_the_guide_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    guide = (Path(__file__).parents[3] / "docs" / "functions.md").read_text()
+    names: dict[str, object] = {}
+    for block in re.findall(r"^```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL):
+        exec(block, names)
+    assert names["claim"] == pytest.approx(0.003)
+    assert (tmp_path / "mean.json").is_file()
