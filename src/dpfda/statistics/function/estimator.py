@@ -173,7 +173,7 @@ class PerturbedFunction(Spender):
             )
         plan = self.plan(grid=grid, coordinates=given)
         if values is not None:
-            values = self._fitting(values, plan, grid)
+            values = _fitting(values, plan)
         source = GivenFunction(plan.points, f if values is None else values)  # type: ignore[arg-type]
         unit = Unit(self.unit, self.neighbours)
         public = Public.of_points(
@@ -271,27 +271,6 @@ class PerturbedFunction(Spender):
             raise UsageError("A vector has no ", arg("domain"), ": leave it out.", parameter="domain")
         return as_domain((0.0, float(len(covariance))))
 
-    def _fitting(self, values: Array, plan: FunctionPlan, grid: ArrayLike | None) -> Array:
-        """The values at the points that the plan asks for: a grid may have more, which add nothing."""
-        stated = plan.request.points
-        if stated is None:
-            if len(values) != plan.map.integers.shape[1]:
-                raise UsageError(
-                    parameter="f",
-                    value=len(values),
-                    rule=f"must have {plan.map.integers.shape[1]} entries here",
-                )
-            return values
-        if len(values) != len(stated):
-            raise UsageError(
-                f"Values and grid must have the same length, got {len(values)} values and {len(stated)} points.",
-                parameter="grid",
-            )
-        if len(stated) == len(plan.points) and np.array_equal(stated, plan.points):
-            return values
-        place = {tuple(point): index for index, point in enumerate(stated.tolist())}
-        return values[[place[tuple(point)] for point in plan.points.tolist()]]
-
 
 def _grid(domain: Domain, grid: ArrayLike) -> Array:
     points = domain.points(grid)
@@ -314,3 +293,25 @@ def _values(f: object) -> Array:
             parameter="f",
         )
     return public_numbers(table, "Values of a function").copy()
+
+
+def _fitting(values: Array, plan: FunctionPlan) -> Array:
+    """The values at the points that the plan asks for: a grid may have more, which add nothing."""
+    stated = plan.request.points
+    if stated is None:
+        if len(values) != plan.map.integers.shape[1]:
+            raise UsageError(
+                parameter="f",
+                value=len(values),
+                rule=f"must have {plan.map.integers.shape[1]} entries here",
+            )
+        return values
+    if len(values) != len(stated):
+        raise UsageError(
+            f"Values and grid must have the same length, got {len(values)} values and {len(stated)} points.",
+            parameter="grid",
+        )
+    if len(stated) == len(plan.points) and np.array_equal(stated, plan.points):
+        return values
+    place = {tuple(point): index for index, point in enumerate(stated.tolist())}
+    return values[[place[tuple(point)] for point in plan.points.tolist()]]

@@ -469,7 +469,7 @@ def check_vector(given: object) -> Array | None:
     """A covariance matrix from what was given as the kernel; None where it is none."""
     if not isinstance(given, np.ndarray | list | tuple):
         return None
-    table = np.asarray(given, dtype=np.float64)
+    table = public_numbers(given, "Entries of the covariance of a vector")
     square = table.ndim == 2 and table.shape[0] == table.shape[1] >= 1 and np.isfinite(table).all()
     if not (square and np.allclose(table, table.T, rtol=1e-12, atol=0)):
         raise UsageError(
