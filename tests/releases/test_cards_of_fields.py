@@ -79,9 +79,15 @@ def test_a_statement_comes_back_from_plain_data(field: str, code: str, said: Sta
     assert (copy.deepcopy(said).code, copy.deepcopy(said)) == (code, said)
 
 
+LATER = (("moves", "claimed"), ("missing", "none-read"))  # than the first schema: no card of it says so
+
+
 @every_statement
 def test_a_sentence_of_the_first_schema_gives_its_statement(field: str, code: str, said: Statement) -> None:
     """As far as a sentence tells its values: blocks and caps were not all in it. The sentence stays as it is."""
+    if (field, code) in LATER:
+        assert str(first_schema.recognised(field, str(said))) == str(said)
+        return
     if field == "chosen":
         again = words.statement(first_schema._chosen(str(said)))
     else:

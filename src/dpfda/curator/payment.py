@@ -111,7 +111,7 @@ class Payment:
         """What `body` makes, and what the ledger keeps instead of it, if it keeps something else."""
         log = DrawLog()
         made = body(log)
-        return made, self._keep(log, made)
+        return made, self._keep(log.to_bytes(made))
 
     def attempt(self, read: Callable[[], T]) -> T:
         """What comes of reading records; if anything at all goes wrong, the charge is burnt and the error constant.
@@ -134,11 +134,10 @@ class Payment:
         if self.ledger is not None and self.receipt is not None:
             self.ledger.burn(self.receipt)
 
-    def _keep(self, log: DrawLog, made: object = None, *, begins: bytes = b"") -> bytes | None:
+    def _keep(self, drawn: bytes) -> bytes | None:
         """Store what was drawn; what stands instead of it, if anything does."""
-        if self.ledger is None or self.receipt is None or not self.receipt.recorded:
-            return None  # whoever only counts for itself keeps nothing
-        drawn = begins + log.to_bytes(made)
+        if self.ledger is None or self.receipt is None:
+            return None
         kept = self.ledger.store(self.receipt, drawn)
         return None if kept == drawn else kept
 
@@ -164,7 +163,7 @@ class Payment:
     def _begun(self, body: Callable[[DrawLog], T]) -> tuple[T, bytes | None]:
         log = DrawLog()
         made = body(log)
-        return made, self._keep(log, begins=STORE + uuid4().bytes)
+        return made, self._keep(STORE + uuid4().bytes + log.to_bytes())
 
     @property
     def given(self) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpfda import bases
-from dpfda.arrays import Array, ArrayLike, brief, public_numbers
+from dpfda.arrays import Array, ArrayLike, brief, is_one_of, public_numbers
 from dpfda.bases import Basis, Domain
 from dpfda.bases.features import Landmarks, factor
 from dpfda.bases.lattice import RADIUS
@@ -230,10 +230,10 @@ def _law(request: FunctionRequest) -> str:
         if not request.budget.pure:
             return "gaussian"
         return "laplace" if request.norm == SUM else KNorm.name
-    names = {PROCESS: "gaussian", "gaussian": "gaussian", "laplace": "laplace", "k-norm": "k-norm"}
-    if not isinstance(request.mechanism, str) or request.mechanism not in names:
+    name = Gaussian.name if request.mechanism == PROCESS else request.mechanism
+    if not is_one_of(name, (Gaussian.name, Laplace.name, KNorm.name)):
         raise unknown(request.mechanism, "function", "a function")
-    return names[request.mechanism]
+    return str(name)
 
 
 def _why(request: FunctionRequest, name: str) -> str:
