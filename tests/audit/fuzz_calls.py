@@ -208,6 +208,8 @@ class Caller:
         }
         if name == "Maximiser":
             said["epsilon"] = 5.0
+        if name == "PerturbedFunction":
+            said |= {"sensitivity": 0.1, "kernel": dpfda.kernels.Matern(1.5, 0.2)}
         if "features" not in taken:
             del said["penalty"]
         return {key: value for key, value in said.items() if key in taken}
@@ -217,6 +219,8 @@ class Caller:
         taken = {one.name for one in parameters(getattr(dpfda, name).fit)}
         if "Z" in taken:
             return {"Z": valid(self.rng, "Z"), "Y": self.some(CURVE_DATA), "grid": T}
+        if "f" in taken:
+            return self.some([{"f": np.cos}, {"f": np.cos(T), "grid": T}, {"f": np.arange(5.0)}])
         if "grid" in taken:
             return {"X": self.some(CURVE_DATA), "grid": T}
         points = self.some([POINTS, POINTS[:, None], POINTS.tolist()])

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, public_numbers, values_of
 from dpfda.errors import UsageError
+from dpfda.mechanisms import SeededRandomness
 from dpfda.mechanisms.gaussian import GaussianLaw
 from dpfda.releases import Release
 from dpfda.statistics.function.plan import FunctionPlan
@@ -79,7 +80,6 @@ class ReleaseDensity:
         """
         return self.log(released) - other.log(released)
 
-    def draw(self, seed: int, count: int = 1) -> Array:
-        """Simulated noisy coordinates, seeded and so not private, (count, size)."""
-        noise = np.random.default_rng(seed).standard_normal((count, len(self.coordinates)))
-        return self.coordinates + noise * self.deviations
+    def draw(self, randomness: SeededRandomness, count: int = 1) -> Array:
+        """Simulated noisy coordinates, from a seeded source and so not private, (count, size)."""
+        return self.coordinates + randomness.normal((count, len(self.coordinates))) * self.deviations

@@ -320,3 +320,9 @@ def test_the_code_of_the_guide_runs(tmp_path, monkeypatch):
         exec(block, names)
     assert names["claim"] == pytest.approx(0.003)
     assert (tmp_path / "mean.json").is_file()
+
+
+def test_fewer_coordinates_than_points_of_a_grid():
+    est = estimator(size=5, randomness=SeededRandomness(5)).fit(wave(GRID), grid=GRID)
+    assert est.release_.basis.size == 5
+    assert set(est.plan_.points[:, 0]) <= set(GRID)

@@ -354,7 +354,9 @@ def _at_landmarks(request: FunctionRequest, kernel: Kernel) -> Coordinates:
     if request.points is None:
         basis = bases.landmarks(kernel, request.domain, size=size)
     else:
-        basis = bases.landmarks(kernel, request.domain, request.points, size=request.size)
+        # In the order in which each adds most to those before it, so that the first are the best.
+        chosen = bases.landmarks(kernel, request.domain, request.points).points[: request.size]
+        basis = Landmarks(kernel, request.domain, chosen)
     return _whitened(basis, kernel)
 
 
