@@ -22,6 +22,7 @@ from dpfda.arrays import Array, Integers
 from dpfda.kernels import Gaussian as GaussianKernel
 from dpfda.kernels import Matern
 from dpfda.mechanisms import Gaussian, SystemRandomness
+from dpfda.mechanisms.table import MECHANISMS
 from dpfda.privacy import ADD_REMOVE, REPLACE, Budget, calibrate
 from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.releases import Release
@@ -55,18 +56,20 @@ class Attack:
 
     def estimator(self) -> dpfda.MeanFunction:
         budget = APPROXIMATE if self.name == "gp" else PURE
+        settings = dict(SETTINGS[self.name])
+        size = settings.pop("size")
         return dpfda.MeanFunction(
             epsilon=budget.epsilon,
             delta=budget.delta,
             bound=1.0,
-            mechanism=self.name,
+            mechanism=MECHANISMS[self.name].make(**settings),
             neighbours=self.neighbours,
             n=PEOPLE if self.neighbours == REPLACE else None,  # stated, so that none is absent
             planned_n=PEOPLE,
             randomness=self.randomness,
             reading=dpfda.Reading(workers=1),
             force=True,  # an attack needs few people, whose release is mostly noise
-            **SETTINGS[self.name],
+            size=size,
         )
 
     def plan(self) -> Plan:
