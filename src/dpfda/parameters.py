@@ -78,6 +78,7 @@ _ALL = (
         variants={
             "density": "Public domain of the points; for a box one for each side, e.g. '0,1;0,2'. Points beyond are "
             "moved to its edge.",
+            "function": "Public domain of the function; for a box one for each side, e.g. '0,1;0,2'.",
             "machine": "Public domain of the points: for every coordinate, or one for each, e.g. '0,1;18,90'. Points "
             "beyond are moved to its edge.",
         },
@@ -100,6 +101,8 @@ _ALL = (
         "Family of basis functions that carry a curve: {bases}.",
         metavar="NAME",
         default="the planner's choice",
+        variants={"function": "The kernel's eigenfunctions, or the kernel at the points."},
+        defaults={"function": "by a rule"},
     ),
     Parameter(
         "size",
@@ -192,6 +195,18 @@ _ALL = (
     Parameter("utility", "Function of units and a point whose sum over units is maximised."),
     Parameter("utility_range", "Public range of one unit's utility.", metavar="LOW,HIGH"),
     Parameter("curvature", "How strongly one unit's utility is known to bend.", kind=float),
+    Parameter(
+        "sensitivity",
+        "How far one unit moves the function at most, in --norm: your claim, for all data; not read from yours.",
+        kind=float,
+    ),
+    Parameter(
+        "norm",
+        "What the sensitivity is measured in: the norm of the kernel's space, the sum over its eigenfunctions of "
+        "changes over roots of eigenvalues, or root mean square.",
+        choices=("kernel", "weighted-l1", "rms"),
+    ),
+    Parameter("unit", "Word for one unit on the card, e.g. person."),
     # Settings of mechanisms.
     Parameter(
         "kernel",
@@ -201,10 +216,12 @@ _ALL = (
         variants={
             "ask": "Kernel of the estimate and of its noise; answers are fastest for Markov kernels on a line: a name, "
             "{kernels}, and a range, e.g. matern-3/2,10.",
-            "components": "Base measure of exponential and gibbs, or noise kernel of iclp-qr: a name, {kernels}, and a "
-            "range, e.g. matern-3/2,0.1.",
+            "components": "Base measure of exponential and gibbs, or noise kernel of gp and iclp-qr: a name, "
+            "{kernels}, and a range, e.g. matern-3/2,0.1.",
             "density": "Kernel of the estimate and of the noise of {mechanisms}: a name, {kernels}, and a range, e.g. "
             "matern-3/2,10.",
+            "function": "Covariance of the noise, and the kernel in whose space the sensitivity is measured: a name, "
+            "{kernels}, and a range, e.g. matern-3/2,0.2.",
             "machine": "Kernel of the space that the function lives in: a name, {kernels}, and a range, e.g. "
             "gaussian,0.3.",
         },
@@ -212,6 +229,7 @@ _ALL = (
             "ask": "by --bandwidth",
             "components": "by a rule of the domain",
             "density": "by --bandwidth",
+            "function": "",
             "machine": "gaussian, by a rule of the domain",
         },
     ),
@@ -233,6 +251,12 @@ _ALL = (
         default=RULE,
         variants={"machine": "Penalty on the squared norm of the function; noise falls in proportion to it."},
         defaults={"machine": "by a rule of n, the budget, the kernel and the loss"},
+    ),
+    Parameter(
+        "penalty_kernel",
+        "Kernel in whose space the mean of {mechanisms} is penalised: a name, {kernels}, and a range.",
+        metavar="NAME,RANGE",
+        default="that of the noise",
     ),
     Parameter(
         "calibration",
@@ -261,7 +285,14 @@ _ALL = (
     Parameter(
         "answers", "Number of points that will ever be answered.", kind=int, default="as many as there is room for"
     ),
-    Parameter("candidates", "Public functions, or the number of points, that one is chosen among."),
+    Parameter(
+        "candidates",
+        "Public functions, or the number of points, that one is chosen among.",
+        variants={
+            "mean": "File of the public functions that dictionary chooses among: a table with a row for each and a "
+            "column for each of equally spaced points of the domain."
+        },
+    ),
     Parameter("radius", "Radius of the ball around the centre that holds the curve.", kind=float),
     Parameter("spread", "Root mean square of the base measure before it is cut to the ball.", kind=float),
 )

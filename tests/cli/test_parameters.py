@@ -14,6 +14,7 @@ import pytest
 
 import dpfda
 from dpfda.cli.main import cli
+from dpfda.cli.options import BY_FILE
 from dpfda.mechanisms import MECHANISMS
 from dpfda.mechanisms.table import settings_of, typed_for
 from dpfda.parameters import PARAMETERS
@@ -27,12 +28,14 @@ ESTIMATORS: dict[str, type[Any]] = {
     "classifier": dpfda.KernelClassifier,
     "regressor": dpfda.KernelRegressor,
     "maximiser": dpfda.Maximiser,
+    "function": dpfda.PerturbedFunction,
 }
 OPTIONS = {parameter.option: parameter for parameter in PARAMETERS.values()}
 # Options that say where records are, where results go, or what else a command does.
 OF_COMMANDS = {
     *("--unit", "--values", "--grid", "--rows", "--points", "--counts", "--label", "--response", "--anchor", "--key"),
     *("--out", "--plot", "--overwrite", "--dry-run", "--json", "--grid-size", "--covariate-count", "--dimension"),
+    *("--value", "--covariance", "--coordinates", "--open"),
 }
 
 
@@ -67,7 +70,8 @@ def test_every_field_is_documented(kind: str) -> None:
 def test_every_option_is_a_parameter_with_its_words(group: str, kind: str, command: click.Command) -> None:
     statistic = "machine" if kind in ("classifier", "regressor") else kind
     known = {*stated(ESTIMATORS[kind]), "workers"}
-    known |= {setting for name in typed_for(statistic) for setting in settings_of(name, statistic)}
+    taken = (*typed_for(statistic), *BY_FILE.get(statistic, ()))
+    known |= {setting for name in taken for setting in settings_of(name, statistic)}
     for option in command.params:
         if not isinstance(option, click.Option) or option.opts[0] in OF_COMMANDS:
             continue

@@ -187,3 +187,21 @@ def test_a_file_that_is_no_release_is_a_data_error(
     (tmp_path / "other.json").write_text(content)
     done = run(command[0], "other.json", *command[1:])
     assert (done.code, done.out, done.err) == (5, "", f"Error: 'other.json'{ending}")
+
+
+def test_a_derivative_of_rough_noise_is_refused_or_smoothed_first(tmp_path: Path, run: Run) -> None:
+    t = np.linspace(0.0, 1.0, 40)
+    curves = np.sin(2 * np.pi * t) + np.linspace(-0.3, 0.3, 3000)[:, None]
+    mechanism = dpfda.mechanisms.GaussianProcess(kernel=dpfda.kernels.Exponential(0.2), eta=1.0, penalty=0.01)
+    est = dpfda.MeanFunction(epsilon=1.0, delta=1e-6, bound=1.5, mechanism=mechanism)
+    rough = est.fit(curves, grid=t).release_
+    rough.save(tmp_path / "rough.json")
+    done = run("evaluate", "rough.json", "--at", "0.5", "--derivative", "1")
+    assert done.code == 2
+    assert "--smoothing sobolev-1" in done.err
+    asked = ("evaluate", "rough.json", "--at", "0.5", "--derivative", "1")
+    done = run(*asked, "--smoothing", "sobolev-1", "--json")
+    assert done.code == 0
+    assert "smoothed anew by 'sobolev-1' first" in done.err
+    assert json.loads(done.out)["value"] == rough.smooth("sobolev-1").derivative(1)([0.5]).tolist()
+    assert run("evaluate", "rough.json", "--at", "0.5", "--smoothing", "sobolev-9").code == 2

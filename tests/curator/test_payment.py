@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpfda
-from dpfda.curator import GIVEN, DrawLog, Payment, payment, request_hash
+from dpfda.curator import GIVEN, DrawLog, Payment, exact_hash, payment, request_hash
 from dpfda.curator.payment import STORE
 from dpfda.errors import ReleaseFailed, UsageError
 from dpfda.ledger import Charge, OwnSpend, Receipt
@@ -298,16 +298,35 @@ ORDER = {"what": "mean", "array": np.arange(3.0), "charge": replace(Charge("d", 
         {"what": "meen"},
         {"array": np.arange(4.0)},
         {"array": np.arange(3)},
-        {"array": np.array([0.0, 1.0, np.nextafter(2.0, 3.0)])},
+        {"array": np.array([0.0, 1.0, 2.00000001])},
+        {"array": np.array([1.0, 0.0, 2.0])},
         {"charge": replace(ORDER["charge"], budget=Budget(1.0, 1e-300))},
         {"charge": replace(ORDER["charge"], dataset="e")},
         {"more": None},
     ],
-    ids=["word", "length", "type", "last bit", "budget", "data set", "another part"],
+    ids=["word", "length", "type", "digit", "places", "budget", "data set", "another part"],
 )
 def test_whatever_differs_in_a_request_changes_its_hash(other):
     assert request_hash(ORDER) == request_hash(dict(reversed(ORDER.items())))
     assert request_hash(ORDER) != request_hash({**ORDER, **other})
+
+
+@pytest.mark.parametrize("size", [1, 3, 16, 17, 500])
+def test_the_last_digits_of_computed_numbers_are_no_part_of_a_request(size):
+    """Level: with this seed no number lies at an edge of rounding."""
+    numbers = np.random.default_rng(1).normal(size=size)
+    rounded = numbers * (1 + 4e-15)
+    assert request_hash(numbers, numbers[0].item()) == request_hash(rounded, rounded[0].item())
+    assert exact_hash(numbers) != exact_hash(rounded)
+    for place in range(size):
+        other = numbers.copy()
+        other[place] += 1e-5 * np.abs(numbers).max()
+        assert request_hash(other) != request_hash(numbers)
+
+
+def test_numbers_that_are_not_finite_are_told_apart():
+    found = [request_hash(np.array(row)) for row in ([1.0, np.nan], [1.0, np.inf], [1.0, -np.inf], [np.nan, 1.0])]
+    assert len(set(found)) == 4
 
 
 def test_a_request_has_the_same_hash_in_every_process():

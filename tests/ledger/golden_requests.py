@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import dpfda
+from dpfda.ledger import Charge, Receipt
+from dpfda.ledger.accounting import order_of
 from dpfda.mechanisms import GaussianProcess
 
 GRID = np.linspace(0, 1, 24)
@@ -72,3 +75,22 @@ def everything(ledger: dpfda.Ledger) -> dict[str, Callable[[], Any]]:
             ).value
         ),
     }
+
+
+class Listener(dpfda.SessionLedger):
+    """A ledger that keeps the digests by which it would know requests again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.digests: dict[str, str] = {}
+
+    def charge(self, entry: Charge) -> Receipt:
+        self.digests[entry.key] = order_of(entry).digest.hex()
+        return super().charge(entry)
+
+
+if __name__ == "__main__":
+    listener = Listener()
+    for call in everything(listener).values():  # type: ignore[arg-type]
+        call()
+    print(json.dumps(listener.digests))

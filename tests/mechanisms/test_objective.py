@@ -586,7 +586,7 @@ def test_without_a_curvature_one_of_the_candidates_is_chosen_by_its_exact_weight
 ) -> None:
     """Chi-square over four fixed points, 2,000 draws, level 1e-6."""
     points = steps([[-0.8], [-0.1], [0.3], [0.9]]).reshape(-1, 1)
-    monkeypatch.setattr(Objective, "base_points", lambda self, size, randomness: points)
+    monkeypatch.setattr(Objective, "base_points", lambda self, size, randomness, rate: points)
     mechanism = objective(SquaredDistance(), (0.5,), curvature=None)
     units, epsilon = cloud(20, 1), 1.5
     total = mechanism.total(steps(units))

@@ -44,6 +44,7 @@ VALUES = {
     "kernel": Matern(1.5, 0.2),
     "eta": 1.5,
     "penalty": 0.01,
+    "penalty_kernel": Matern(2.5, 0.2),
     "calibration": "published",
     "bandwidth": 0.1,
     "answers": 10,

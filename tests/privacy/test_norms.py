@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
 
+from dpfda.arrays import Array
 from dpfda.bases.symmetric import multiplicities, pack, packed_size
 from dpfda.errors import UsageError
 from dpfda.privacy.norms import (
@@ -322,12 +323,23 @@ def test_equal_weights_of_one_convert_like_the_plain_norm() -> None:
     assert stated.to(L2(), 6).value == pytest.approx(0.1, rel=1e-15)
 
 
+@pytest.mark.parametrize("norm", [L1(), L2(), WeightedL2((1.0, 2.0)), BlockNorm((2,), (1.0,)), Nuclear()])
+@pytest.mark.parametrize("vector", ["x", None, [1j, 0], [math.nan, 0], [math.inf, 1.0], object()])
+def test_a_norm_takes_finite_numbers_alone(norm: Norm, vector: object) -> None:
+    with refused(UsageError, "vector"):
+        norm(vector)
+
+
+def test_a_norm_that_no_double_can_hold_is_infinite() -> None:
+    assert L2()([1e300]) == math.inf
+
+
 def test_a_norm_that_knows_no_better_takes_the_longest_half_axis() -> None:
     class Largest(Norm):
         """The largest absolute value."""
 
-        def __call__(self, vector: object) -> float:
-            return float(np.abs(vector).max())  # type: ignore[call-overload]
+        def _of(self, vector: Array) -> float:
+            return float(np.abs(vector).max())
 
         def over_l2(self, size: int) -> float:
             return 1.0

@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LAYERS = {path.stem for path in (ROOT / "src" / "dpfda").iterdir() if not path.name.startswith("_")}
 # Read for names of functions, and for whole sentences of ours.
-NAMED = ["docs/architecture.md", "docs/mathematics.md", "docs/security.md", "CONTRIBUTING.md"]
+NAMED = ["docs/architecture.md", "docs/mathematics.md", "docs/papers.md", "docs/security.md", "CONTRIBUTING.md"]
 NAMED += sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs" / "decisions").glob("*.md"))
 EVERY = sorted(
     str(path.relative_to(ROOT)) for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")) if path.is_file()

@@ -205,8 +205,8 @@ def parameters() -> set[str]:
 # Parameters of Python alone: a command has none of them, or reads them from its file.
 WITHOUT_OPTION = {"curvature", "decay", "intercept", "knot", "progress", "randomness", "reading", "utility"}
 WITHOUT_OPTION |= {"nominal", "path", "y", "X", "axis", "columns", "degree", "description", "law", "masses"}
-WITHOUT_OPTION |= {"Z", "number", "order", "summary", "total", "weight", "within", "derivatives", "f", "height", "norm"}
-WITHOUT_OPTION |= {"plan", "released", "sensitivity"}
+WITHOUT_OPTION |= {"Z", "number", "order", "summary", "total", "weight", "within", "derivatives", "f", "height"}
+WITHOUT_OPTION |= {"plan", "released"}
 
 
 def test_every_parameter_that_an_error_names_is_one_of_a_public_function() -> None:

@@ -10,7 +10,7 @@ import pytest
 from dpfda.errors import DataError
 from dpfda.kernels import Matern
 from dpfda.mechanisms import SeededRandomness
-from dpfda.reproduce import lin_table_2
+from dpfda.reproduce import lin_figure_5, lin_table_2
 from dpfda.reproduce import lin_table_2 as published_table_2
 from dpfda.reproduce.paper_curves import unit_norm
 from dpfda.studies.outcome import Setting
@@ -155,3 +155,26 @@ def test_printed_columns_stand_under_the_names_of_what_they_hold():
         assert first.shape == second.shape == (6, 4)
         assert first[:, column] == pytest.approx(second[:, column], rel=0.02)
         assert (np.diff(first, axis=0) < 0).all()
+
+
+def test_figure_5_draws_one_mean_by_each_mechanism_with_the_errors_of_table_2(folder):
+    (reproduction,) = lin_figure_5.REPRODUCTIONS
+    outcome = reproduction.run(Setting(data=folder, quick=True))
+    (table,) = outcome.tables
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    names = [*lin_table_2.MECHANISMS, lin_figure_5.OURS]
+    assert [(row["data set"], row["mechanism"]) for row in rows] == [
+        (d, m) for d in ("electricity", "DTI") for m in names
+    ]
+    for row in rows:
+        drawn = row["squared distance of the drawn mean"]
+        assert row["smallest of the draws"] <= drawn <= row["largest of the draws"]
+        assert row["smallest of the draws"] <= 1.05 * row["expected"] <= 1.1 * row["largest of the draws"]
+        if row["mechanism"] != lin_figure_5.OURS:
+            place = (row["data set"], row["kernel"])
+            printed = lin_table_2.PRINTED[place][lin_table_2.EPSILONS.index(1.0)]
+            assert row["printed in Table 2"] == printed[lin_table_2.MECHANISMS.index(row["mechanism"])]
+    (figure,) = outcome.figures
+    assert len(figure.axes) == 10
+    # A private mean and the mean stand before the curves in every panel.
+    assert all(len(ax.get_lines()) > 10 for ax in figure.axes)

@@ -46,6 +46,14 @@ def test_the_names_are_those_of_the_papers_tables_and_figures() -> None:
         "lin-table-2",
         "lin-figure-1",
         "lin-figure-2",
+        "lin-figure-3",
+        "lin-figure-4",
+        "lin-figure-5",
+        "lin-figure-9",
+        "lin-table-3",
+        "hall-figure-1",
+        "hall-figure-2",
+        "hall-figure-3",
         "lin-figures-6-7-8",
     }
 

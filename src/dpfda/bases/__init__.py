@@ -15,6 +15,7 @@ The files:
     piecewise_constant.py  steps between public edges
     tensor.py              products of bases on a box
     combined.py            combinations of the functions of another basis
+    contracted.py          combinations that are no longer than their coordinates
     mercer.py              eigenfunctions of a kernel
     known_spectra.py       kernels whose eigenfunctions are known in closed form
     galerkin.py            eigenfunctions of any kernel by polynomials
@@ -35,6 +36,7 @@ import math
 from dpfda.arrays import brief
 from dpfda.bases.base import FAMILIES, FEATURE_MAPS, LEAST_SIZES, Basis, IntervalBasis, check_size, from_dict, register
 from dpfda.bases.combined import combined
+from dpfda.bases.contracted import contracted
 from dpfda.bases.demmler_reinsch import beam, reinsch
 from dpfda.bases.domain import Domain, DomainLike, as_domain
 from dpfda.bases.features import fourier_features, landmarks, mercer_features
@@ -59,6 +61,7 @@ __all__ = [
     "bspline",
     "by_name",
     "combined",
+    "contracted",
     "cosine",
     "equal_steps",
     "fourier",

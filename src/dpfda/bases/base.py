@@ -43,6 +43,7 @@ class Basis(ABC):
 
     family: ClassVar[str] = ""
     most: ClassVar[int] = MOST_FUNCTIONS
+    steepness: ClassVar[int] = 1  # derivatives grow like this power of the frequency, at the ends of the domain too
     domain: Domain
     size: int
 

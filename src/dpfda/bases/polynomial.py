@@ -42,6 +42,7 @@ class Legendre(IntervalBasis):
     domain: Domain
     size: int
     family: ClassVar[str] = "legendre"
+    steepness: ClassVar[int] = 2  # P_k has the slope k (k + 1) / 2 at the ends
 
     def unit_functions(self, unit: Array, order: int) -> Array:
         return legendre_table(unit, self.size, order).T

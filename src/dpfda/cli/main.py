@@ -26,6 +26,7 @@ from dpfda.cli.check import check
 from dpfda.cli.compare import compare
 from dpfda.cli.plan import plan
 from dpfda.cli.release import release
+from dpfda.cli.release_function import plan_function, release_function
 from dpfda.cli.release_points import (
     plan_classifier,
     plan_density,
@@ -98,6 +99,8 @@ def cli() -> None:
       dpfda release density people.csv --points age --unit ID --domain 0,100 --epsilon 1 --delta 0
       dpfda release classifier people.csv --points 'age,height' --label group --classes a,b \\
           --unit ID --domain '0,100;100,220' --epsilon 1 --delta 1e-6
+      dpfda release function fit.csv --points t --value f --domain 0,1 --kernel matern-3/2,0.2 \\
+          --sensitivity 0.003 --epsilon 1 --delta 1e-6
       dpfda budget create sqlite:///budget.db --dataset scans --epsilon 4 --delta 1e-6
       dpfda show scans-mean.json
       dpfda evaluate scans-mean.json --at 0,0.5,1
@@ -162,9 +165,9 @@ def demo(out: Path, as_json: bool) -> None:
     )
 
 
-for command in (release_density, release_classifier, release_regressor):
+for command in (release_density, release_classifier, release_regressor, release_function):
     release.add_command(command)
-for command in (plan_density, plan_classifier, plan_regressor):
+for command in (plan_density, plan_classifier, plan_regressor, plan_function):
     plan.add_command(command)
 for command in (
     ask,

@@ -19,6 +19,7 @@ NOT_ORTHONORMAL = ("bernstein",)
 ORTHONORMAL_ONLY = ("covariance", "components", "regression")
 SMOOTHED = ("mean", "covariance", "components", "regression", "density")
 PATH = click.Path(path_type=Path)
+BY_FILE = {"mean": ("dictionary",)}  # mechanisms with a setting that a command reads from a file: --candidates
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -31,11 +32,16 @@ class MechanismName(click.ParamType):  # type: ignore[type-arg]
     def __init__(self, statistic: str, norm: Norm) -> None:
         self.statistic, self.norm = statistic, norm
 
+    @property
+    def known(self) -> tuple[str, ...]:
+        """What can be typed."""
+        return (*typed_for(self.statistic, self.norm), *BY_FILE.get(self.statistic, ()))
+
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        return f"[{'|'.join(typed_for(self.statistic, self.norm))}]"
+        return f"[{'|'.join(self.known)}]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        known = typed_for(self.statistic, self.norm)
+        known = self.known
         if value not in known:
             self.fail(f"{value!r} is not one of {', '.join(map(repr, known))}.", param, ctx)
         return value
@@ -147,7 +153,8 @@ CENTRE = option("centre", path=True)
 DATASET = option("dataset")
 MEAN = [
     *STATED,
-    *mechanism_options("mean", "calibration", "kernel", "eta", "penalty"),
+    *mechanism_options("mean", "calibration", "kernel", "eta", "penalty", "penalty_kernel"),
+    option("candidates", "mean", path=True),
     option("basis", "mean"),
     option("size"),
 ]

@@ -25,7 +25,7 @@ from dpfda.cli.options import (
     options,
 )
 from dpfda.cli.targets import check_picture, check_targets
-from dpfda.cli.values import CurveOptions, ProcessOptions, check_bound, grouped
+from dpfda.cli.values import CurveOptions, ProcessOptions, candidates_of, check_bound, grouped, kernel_of
 from dpfda.cli.words import in_words
 from dpfda.errors import UsageError
 from dpfda.mechanisms import ExponentialDraw
@@ -57,6 +57,8 @@ def plan() -> None:
       dpfda plan density --n 5000 --domain 0,100 --epsilon 1 --delta 0
       dpfda plan classifier --n 10000 --dimension 2 --domain 0,1 --epsilon 1 --delta 1e-6
       dpfda plan regressor --n 10000 --domain 0,1 --response-bound 2 --epsilon 1 --delta 1e-6
+      dpfda plan function --domain 0,1 --kernel matern-3/2,0.2 --sensitivity 0.003 \\
+          --epsilon 1 --delta 1e-6
     """
 
 
@@ -69,6 +71,8 @@ def plan_mean(
     *,
     n: int,
     calibration: str | None,
+    candidates: Path | None,
+    penalty_kernel: str | None,
     grid_size: int | None,
     picture: Path | None,
     overwrite: bool,
@@ -89,7 +93,15 @@ def plan_mean(
     check_bound(choices.bound, choices.limits)
     check_picture(picture)
     check_targets([picture] if picture is not None else [], overwrite=overwrite)
-    made = make_plan(choices.request("mean", n, grid_size, **process.settings(), calibration=calibration))
+    penalising = kernel_of(penalty_kernel, "penalty_kernel")
+    settings = {**process.settings(), "calibration": calibration, "penalty_kernel": penalising}
+    chosen = candidates_of(choices.mechanism, candidates, choices.domain)
+    if chosen is None:
+        made = make_plan(choices.request("mean", n, grid_size, **settings))
+    else:  # around the centre, as the estimator takes them
+        made = dpfda.MeanFunction(**choices.parameters("mean", **settings, candidates=chosen)).plan(
+            n, grid_size=grid_size
+        )
     ranking = made.table()
     if picture is not None:
         made.plot().savefig(picture, dpi=150)

@@ -23,12 +23,31 @@ from dpfda.cli.options import (
     options,
     output_options,
 )
-from dpfda.cli.releasing import check_row, opened, output_parameters, ready, write
-from dpfda.cli.values import CurveOptions, OutputOptions, ProcessOptions, SourceOptions, check_bound, grouped
+from dpfda.cli.releasing import NOTHING, check_row, opened, output_parameters, ready, write
+from dpfda.cli.targets import check_targets
+from dpfda.cli.values import (
+    CurveOptions,
+    OutputOptions,
+    ProcessOptions,
+    SourceOptions,
+    candidates_of,
+    check_bound,
+    grouped,
+    kernel_of,
+)
+from dpfda.cli.words import notice
 from dpfda.errors import UsageError
 
 if TYPE_CHECKING:
     from dpfda.records.files import Table
+
+
+OPEN = click.option(
+    "--open",
+    "oracle",
+    type=click.Path(path_type=Path),
+    help="Also keep the release in a store that answers at any points for ever, e.g. oracle.db; free.",
+)
 
 
 @click.group(cls=Statistics)
@@ -47,11 +66,13 @@ def release() -> None:
           --unit ID --domain '0,100;100,220' --epsilon 1 --delta 1e-6
       dpfda release regressor people.csv --points age --response change --response-bound 20 \\
           --unit ID --domain 0,100 --epsilon 1 --delta 1e-6
+      dpfda release function fit.csv --points t --value f --domain 0,1 --kernel matern-3/2,0.2 \\
+          --sensitivity 0.003 --epsilon 1 --delta 1e-6
     """
 
 
 @release.command("mean")
-@options(FILE, MEAN, output_options("mean"))
+@options(FILE, MEAN, [OPEN], output_options("mean"))
 @grouped(SourceOptions, CurveOptions, ProcessOptions, OutputOptions)
 def release_mean(
     source: SourceOptions,
@@ -60,6 +81,9 @@ def release_mean(
     output: OutputOptions,
     *,
     calibration: str | None,
+    candidates: Path | None,
+    penalty_kernel: str | None,
+    oracle: Path | None,
 ) -> None:
     """Release the mean curve of FILE, a wide CSV or Parquet table: one row a curve, one column a grid point.
 
@@ -69,12 +93,24 @@ def release_mean(
       dpfda release mean growth.csv --unit row --values 'age_*' --grid header --domain 1,18 \\
           --epsilon 1 --delta 0 --limits 60,210 --out growth.json --plot growth.png
       dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1 --dry-run
+      dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 0 --bound 1 \\
+          --mechanism dictionary --candidates shapes.csv
+      dpfda release mean scans.csv --unit ID --values 't*' --epsilon 1 --delta 1e-6 --bound 1 \\
+          --mechanism gp --kernel matern-3/2,0.2 --open oracle.db
     """
     check_bound(choices.bound, choices.limits, source=source)
     table = opened(source.file)
-    settings = {**process.settings(), "calibration": calibration}
+    penalising = kernel_of(penalty_kernel, "penalty_kernel")
+    chosen = candidates_of(choices.mechanism, candidates, choices.domain)
+    settings = {**process.settings(), "calibration": calibration, "penalty_kernel": penalising, "candidates": chosen}
     parameters = _parameters(table, choices, output, "mean", settings)
-    release_curves(dpfda.MeanFunction(**parameters), table, source, output, kind="mean")
+    if oracle is not None:
+        check_targets([oracle], overwrite=False, after=NOTHING)
+    est = dpfda.MeanFunction(**parameters)
+    release_curves(est, table, source, output, kind="mean")
+    if oracle is not None and not output.dry_run:
+        est.open(oracle).close()
+        notice(f"Answers: {oracle}. dpfda evaluate {oracle} --at 0.5 asks it, dpfda serve shows it.")
 
 
 @release.command("covariance")

@@ -16,7 +16,7 @@ import dpfda
 from dpfda.arrays import brief
 from dpfda.cli.targets import check_table, check_targets, same_file, write_table, write_text
 from dpfda.cli.words import notice
-from dpfda.errors import DataError, UsageError
+from dpfda.errors import DataError, DpfdaError, UsageError
 
 DATABASE = b"SQLite format 3\x00"
 
@@ -60,6 +60,11 @@ def show(file: Path, as_json: bool) -> None:
     type=click.IntRange(0, 20),
     help="Order of the derivative, at most 20.",
 )
+@click.option(
+    "--smoothing",
+    metavar="NAME",
+    help="Smooth the release anew first, e.g. sobolev-2: free, and what the derivative of a rough release needs.",
+)
 @click.option("--level", type=float, help="Also print the noise band at this level, e.g. 0.95.")
 @click.option(
     "--covariates",
@@ -75,6 +80,7 @@ def evaluate(
     file: Path,
     at: str | None,
     derivative: int,
+    smoothing: str | None,
     level: float | None,
     covariates: str | None,
     cdf: bool,
@@ -85,13 +91,15 @@ def evaluate(
 
     A covariance comes with the deviation of its noise before smoothing; components come side by side, coefficients of a
     regression one below the other. The band of a density is that of what was there before smoothing. A classifier says
-    its value, the noise in it and the class; probabilities, of the second class, are those of a logistic one. Notes,
+    its value, the noise in it and the class; probabilities, of the second class, are those of a logistic one. A
+    derivative is refused where the noise has none, however many coordinates were released: --smoothing helps. Notes,
     e.g. why a band is infinite, go to the standard error.
 
     \b
     Examples:
       dpfda evaluate mean.json --at 0,0.5,1
       dpfda evaluate mean.json --at 0.5 --derivative 1
+      dpfda evaluate mean.json --at 0.5 --derivative 2 --smoothing sobolev-2
       dpfda evaluate mean.json --at 0,0.5,1 --level 0.95 --json
       dpfda evaluate covariance.json --at 0,0.5,1
       dpfda evaluate covariance.json --at 0:0.5,0.5:1
@@ -108,6 +116,8 @@ def evaluate(
 
     result, asked = loaded(file), Asked(at or "", derivative, level, covariates, cdf, quantiles)
     page = page_of(result)
+    if smoothing is not None:
+        result = _smoothed(result, smoothing)
     table = page.table(result, asked)
     for note in page.notes(result, asked, table):
         notice(f"Note: {note}")
@@ -121,6 +131,15 @@ def evaluate(
         click.echo("\t".join(cell if isinstance(cell, str) else f"{cell:.10g}" for cell in row))
 
 
+def _smoothed(release: Any, name: str) -> Any:
+    """The release with another smoothing, and a note that says so."""
+    if not hasattr(release, "smooth"):
+        raise UsageError(f"A {release.certificate.what} has no smoothing to choose: leave --smoothing out.")
+    result = release.smooth(name)
+    notice(f"Note: smoothed anew by {name!r} first; the file stays as it is.")
+    return result
+
+
 def loaded(file: Path) -> Any:
     """The release in a file; what is kept for other commands says for which."""
     try:
@@ -128,11 +147,25 @@ def loaded(file: Path) -> Any:
     except DataError:
         if not _is_database(file):
             raise
+    release = _opened(file)
+    if release is not None:
+        return release
     raise UsageError(
         f"{file.name!r} is a database, not a release: a store of answers is asked by `dpfda ask FILE ... "
         f"--store {quote(file.name)} --at 0.5`, a ledger is shown by "
         f"`dpfda budget show {quote(f'sqlite:///{file.name}')}`."
     )
+
+
+def _opened(file: Path) -> Any:
+    """The release that a store answers from, if it holds a whole one; None of other databases."""
+    from dpfda.online import open_store
+
+    try:
+        with open_store(file) as oracle:
+            return getattr(oracle, "release", None)
+    except DpfdaError:
+        return None
 
 
 def _is_database(file: Path) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
+from dpfda.arrays import may_never_end
 from dpfda.cli.words import note_written
 from dpfda.errors import DataError, UsageError
 
@@ -41,6 +42,8 @@ def check_targets(paths: list[Path], *, overwrite: bool, after: str = "") -> Non
             raise DataError(f"Cannot write {brief(str(path))}: {error.strerror}. Name another file.{after}") from None
         if is_folder:
             raise DataError(f"{str(path)!r} is a folder. Name a file in it.{after}")
+        if may_never_end(path):  # a file would take the place of the device
+            raise DataError(f"{str(path)!r} is a device or a pipe. Name a file.{after}")
         if exists and not overwrite:
             raise DataError(f"{str(path)!r} exists. Say --overwrite, or name another file.{after}")
         if not folder.is_dir():

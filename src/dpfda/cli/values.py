@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import dpfda
 from dpfda.arrays import brief, numbers
 from dpfda.errors import UsageError
+from dpfda.mechanisms import DictionaryDraw
 from dpfda.mechanisms.table import by_name, resolve
 
 if TYPE_CHECKING:
+    from dpfda.arrays import Array
     from dpfda.kernels import Kernel
     from dpfda.planning.request import Request
 
@@ -237,22 +239,64 @@ def grouped(*groups: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     return wrap
 
 
-def kernel_of(text: str | None) -> Kernel | None:
+def kernel_of(text: str | None, parameter: str = "kernel") -> Kernel | None:
     """The kernel that a name and a range stand for."""
     if text is None:
         return None
     from dpfda.kernels import BY_RANGE
+    from dpfda.parameters import PARAMETERS
 
     name, _, length = text.partition(",")
     try:
         return BY_RANGE[name](float(length))
     except (KeyError, ValueError):
         raise UsageError(
-            f"--kernel takes a name and a range, e.g. --kernel matern-3/2,0.1; got {brief(text)}. Names are "
-            f"{', '.join(sorted(BY_RANGE))}.",
-            parameter="kernel",
+            f"{PARAMETERS[parameter].option} takes a name and a range, e.g. {PARAMETERS[parameter].option} "
+            f"matern-3/2,0.1; got {brief(text)}. Names are {', '.join(sorted(BY_RANGE))}.",
+            parameter=parameter,
             value=text,
         ) from None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interpolated:
+    """A public function of the points of an interval: straight lines between values on a grid."""
+
+    grid: Array  # (q,)
+    values: Array  # (q,)
+
+    def __call__(self, points: Array) -> Array:
+        import numpy as np
+
+        return np.interp(points, self.grid, self.values)
+
+
+def candidates_of(mechanism: str, file: Path | None, domain: str) -> tuple[Interpolated, ...] | None:
+    """The public functions that a dictionary chooses among: the rows of a table, on equally spaced points."""
+    if file is None:
+        if mechanism == DictionaryDraw.name:
+            raise UsageError(
+                f"--mechanism {mechanism} chooses among public functions: name the file that has one in each row, "
+                "--candidates shapes.csv.",
+                parameter="candidates",
+            )
+        return None
+    import numpy as np
+
+    from dpfda.records.files import open_table
+
+    low, high = interval(domain)
+    table = open_table(file)
+    names = tuple(table.columns)
+    rows = np.concatenate([np.empty((0, len(names))), *table.source(names, None).batches(2**12)])
+    if len(names) < 2 or not len(rows) or not np.isfinite(rows).all():
+        raise UsageError(
+            f"--candidates takes a table of finite numbers, a row for each function and a column for each of at least "
+            f"two equally spaced points, got {len(rows)} rows and {len(names)} columns with numbers or gaps.",
+            parameter="candidates",
+        )
+    grid = np.linspace(low, high, len(names))
+    return tuple(Interpolated(grid, row) for row in rows)
 
 
 def interval(text: str, option: str = "--domain") -> tuple[float, ...]:

@@ -3,7 +3,7 @@
 from dpfda.curator.card import described, is_private, with_choice
 from dpfda.curator.checking import check_summary
 from dpfda.curator.curator import Curator
-from dpfda.curator.fingerprint import request_hash
+from dpfda.curator.fingerprint import exact_hash, request_hash
 from dpfda.curator.order import ChoiceOrder, Order, ReleaseOrder
 from dpfda.curator.payment import GIVEN, DrawLog, Payment, check_ledger
 
@@ -18,6 +18,7 @@ __all__ = [
     "check_ledger",
     "check_summary",
     "described",
+    "exact_hash",
     "is_private",
     "request_hash",
     "with_choice",

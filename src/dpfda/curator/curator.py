@@ -12,7 +12,7 @@ from dpfda.arrays import Integers
 from dpfda.bases import Basis
 from dpfda.bases.lattice import MOST_UNITS
 from dpfda.curator.card import CardFacts
-from dpfda.curator.fingerprint import request_hash
+from dpfda.curator.fingerprint import exact_hash, request_hash
 from dpfda.curator.order import ChoiceOrder, ReleaseOrder, ReleaseSpecification, least_noise
 from dpfda.curator.payment import DrawLog, check_ledger
 from dpfda.curator.rehearsal import rehearse_decoded, rehearse_file, rehearse_sum
@@ -139,8 +139,13 @@ class Curator:
         # By all their names, where they have some: the card has the first and the last of many columns only. Those of
         # covariates stand on the card.
         columns = tuple(getattr(getattr(self.curves.source, "curves", self.curves.source), "names", ()))
-        request = request_hash(self.dataset, what, budget, self.public, self.chosen, self.before, columns, ordered)
-        return Charge(self.dataset, what, budget, losses, self.public.unit, request=request, nominal=nominal)
+        # Why a basis was taken is told with computed digits; the basis itself is ordered.
+        reasons = tuple(each for each in self.chosen if each[0] != "basis")
+        request = request_hash(self.dataset, what, budget, self.public, reasons, self.before, columns, ordered)
+        former = exact_hash(self.dataset, what, budget, self.public, self.chosen, self.before, columns, ordered)
+        return Charge(
+            self.dataset, what, budget, losses, self.public.unit, request=request, former=former, nominal=nominal
+        )
 
     def choose(self, selection: Selection, *, budget: Budget) -> tuple[int, ChoiceCard]:
         """One of finitely many candidates, and its card: checked, charged, then read, drawn and kept."""

@@ -430,3 +430,15 @@ def _read_value(value: Any) -> Any:
     if isinstance(value, Mapping):
         return from_dict(value)
     return tuple(_read_value(item) for item in value) if isinstance(value, list | tuple) else value
+
+
+def covariance_at(kernel: Kernel, points: Array) -> Array:
+    """The kernel at all pairs of points, (q, q); one of a user's own may give no such matrix, and that is said."""
+    values = values_of(kernel, points, points, what="the kernel")
+    if values.shape != (len(points), len(points)) or not np.isfinite(values).all():
+        raise UsageError(
+            f"A kernel gives finite numbers of shape (m, n) for m and n points, got shape {values.shape} for "
+            f"{len(points)} and {len(points)}.",
+            parameter="kernel",
+        )
+    return values

@@ -93,6 +93,7 @@ class CountedCharge:
     charge: Charge
     losses: tuple[Profile, ...]  # as ordered
     digest: bytes  # of all that was ordered
+    former: bytes  # the digest that earlier versions entered
 
     def people(self, account: Account) -> int:
         """How many units of the relation of this charge make one of the budget: see `people_of`."""
@@ -109,16 +110,23 @@ def order_of(charge: Charge) -> CountedCharge:
     with FORK_LOCK.inside():
         # Libraries that the count needs are loaded here: not while others wait, nor half-way when a process forks.
         _quick(Sums.nothing().plus(losses), 1e-6)
-    said = [
-        charge.request,
-        charge.what,
-        charge.budget.epsilon.hex(),
-        charge.budget.delta.hex(),
-        described(losses),
-        charge.unit.name,
-        charge.unit.neighbours,
+
+    def digest(request: str, curves: str) -> bytes:
+        price = (charge.budget.epsilon.hex(), charge.budget.delta.hex())
+        said = [request, charge.what, *price, curves, charge.unit.name, charge.unit.neighbours]
+        return hashlib.sha256(json.dumps(said, ensure_ascii=True).encode()).digest()
+
+    # The last digits of computed numbers depend on the processor.
+    rounded = [
+        {name: f"{part:.10g}" if isinstance(part, float) else part for name, part in loss.describe().items()}
+        for loss in losses
     ]
-    return CountedCharge(charge, losses, hashlib.sha256(json.dumps(said, ensure_ascii=True).encode()).digest())
+    return CountedCharge(
+        charge,
+        losses,
+        digest(charge.request, json.dumps(rounded, sort_keys=True)),
+        digest(charge.former or charge.request, described(losses)),
+    )
 
 
 def account_of(transaction: Transaction, name: str) -> Account:

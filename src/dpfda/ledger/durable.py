@@ -426,7 +426,7 @@ def begin_anchor(former: Anchor | None, lost: bool, transaction: Transaction) ->
 
 def _again(transaction: Transaction, order: CountedCharge, known: Event, dataset: int) -> Receipt:
     """The receipt of the first call under this key; the same request only."""
-    if known.dataset != dataset or known.digest != order.digest:
+    if known.dataset != dataset or known.digest not in (order.digest, order.former):
         raise UsageError(
             f"The key {order.charge.key!r} stands for another request already. The same key gives the same release "
             "again; for a new one use a new key. Nothing was charged."

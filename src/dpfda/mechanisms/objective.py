@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,8 +41,8 @@ LEAST_DEVIATION = 64.0  # of any coordinate, in these steps: discrete normal law
 class Supremum(Norm):
     """The largest change over all points at which an objective can be evaluated."""
 
-    def __call__(self, vector: ArrayLike) -> float:
-        return float(np.abs(np.asarray(vector, dtype=np.float64)).max(initial=0.0))
+    def _of(self, vector: Array) -> float:
+        return float(np.abs(vector).max(initial=0.0))
 
     def over_l2(self, size: int) -> float:
         return 1.0
@@ -65,7 +65,8 @@ class Objective:
     moved into its public limits and rounded to one of `UTILITY_STEPS` equal steps: an integer that one unit moves by at
     most as many. That rests on the utility, which is trusted code: it must look at one unit at a time, give the same
     answer whenever it is asked, and keep no state. The base measure is a Gaussian process on the lattice, with
-    deviation `prior[j]` in coordinate j, cut to the ball of `POINTS` steps (the erratum to Example 3.5). Weights are
+    deviation `prior[j]` in coordinate j, cut to the ball of `POINTS` steps (the erratum to Example 3.5). With
+    `penalties` the objective is `total(b) - sum_j penalties[j] b_j^2`, the penalised one of that example. Weights are
     exact numbers and so are all decisions: the law is the stated one, not one near it.
 
     With a `curvature` points come from `draw_below`, and the guarantee rests on its truth as well. Without, so many as
@@ -82,6 +83,7 @@ class Objective:
     candidates: int
     curvature: Curvature | None = None
     across: Curvature | None = None  # of a utility of the distance alone: across the line to the unit, where it is more
+    penalties: tuple[float, ...] = ()  # steps of the utility that are taken off for each coordinate's square
 
     name: ClassVar[str] = "exponential mechanism"
     norm: ClassVar[Norm] = Supremum()
@@ -106,6 +108,13 @@ class Objective:
                 f"the radius for each coordinate, got {self.prior}.",
                 parameter="prior",
             )
+        if self.penalties and not (
+            len(self.penalties) == len(self.prior) and all(0 <= penalty < math.inf for penalty in self.penalties)
+        ):
+            raise UsageError(
+                f"A penalty has one number of 0 or more for each coordinate, got {brief(self.penalties)}.",
+                parameter="penalty",
+            )
         if self.curvature is None and not 1 <= self.candidates <= MOST_CANDIDATES:
             raise UsageError(
                 parameter="candidates", value=self.candidates, rule=f"must be between 1 and {MOST_CANDIDATES}"
@@ -120,6 +129,18 @@ class Objective:
     def precisions(self) -> Array:
         """The base measure's weights are `exp(-sum_j precisions[j] b_j^2)`, (size,)."""
         return 0.5 / np.array(self.prior) ** 2
+
+    def precisions_at(self, rate: float) -> Array:
+        """The same with the penalty, (size,).
+
+        Both are public numbers, so that together they are one base measure: a penalty costs no privacy, whatever it is.
+        """
+        return np.asarray(self.precisions + rate * np.array(self.penalties)) if self.penalties else self.precisions
+
+    def request_parts(self) -> dict[str, Any]:
+        """By what it is hashed: keys were given before there were penalties."""
+        known = {each.name: getattr(self, each.name) for each in fields(self)}
+        return known if self.penalties else {name: part for name, part in known.items() if name != "penalties"}
 
     def profile(self, sensitivity: Sensitivity, scale: float, *, size: int = 0) -> RangeProfile:
         # Log likelihood ratios are the change of the objective over the scale, and a constant.
@@ -150,20 +171,21 @@ class Objective:
     def _draw(self, total: Total, scale: float, randomness: Randomness) -> Integers:
         rate = math.nextafter(1 / scale, 0.0)  # never above the rate that was paid for
         if self.curvature is not None:
-            return draw_below(Target(total, rate, self.precisions, POINTS), total.bend, randomness)
-        points = self.base_points(self.candidates, randomness)
+            return draw_below(Target(total, rate, self.precisions_at(rate), POINTS), total.bend, randomness)
+        points = self.base_points(self.candidates, randomness, rate=rate)
         most = UTILITY_STEPS * len(total.units)
         missed = tuple(most - total(point) for point in points)
         chosen: Integers = points[choose(Scores((0,) * len(points), missed), rate, randomness=randomness)]
         return chosen
 
-    def base_points(self, size: int, randomness: Randomness) -> Integers:
-        """Exact draws from the base measure, (size, coordinates).
+    def base_points(self, size: int, randomness: Randomness, *, rate: float = 0.0) -> Integers:
+        """Exact draws from the base measure, with the penalty at a rate, (size, coordinates).
 
         Tilted as in `draw_in_ball`, so that many proposals are accepted however little of the process lies in the ball.
         """
-        tilt = Fraction(best_tilt(np.zeros(self.size), self.precisions, float(POINTS) ** 2))
-        laws = [Coordinate.build(Fraction(0), Fraction(precision) + tilt) for precision in self.precisions.tolist()]
+        precisions = self.precisions_at(rate)
+        tilt = Fraction(best_tilt(np.zeros(self.size), precisions, float(POINTS) ** 2))
+        laws = [Coordinate.build(Fraction(0), Fraction(precision) + tilt) for precision in precisions.tolist()]
         kept: list[Integers] = []
         missing = size
         while missing > 0:

@@ -24,15 +24,19 @@ class Process:
 
     name: ClassVar[str]
     pure: ClassVar[bool] = True  # whether it needs no delta
+    truncates: ClassVar[bool] = False  # whether the few coordinates that it releases are its smoothing
+    drawn: ClassVar[bool] = False  # whether it draws from a kernel's process, tilted by the data: as rough as that
     calibrations: ClassVar[tuple[str, ...]] = (EXACT, "published")
+    later: ClassVar[tuple[str, ...]] = ()  # settings that keys in older ledgers do not know
 
     def __post_init__(self) -> None:
         stated = {each.name: getattr(self, each.name) for each in fields(self)}
-        kernel = stated.get("kernel")
-        if not (kernel is None or isinstance(kernel, Kernel)):
-            raise UsageError(
-                parameter="kernel", value=kernel, rule="must be a kernel such as dpfda.kernels.Matern(1.5, 0.1)"
-            )
+        for setting in ("kernel", "penalty_kernel"):
+            kernel = stated.get(setting)
+            if not (kernel is None or isinstance(kernel, Kernel)):
+                raise UsageError(
+                    parameter=setting, value=kernel, rule="must be a kernel such as dpfda.kernels.Matern(1.5, 0.1)"
+                )
         for setting in ("eta", "penalty"):
             value = stated.get(setting)
             if value is not None and not 0.0 <= as_real(value) < math.inf:
@@ -41,6 +45,11 @@ class Process:
         if not isinstance(calibration, str) or calibration not in self.calibrations:
             known = ", ".join(map(repr, self.calibrations))
             raise UsageError(parameter="calibration", value=calibration, rule=f"must be one of {known}")
+
+    def request_parts(self) -> dict[str, Any]:
+        """By what it is hashed: a setting that came later counts where it is stated, so that older keys go on."""
+        stated = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in stated.items() if value is not None or name not in self.later}
 
     def describe(self) -> dict[str, Any]:
         """Its name and the settings that were stated, as plain data."""
@@ -64,7 +73,10 @@ Bandwidth = float | Sequence[float] | Sequence[Sequence[float]] | str
 @register_mechanism(
     "gp",
     serves={
-        "mean": ("kernel", "eta", "penalty", "calibration"),
+        "mean": ("kernel", "eta", "penalty", "penalty_kernel", "calibration"),
+        "covariance": ("kernel", "eta", "penalty"),
+        "components": ("kernel", "eta", "penalty"),
+        "regression": ("kernel", "eta", "penalty"),
         "density": ("kernel", "bandwidth", "answers", "calibration"),
         "machine": (),
         "function": (),
@@ -73,13 +85,14 @@ Bandwidth = float | Sequence[float] | Sequence[Sequence[float]] | str
 )
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GaussianProcess(Process):
-    """A Gaussian process (Hall et al. 2013; Mirshani et al. 2019): around a penalised mean, a kernel estimate of a
-    density, or the exact minimiser of a kernel machine. It needs delta > 0.
+    """A Gaussian process (Hall et al. 2013; Mirshani et al. 2019): around a penalised mean, covariance or regression, a
+    kernel estimate of a density, or the exact minimiser of a kernel machine. It needs delta > 0.
 
     Parameters
     ----------
     kernel : the covariance of the noise; of a density also the kernel of the estimate.
-    eta, penalty : the power of the kernel that penalises the mean, and how strongly; None for a rule of n.
+    eta, penalty : the power of the kernel that penalises, and how strongly; None for a rule of n.
+    penalty_kernel : of a mean, the kernel in whose space it is penalised; None for that of the noise.
     bandwidth : of a density, instead of a kernel: a number, one for each side, a matrix, or "private-iqr", which is
         bought for the estimator's `bandwidth_epsilon`; None for `n^(-1/(4+d))`.
     answers : how many points will ever be answered online; None for as many as there is room for.
@@ -90,6 +103,7 @@ class GaussianProcess(Process):
     kernel: Kernel | None = None
     eta: float | None = None
     penalty: float | None = None
+    penalty_kernel: Kernel | None = None
     bandwidth: Bandwidth | None = None
     answers: int | None = None
     calibration: str = EXACT
@@ -97,6 +111,7 @@ class GaussianProcess(Process):
     name: ClassVar[str] = "gp"
     pure: ClassVar[bool] = False
     calibrations: ClassVar[tuple[str, ...]] = (EXACT, "published", "simple")
+    later: ClassVar[tuple[str, ...]] = ("penalty_kernel",)
 
 
 @register_mechanism("sobolev", serves={"density": ("bandwidth", "calibration")})
@@ -175,6 +190,7 @@ class FiniteLaplace(Process):
     calibration: str = EXACT
 
     name: ClassVar[str] = "frl"
+    truncates: ClassVar[bool] = True
 
 
 @register_mechanism("bernstein", serves={"mean": ("calibration",), "density": ("kernel", "bandwidth", "calibration")})
@@ -187,6 +203,7 @@ class Bernstein(Process):
     calibration: str = EXACT
 
     name: ClassVar[str] = "bernstein"
+    truncates: ClassVar[bool] = True
 
 
 @register_mechanism(
@@ -194,7 +211,7 @@ class Bernstein(Process):
     serves={
         "mean": ("kernel",),
         "components": ("kernel", "base"),
-        "maximiser": ("kernel", "radius", "spread", "candidates"),
+        "maximiser": ("kernel", "radius", "spread", "candidates", "penalty", "eta"),
     },
 )
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -209,6 +226,8 @@ class ExponentialDraw(Process):
     radius, spread : of a `Maximiser`: the radius of the ball around the centre that holds the curve (None for the
         bound), and the base measure's root mean square before the cut (None for the radius).
     candidates : of a `Maximiser` without a curvature: among how many points of the base measure one is chosen.
+    penalty, eta : of a `Maximiser`: how strongly, for each unit, `<b, C^-eta b>` is penalised, C the base measure's
+        covariance (Example 3.5); None for no penalty, and for a power that Theorem 3.3 allows.
     """
 
     kernel: Kernel | None = None
@@ -216,8 +235,12 @@ class ExponentialDraw(Process):
     radius: float | None = None
     spread: float | None = None
     candidates: int = 2048
+    penalty: float | None = None
+    eta: float | None = None
 
     name: ClassVar[str] = "exponential"
+    drawn: ClassVar[bool] = True
+    later: ClassVar[tuple[str, ...]] = ("penalty", "eta")
 
     def __post_init__(self) -> None:
         Process.__post_init__(self)
@@ -233,6 +256,7 @@ class GibbsChain(Process):
     kernel: Kernel | None = None
 
     name: ClassVar[str] = "gibbs"
+    drawn: ClassVar[bool] = True
 
 
 @register_mechanism("dictionary", serves={"mean": ("candidates",)})

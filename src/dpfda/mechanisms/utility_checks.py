@@ -190,7 +190,7 @@ def planned_acceptances(objective: Objective, bound: float, n: int, rate: float)
             total = Total(objective, some)
             if np.isnan(answers(objective.utility, some, np.zeros(objective.size))).any():
                 return math.nan, math.nan
-            target = Target(total, rate * n / len(some), objective.precisions, POINTS)
+            target = Target(total, rate * n / len(some), objective.precisions_at(rate), POINTS)
             envelope = best_envelope(target, total.bend)
             mass = min(_log_mass(target, envelope.place.astype(np.float64)), ball)
             shares.append(math.exp(min(mass - envelope.log_mass, 0.0)))

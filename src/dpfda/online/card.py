@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -38,6 +38,10 @@ class Facts:
     counting: Counting = Counting.ROWS  # how n is known
     statistic: str = ""  # the kind of release that the function is of
     columns: str = ""  # which columns the records were read from, where they have names
+
+    def without_reasons(self) -> Facts:
+        """What a request is known by: reasons are sentences, with computed digits in them."""
+        return replace(self, because="", chosen=())
 
 
 class OnlineCard(Certificate):

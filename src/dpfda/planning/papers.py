@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -32,6 +32,7 @@ from dpfda.mechanisms.randomness import LARGEST_SCALE
 from dpfda.messages import arg
 from dpfda.planning.default_design import basis_of, check_domain
 from dpfda.planning.request import Design, Request, designs
+from dpfda.planning.two_kernels import smoothed
 from dpfda.privacy import Budget, calibrate
 from dpfda.privacy.norms import L2, Sensitivity, up
 
@@ -254,8 +255,62 @@ SMALLEST = 1e-300
 
 @designs(GaussianProcess)
 def gp(request: Request) -> Design:
-    """The Gaussian process of Mirshani et al. around a mean penalised by a power of its kernel."""
+    """The Gaussian process of Mirshani et al. around a mean penalised by a power of its kernel, or of another one."""
+    if request.penalty_kernel is not None:
+        return _two_kernels(request, request.penalty_kernel)
     return _process(request, "gp", "gaussian")
+
+
+def _two_kernels(request: Request, penalising: Kernel) -> Design:
+    """The same with a penalty in the space of a kernel of its own: the estimator's, beside that of the noise."""
+    kernel, why_kernel = noise_kernel(request)
+    chosen, why_penalty = parameters_of(request, "gp", penalising)
+    possible = _compatible_kernels(request, kernel, penalising, chosen)
+    whole, weights = _penalised_basis(request, penalising, chosen)
+    made = smoothed(kernel, whole, weights, widest=WIDEST)
+    shape = made.ratios[0] / made.ratios
+    design = _design(
+        request,
+        "gp",
+        made.outer,
+        Gaussian(with_count(request, shape)),
+        weights=None,
+        least_scale=published_scale(request, "gp", shape),
+        reasons=(
+            ("basis", f"{len(shape)} combinations of {whole.size} eigenfunctions of the penalty's kernel{possible}"),
+            ("kernel", why_kernel),
+            ("penalty", f"{why_penalty}; in the space of {penalising}, stated by the user"),
+        ),
+    )
+    return replace(design, inner=made.inner, kept=tuple(made.weights.tolist()))
+
+
+def _compatible_kernels(request: Request, kernel: Kernel, penalising: Kernel, chosen: Parameters) -> str:
+    """What is to be said of infinitely many coordinates; refused where these are asked for and cannot be protected.
+
+    The smoother's coordinates fall like `j^(-eta b)`, b the decay of the penalty's kernel, and deviations of the noise
+    like `j^(-c/2)`, c that of its own. Spaces of rough kernels are Sobolev spaces, which exponents tell apart; of two
+    kernels whose eigenvalues fall faster than any power they say nothing.
+    """
+    dimension = request.domain.dimension
+    summary, noise = (each.decay(dimension) for each in (penalising, kernel))
+    falls = chosen.eta if chosen.penalty > 0 else 0.0
+    exponent = falls * summary if falls else 0.0
+    unknown = math.isnan(exponent + noise) or (math.isinf(exponent) and math.isinf(noise))
+    possible = not unknown and Compatibility("gaussian", exponent, noise / 2).possible
+    if possible:
+        return ""
+    if not _stated(request):
+        way_out = "Take a smoother penalty_kernel or a larger eta, a rougher kernel, or state size."
+        if unknown:
+            raise IncompatibleNoise(
+                f"Whether noise of {kernel} protects a mean penalised by {penalising} is not known in infinitely many "
+                f"coordinates: decay exponents do not tell. {way_out}",
+                parameter="penalty_kernel",
+                value=penalising,
+            )
+        Compatibility("gaussian", exponent, noise / 2).check(way_out)
+    return "; in infinitely many no finite scale is known to be private"
 
 
 @designs(LaplaceProcess)
@@ -267,7 +322,7 @@ def iclp_qr(request: Request) -> Design:
 def _process(request: Request, name: str, law: Law) -> Design:
     kernel, why_kernel = noise_kernel(request)
     chosen, why_penalty = parameters_of(request, name, kernel)
-    possible = _compatible(request, law, chosen, kernel.decay(request.domain.dimension))
+    possible = compatible(request, law, chosen, kernel.decay(request.domain.dimension))
     basis, weights = _penalised_basis(request, kernel, chosen)
     roots = np.sqrt(eigenvalues_of(basis))
     shape = roots / weights
@@ -483,7 +538,7 @@ def _stated(request: Request) -> bool:
     return request.size is not None or isinstance(request.basis, Basis)
 
 
-def _compatible(request: Request, law: Law, chosen: Parameters, decay: float) -> bool:
+def compatible(request: Request, law: Law, chosen: Parameters, decay: float) -> bool:
     """Whether a finite scale is private in infinitely many coordinates; refused if not, and these are asked for."""
     if math.isnan(decay):
         return False

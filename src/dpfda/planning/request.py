@@ -9,6 +9,7 @@ from typing import Any
 from dpfda.arrays import as_plain_ints, brief, is_whole
 from dpfda.bases import Basis, Domain
 from dpfda.bases.base import MOST_FUNCTIONS
+from dpfda.bases.combined import Combined
 from dpfda.bases.lattice import MOST_UNITS
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
@@ -74,11 +75,18 @@ class Request:
     penalty: float | None = None
     calibration: str = "exact"
     candidates: tuple[Callable[[Any], Any], ...] | None = None  # of the dictionary
+    penalty_kernel: Kernel | None = None  # in whose space a mean is penalised; None: that of the noise
 
     def __post_init__(self) -> None:
         check_units(self.n)
         # The object that has all settings of noise processes refuses what is none of them.
-        GaussianProcess(kernel=self.kernel, eta=self.eta, penalty=self.penalty, calibration=self.calibration)
+        GaussianProcess(
+            kernel=self.kernel,
+            eta=self.eta,
+            penalty=self.penalty,
+            penalty_kernel=self.penalty_kernel,
+            calibration=self.calibration,
+        )
         if not (self.grid_size is None or is_whole(self.grid_size, 1, MOST_VALUES)):
             raise UsageError(
                 parameter="grid_size",
@@ -122,6 +130,10 @@ class Design:
     reasons: tuple[tuple[str, str], ...]
     smoothing: bool = True  # whether it is made to be smoothed after the noise
     thresholds: tuple[float, ...] = ()  # in units of the bound, for coordinates that are shrunk before the noise
+    # Where curves are encoded in another basis than the release is a function in: that one, and what the penalty
+    # leaves of each function of the basis that both are combinations of.
+    inner: Combined | None = None
+    kept: tuple[float, ...] | None = None
 
 
 # Who designs a mean by a mechanism with settings; a mechanism that brings its own `design` needs no entry.

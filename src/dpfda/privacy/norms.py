@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpfda.arrays import Array, ArrayLike, as_plain_ints, as_real, brief, is_whole
+from dpfda.arrays import Array, ArrayLike, as_plain_ints, as_real, brief, is_whole, public_numbers
 from dpfda.bases.symmetric import multiplicities, side_of, unpack
 from dpfda.errors import UsageError
 
@@ -23,9 +23,20 @@ def up(value: float, steps: int = 1) -> float:
 class Norm(ABC):
     """A norm on coordinate vectors."""
 
-    @abstractmethod
     def __call__(self, vector: ArrayLike) -> float:
-        """The norm of one vector."""
+        """The norm of one vector; infinite where it is too large for a double."""
+        try:
+            numbers = public_numbers(vector, "Coordinates").ravel()
+        except UsageError:
+            numbers = np.full(1, np.nan)
+        if not np.isfinite(numbers).all():
+            raise UsageError(parameter="vector", value=vector, rule="must be finite numbers, one for each coordinate")
+        with np.errstate(over="ignore"):
+            return float(self._of(numbers))
+
+    @abstractmethod
+    def _of(self, vector: Array) -> float:
+        """The norm of a vector of finite numbers, (size,)."""
 
     @abstractmethod
     def over_l2(self, size: int) -> float:
@@ -41,8 +52,8 @@ class Norm(ABC):
 class L2(Norm):
     """The Euclidean norm."""
 
-    def __call__(self, vector: ArrayLike) -> float:
-        return float(np.linalg.norm(np.asarray(vector, dtype=np.float64).ravel()))
+    def _of(self, vector: Array) -> float:
+        return float(np.linalg.norm(vector))
 
     def over_l2(self, size: int) -> float:
         return 1.0
@@ -52,11 +63,11 @@ class L2(Norm):
 class L1(Norm):
     """The sum of absolute values."""
 
-    def __call__(self, vector: ArrayLike) -> float:
-        return float(np.abs(np.asarray(vector, dtype=np.float64)).sum())
+    def _of(self, vector: Array) -> float:
+        return float(np.abs(vector).sum())
 
     def over_l2(self, size: int) -> float:
-        if size < 1:
+        if not is_whole(size, 1, 2**62):
             # Without it a size left out would turn every sensitivity into almost nothing.
             raise UsageError(
                 f"L1() needs the number of coordinates to be converted to, at least 1, got {brief(size)}.",
@@ -79,7 +90,7 @@ class WeightedL2(Norm):
     def __post_init__(self) -> None:
         _check_weights(self.weights)
 
-    def __call__(self, vector: ArrayLike) -> float:
+    def _of(self, vector: Array) -> float:
         return L2()(_weighted(vector, self.weights))
 
     def over_l2(self, size: int) -> float:
@@ -100,7 +111,7 @@ class WeightedL1(Norm):
     def __post_init__(self) -> None:
         _check_weights(self.weights)
 
-    def __call__(self, vector: ArrayLike) -> float:
+    def _of(self, vector: Array) -> float:
         return L1()(_weighted(vector, self.weights))
 
     def over_l2(self, size: int) -> float:
@@ -122,10 +133,11 @@ def root_sum_of_squares(numbers: tuple[float, ...]) -> float:
 
 
 def _check_weights(weights: tuple[float, ...]) -> None:
-    if not weights or not all(0 < w < math.inf for w in weights):
+    if not isinstance(weights, tuple | list) or not weights or not all(0 < as_real(w) < math.inf for w in weights):
         raise UsageError(
-            f"A weighted norm needs positive finite weights, one for each coordinate, got {weights}.",
+            f"A weighted norm needs positive finite weights, one for each coordinate, got {brief(weights)}.",
             parameter="weights",
+            value=weights,
         )
 
 
@@ -136,10 +148,9 @@ def _check_same(weights: tuple[float, ...], size: int) -> None:
         )
 
 
-def _weighted(vector: ArrayLike, weights: tuple[float, ...]) -> Array:
-    flat = np.asarray(vector, dtype=np.float64).ravel()
-    _check_same(weights, len(flat))
-    weighted: Array = flat * np.array(weights)
+def _weighted(vector: Array, weights: tuple[float, ...]) -> Array:
+    _check_same(weights, len(vector))
+    weighted: Array = vector * np.array(weights)
     return weighted
 
 
@@ -174,10 +185,9 @@ class BlockNorm(Norm):
             )
         as_plain_ints(self, "sizes")
 
-    def __call__(self, vector: ArrayLike) -> float:
-        flat = np.asarray(vector, dtype=np.float64).ravel()
-        self._check_size(len(flat))
-        blocks = np.split(flat, np.cumsum(self.sizes)[:-1])
+    def _of(self, vector: Array) -> float:
+        self._check_size(len(vector))
+        blocks = np.split(vector, np.cumsum(self.sizes)[:-1])
         return float(sum(w * np.linalg.norm(block) for w, block in zip(self.weights, blocks, strict=True)))
 
     def over_l2(self, size: int) -> float:
@@ -202,8 +212,8 @@ class BlockNorm(Norm):
 class Nuclear(Norm):
     """The sum of absolute eigenvalues of a symmetric matrix, given by its entries as `symmetric.pack` orders them."""
 
-    def __call__(self, vector: ArrayLike) -> float:
-        return float(np.abs(np.linalg.eigvalsh(unpack(np.asarray(vector, dtype=np.float64).ravel()))).sum())
+    def _of(self, vector: Array) -> float:
+        return float(np.abs(np.linalg.eigvalsh(unpack(vector))).sum())
 
     def over_l2(self, size: int) -> float:
         # It is tr(AU) for a reflection U. By Cauchy-Schwarz on the entries this is at most their norm times the root of
@@ -237,7 +247,7 @@ class Sensitivity:
     because: str
 
     def __post_init__(self) -> None:
-        if not 0 < self.value < math.inf:
+        if not 0 < as_real(self.value) < math.inf:
             raise UsageError(
                 f"A sensitivity must be positive and finite, got {brief(self.value)}.",
                 parameter="value",

@@ -11,6 +11,7 @@ from dpfda.bases import Basis
 from dpfda.errors import MissingExtra
 from dpfda.releases.calculus import Function
 from dpfda.releases.certificate import Certificate
+from dpfda.releases.roughness import Roughness
 
 
 class AnyRelease(ABC):
@@ -63,8 +64,8 @@ class AnyRelease(ABC):
 
         return save(self, path)
 
-    def _function(self, coordinates: Array) -> Function:
-        return Function(self.basis, coordinates, (0,) * self.basis.domain.dimension)
+    def _function(self, coordinates: Array, roughness: Roughness | None = None) -> Function:
+        return Function(self.basis, coordinates, (0,) * self.basis.domain.dimension, roughness)
 
     def __repr__(self) -> str:
         card, name = self.certificate, type(self).__name__

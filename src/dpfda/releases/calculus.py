@@ -10,6 +10,7 @@ import numpy as np
 from dpfda.arrays import Array, ArrayLike, brief, public_numbers, values_of
 from dpfda.bases import Basis
 from dpfda.errors import UsageError
+from dpfda.releases.roughness import Roughness
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +20,7 @@ class Function:
     basis: Basis
     coordinates: Array  # (size,)
     order: tuple[int, ...]
+    roughness: Roughness | None = None  # of the noise in it; None: it has every derivative
 
     def __call__(self, points: ArrayLike) -> Array:
         """Values at points of the domain, (m,); a single number gives a single number."""
@@ -27,13 +29,12 @@ class Function:
         return values[0] if given.ndim == 0 else values
 
     def derivative(self, order: int | tuple[int, ...] = 1) -> Function:
-        """The derivative, itself a function."""
+        """The derivative, itself a function; refused where the noise in the function is too rough to have it."""
         more = self.basis.order(order)
-        return Function(
-            self.basis,
-            self.coordinates,
-            self.basis.order(tuple(a + b for a, b in zip(self.order, more, strict=True))),
-        )
+        total = self.basis.order(tuple(a + b for a, b in zip(self.order, more, strict=True)))
+        if self.roughness is not None:
+            self.roughness.check(total)
+        return Function(self.basis, self.coordinates, total, self.roughness)
 
     def integral(self, low: ArrayLike | None = None, high: ArrayLike | None = None) -> float:
         """The integral from low to high, by default over the whole domain."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dpfda import bases, kernels
-from dpfda.arrays import as_path, brief
+from dpfda.arrays import as_path, brief, may_never_end
 from dpfda.bases import Basis
 from dpfda.bases import from_dict as basis_from_dict
 from dpfda.errors import DataError, UsageError
@@ -83,6 +83,8 @@ def exact_digest(release: Any) -> bytes:
 def save(release: Any, path: str | Path) -> Path:
     """Write a release of any kind as JSON, whole or not at all."""
     target = as_path(path)
+    if may_never_end(target):  # a file would take the place of the device
+        raise DataError(f"{str(target)!r} is a device or a pipe. Name a file.")
     text = text_of(release)
     draft = Path(f"{target}.part")
     try:

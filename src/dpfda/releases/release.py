@@ -21,6 +21,7 @@ from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.certificate import Certificate, changed
 from dpfda.releases.decoded import Count, finite, noise_law, read_count, write_count
 from dpfda.releases.detection import NO_NOISE, compared, constant_in, differs
+from dpfda.releases.roughness import Roughness, roughness_of
 from dpfda.releases.smoothing import Smoothing, smooth
 
 
@@ -55,15 +56,30 @@ class Release(AnyRelease):
 
     @property
     def function(self) -> Function:
-        return self._function(self.coordinates)
+        return self._function(self.coordinates, self._roughness)
+
+    @property
+    def _roughness(self) -> Roughness | None:
+        """How rough the noise is, which decides what derivatives there are; None where it has all."""
+        name = self.certificate.mechanism
+        return roughness_of(self.basis, self.noise.variances, self.smoothing.name, mechanism=name)
 
     def __call__(self, points: ArrayLike) -> Array:
         """Values at points of the domain, (m,)."""
         return self.function(points)
 
     def derivative(self, order: int | tuple[int, ...] = 1) -> Function:
-        """A derivative, itself callable anywhere."""
+        """A derivative, itself callable anywhere.
+
+        Refused where the noise has none of this order, however many coordinates are released: a process such as a
+        Matérn of order 1/2, or raw noise that no smoothing has touched. `smooth` is the way out, and free.
+        """
         return self.function.derivative(order)
+
+    def smoothing_for(self, order: int | tuple[int, ...] = 1) -> str | None:
+        """The name of the smoothing that a derivative needs: that of the release if it is enough; None if none is."""
+        orders, rough = self.basis.order(order), self._roughness
+        return self.smoothing.name if rough is None or rough.has(orders) else rough.smooth_enough(orders)
 
     def integral(self, low: ArrayLike | None = None, high: ArrayLike | None = None) -> float:
         """The integral from low to high, by default over the whole domain."""

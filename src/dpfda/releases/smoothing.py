@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -89,13 +90,26 @@ def _octaves(frequencies: Array) -> Iterator[Integers]:
 
 
 Family = Callable[[Array, Array, Array], Candidates]
+ORDERS = (1, 2, 4, 8)  # of the Sobolev norms
 
 # What "auto" averages over; a new family is a function and a line here.
 FAMILIES: dict[str, Family] = {
     "none": none,
-    **{f"sobolev-{order}": partial(sobolev, order) for order in (1, 2, 4, 8)},
+    **{f"sobolev-{order}": partial(sobolev, order) for order in ORDERS},
     "james-stein": james_stein,
 }
+
+
+def least_order(name: str) -> float:
+    """The order of the ridges by which the roughest coordinates are shrunk in the end; 0 where they need not be.
+
+    "auto" counts as smooth without end. It averages with shares that fall exponentially in a candidate's estimated
+    risk: as coordinates become many, those that keep their noise lose all weight, and the noise in a derivative hardly
+    grows. `tests/releases/test_roughness.py` lets their number grow.
+    """
+    if name == "auto":
+        return math.inf
+    return next((float(order) for order in ORDERS if name == f"sobolev-{order}"), 0.0)
 
 
 def smooth(

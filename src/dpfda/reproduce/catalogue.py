@@ -29,6 +29,7 @@ HOMES: dict[str, tuple[str, str]] = {
     "lin-figure-2": ("lin_figures", "Figure 2 of Lin and Reimherr: errors of the mechanisms against n"),
     "lin-figure-3": ("lin_density", "Figure 3 of Lin and Reimherr: private densities on a line"),
     "lin-figure-4": ("lin_density", "Figure 4 of Lin and Reimherr: private densities in a square"),
+    "lin-figure-5": ("lin_figure_5", "Figure 5 of Lin and Reimherr: one private mean by each mechanism, epsilon = 1"),
     "lin-figure-9": ("mortality", "Figure 9 of Lin and Reimherr: private densities of age at death"),
     "lin-figures-6-7-8": ("lin_figures", "Figures 6 to 8 of Lin and Reimherr: heavy errors, smoother kernel"),
     "lin-regression": ("lin_regression", "Appendix C.2 of Lin and Reimherr: private coefficient functions, simulated"),

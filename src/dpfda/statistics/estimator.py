@@ -547,14 +547,14 @@ class ClippedCurves(Spender):
 
 
 class CurveEstimator(ClippedCurves):
-    """An estimator of curves alone. Its duties: `plan`, and `order_of` for what it orders by that plan."""
+    """An estimator of curves alone. Its duties: `plan`, and `_order_of` for what it orders by that plan."""
 
     @abstractmethod
     def plan(self, n: int, *, grid_size: int | None = None) -> Any:
         """What a fit on n units would do and what error to expect; reads no data and costs nothing."""
 
     @abstractmethod
-    def order_of(self, curves: Curves, plan: Any) -> Order:
+    def _order_of(self, curves: Curves, plan: Any) -> Order:
         """What is ordered from the curator once the plan is made: a summary, with its basis, mechanism and budget."""
 
     def plan_for(self, curves: Curves) -> Any:
@@ -584,7 +584,7 @@ class CurveEstimator(ClippedCurves):
         curves = as_curves(X, grid=grid, units=units)
         plan = self.plan_for(curves)
         self.check_seen(plan)
-        return FitOrder(self, plan, self.order_of(curves, plan), curves.source.width)
+        return FitOrder(self, plan, self._order_of(curves, plan), curves.source.width)
 
     def _keep(self, released: Any, ordered: FitOrder) -> None:
         self.release_ = released

@@ -177,7 +177,7 @@ def test_it_is_a_scikit_learn_estimator():
             "mean must be None or 'joint', to release it along with second moments, or 'centre'",
         ),
         ({"mean": "centre", "neighbours": "add-or-remove-one", "planned_n": 9}, UsageError, "mean must be 'joint'"),
-        ({"mechanism": "gp"}, UsageError, "Unknown mechanism 'gp' for second moments. Known are 'auto', 'gaussian'"),
+        ({"mechanism": "frl"}, UsageError, "Unknown mechanism 'frl' for second moments. Known are 'auto', 'gaussian'"),
         ({"mechanism": "gaussian"}, CannotMeetBudget, "it needs delta > 0"),
         ({"bound": None}, UsageError, "A covariance function needs exactly one of bound and limits"),
         (
@@ -233,7 +233,7 @@ def test_small_matrices_get_k_norm_noise_and_larger_ones_wishart_noise():
 
 def test_the_plan_has_the_noise_of_the_release():
     for name in names_for("covariance"):
-        delta = 1e-6 if name == "gaussian" else 0.0
+        delta = 1e-6 if name in ("gaussian", "gp") else 0.0
         est = estimator(mechanism=name, delta=delta).fit(CURVES, grid=T)
         assert est.plan_.noise.name == est.release_.noise.name
         assert np.allclose(est.plan_.noise.variances, est.release_.noise.variances, rtol=1e-9)

@@ -13,7 +13,7 @@ from refusals import refused
 import dpfda
 from dpfda import kernels
 from dpfda.curator.summary import Public
-from dpfda.errors import IncompatibleNoise, ReleaseFailed, UsageError
+from dpfda.errors import DpfdaError, IncompatibleNoise, ReleaseFailed, UsageError
 from dpfda.mechanisms import Gaussian, SeededRandomness
 from dpfda.privacy import Budget, Counting, Unit, calibrate
 from dpfda.privacy.norms import L2, Sensitivity
@@ -326,3 +326,58 @@ def test_fewer_coordinates_than_points_of_a_grid():
     est = estimator(size=5, randomness=SeededRandomness(5)).fit(wave(GRID), grid=GRID)
     assert est.release_.basis.size == 5
     assert set(est.plan_.points[:, 0]) <= set(GRID)
+
+
+class NoArray:
+    """An object of the user's that fails when it is asked for an array."""
+
+    def __array__(self, *_: object, **__: object) -> object:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize("function", [NoArray(), None, "wave", [[1.0]], [1j], {}, object()])
+def test_what_is_no_function_is_refused_whatever_it_raises(function):
+    with refused(UsageError, "f"):
+        estimator().fit(function)
+
+
+@pytest.mark.parametrize("coordinates", [np.array([1, -2]), 0, 2**70, 1.5, "3", [3]])
+def test_a_plan_takes_a_whole_number_of_coordinates(coordinates):
+    with refused(UsageError, "coordinates"):
+        estimator().plan(coordinates=coordinates)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("basis", np.arange(3)),
+        ("size", np.arange(3)),
+        ("sensitivity", 1e-300),
+        ("sensitivity", 1e300),
+        ("sensitivity", 1j),
+        ("norm", ["kernel"]),
+    ],
+)
+@pytest.mark.parametrize("function", [[1.0, 2.0], wave])
+def test_a_parameter_that_cannot_be_compared_is_one_of_our_errors(parameter, value, function):
+    with refused(UsageError, parameter):
+        estimator(**{parameter: value}).fit(function)
+
+
+class NoMatrix(kernels.Kernel):
+    """A kernel of a user's own that gives what is no matrix."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __call__(self, s: object, t: object) -> object:
+        return self.value
+
+
+@pytest.mark.parametrize("value", ["flat", None, 1j, np.nan, np.zeros((3, 7))])
+@pytest.mark.parametrize("size", [None, 5])
+def test_a_kernel_that_gives_no_matrix_is_one_of_our_errors(value, size):
+    with pytest.raises(DpfdaError):
+        estimator(kernel=NoMatrix(value), size=size).plan()
+    with pytest.raises(DpfdaError):
+        estimator(kernel=NoMatrix(value), size=size, basis=dpfda.bases.cosine((0, 1), 5)).plan(grid=GRID)

@@ -40,6 +40,7 @@ FAMILIES = {
     "steps": bases.equal_steps((0, 1), SIZE),
     "mercer": bases.mercer(Matern(1.5, 0.3), (0, 1), SIZE),
     "combined": bases.combined(bases.cosine((0, 1), SIZE), np.eye(SIZE)[::-1]),
+    "contracted": bases.contracted(bases.cosine((0, 1), SIZE), np.diag(np.linspace(1.0, 0.3, SIZE))),
     "tensor": bases.tensor(bases.cosine((0, 1), 3), bases.legendre((0, 2), 3), size=SIZE),
 }
 MECHANISMS = ["gaussian", "laplace", "k-norm"]

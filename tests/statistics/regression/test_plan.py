@@ -19,7 +19,7 @@ from dpfda.mechanisms import Gaussian, KNorm, Laplace, SeededRandomness
 from dpfda.planning.request import Request
 from dpfda.privacy import Budget
 from dpfda.statistics.regression.covariates import check_names
-from dpfda.statistics.regression.noise import LEADS, WEIGHTS, RegressionSetting, best_blocks, best_for_gaussian
+from dpfda.statistics.regression.noise import LEADS, LEFT, WEIGHTS, RegressionSetting, best_blocks, best_for_gaussian
 from dpfda.statistics.regression.plan import RegressionPlan, plan_regression
 from dpfda.statistics.regression.sensitivity import STEPS, longest_change, scaled, stated
 
@@ -88,7 +88,7 @@ def test_a_plan_for_records_says_what_their_release_then_has():
 @pytest.mark.parametrize("replaced", [True, False])
 def test_lead_and_weight_have_the_least_predicted_error_of_all(replaced):
     setting = RegressionSetting(2, True, True, replaced)
-    lead, weight = best_for_gaussian(setting, 12)
+    lead, weight = best_for_gaussian(setting, 12 / LEFT)
 
     def error(a, w):
         moments = np.array([1.0, 1.0, 1.0, 0.5, 0.5, 0.5]) @ setting.moment_weights(a) ** 2
@@ -134,11 +134,11 @@ def test_blocks_never_mix_moments_with_products_nor_diagonals_with_others(most):
 
 def test_wider_spread_and_more_covariates_ask_for_another_lead():
     one, many = (
-        best_for_gaussian(RegressionSetting(1, True, True, True), 10),
-        best_for_gaussian(RegressionSetting(5, True, True, True), 10),
+        best_for_gaussian(RegressionSetting(1, True, True, True), 10 / LEFT),
+        best_for_gaussian(RegressionSetting(5, True, True, True), 10 / LEFT),
     )
     assert many[0] < one[0]
-    assert best_for_gaussian(RegressionSetting(2, False, True, True), 10)[0] == 0
+    assert best_for_gaussian(RegressionSetting(2, False, True, True), 10 / LEFT)[0] == 0
 
 
 # Choices.
@@ -171,7 +171,7 @@ def test_sizes_grow_with_the_number_of_units_and_stay_below_the_grid():
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove-one"])
 def test_errors_fall_with_units_and_epsilon(name, boxed, neighbours):
     def error(n, epsilon):
-        budget = Budget(epsilon, 1e-6 if name == "gaussian" else 0.0)
+        budget = Budget(epsilon, 1e-6 if name in ("gaussian", "gp") else 0.0)
         return plan(n, budget, boxed=boxed, mechanism=name, neighbours=neighbours).predict().total
 
     found = [error(n, 1.0) for n in (100, 1000, 10_000)]
@@ -186,7 +186,7 @@ def test_adding_a_unit_costs_less_than_replacing_one():
 
 def test_the_table_ranks_every_mechanism():
     rows = plan().table()
-    assert {row[0] for row in rows} == {"gaussian", "k-norm", "laplace", "iclp-qr"}
+    assert {row[0] for row in rows} == {"gaussian", "k-norm", "laplace", "iclp-qr", "gp"}
     assert [row[1] for row in rows] == sorted(row[1] for row in rows)
     assert [row[2] for row in rows].count("chosen") == 1
     refused = {row[0]: row for row in plan(budget=PURE).table()}["gaussian"]
@@ -249,7 +249,7 @@ def test_what_a_mechanism_would_ignore_is_refused(parameter):
 
 
 def test_unknown_mechanisms_and_impossible_budgets_are_refused():
-    with refused(UsageError, "mechanism", "gp"):
-        plan(mechanism="gp")
+    with refused(UsageError, "mechanism", "frl"):
+        plan(mechanism="frl")
     with refused(CannotMeetBudget, "delta", 0.0):
         plan(budget=PURE, mechanism="gaussian")

@@ -47,7 +47,7 @@ class FPCA(MomentsEstimator):
     mean : "joint" releases the mean along with second moments; "centre" takes components around the public centre, as
         the exponential mechanism always does; None for "joint" where that is possible.
     mechanism : "auto" (least predicted distance of the span), "covariance" (through a covariance, its noise by the
-        planner), "gaussian", "wishart", "k-norm", "laplace", "iclp-qr" (through a covariance with that noise),
+        planner), "gaussian", "wishart", "k-norm", "laplace", "gp", "iclp-qr" (through a covariance with that noise),
         "exponential", or "gibbs", the paper's Markov chain, for comparison: its guarantee is approximate; or an object
         with settings, such as `dpfda.mechanisms.ExponentialDraw(kernel=..., base="projected")`.
     basis, size : as for `CovarianceFunction`.
@@ -136,7 +136,7 @@ class FPCA(MomentsEstimator):
             )
         return plan
 
-    def order_of(self, curves: Curves, plan: ComponentsPlan) -> Order:
+    def _order_of(self, curves: Curves, plan: ComponentsPlan) -> Order:
         if isinstance(plan, FramesPlan):
             return self._order_frames(curves, plan)
         k = self.n_components

@@ -173,7 +173,7 @@ def plan_frames(request: Request, *, k: int, base: str, share: float | None = No
             " and ",
             arg("penalty"),
             " are for ",
-            arg("mechanism", "iclp-qr"),
+            arg("mechanism", "gp", "iclp-qr"),
             "; the exponential mechanism has a kernel alone.",
         )
     terms = TERMS if base == "bingham" else MOST_PROJECTED

@@ -21,6 +21,7 @@ from dpfda.releases.certificate import Certificate
 from dpfda.releases.comparisons import CurveComparisons, nothing_added
 from dpfda.releases.decoded import finite, finite_number
 from dpfda.releases.plots import UNSEEN, axes_or_new, check_interval, title
+from dpfda.releases.roughness import roughness_of_draw
 
 LINES = ("-", "--", "-.", ":")
 
@@ -42,7 +43,8 @@ class ComponentsRelease(AnyRelease):
     @property
     def components(self) -> tuple[Function, ...]:
         """The components, each callable anywhere in the domain."""
-        return tuple(map(self._function, self.frame.T))
+        roughness = roughness_of_draw(self.basis, self.certificate.mechanism)
+        return tuple(self._function(column, roughness) for column in self.frame.T)
 
     @property
     def mean(self) -> Function:

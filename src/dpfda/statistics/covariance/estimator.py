@@ -65,7 +65,7 @@ class MomentsEstimator(CurveEstimator):
             return then(replace(released, certificate=replace(card, warnings=(*card.warnings, *plan.faint))))
 
         return curator.order(
-            Moments(plan.design.lead, plan.design.weights),
+            Moments(plan.design.lead, plan.design.weights, plan.design.norm),
             basis=plan.design.basis,
             mechanism=plan.design.mechanism,
             budget=plan.spends,
@@ -100,9 +100,9 @@ class CovarianceFunction(MomentsEstimator):
     neighbours : "replace-one" (the number of units is public) or "add-or-remove-one" (it is private).
     n : the public number of units, stated under "replace-one" instead of counted; never compared with the data.
     planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
-    mechanism : "auto" (the planner's choice), "gaussian", "wishart", "k-norm", "laplace", or "iclp-qr", the
-        tensor-product Laplace process of Lin and Reimherr; or an object: a noise law, or
-        `dpfda.mechanisms.LaplaceProcess(kernel=..., eta=..., penalty=...)`.
+    mechanism : "auto" (the planner's choice), "gaussian", "wishart", "k-norm", "laplace", or the papers' processes with
+        a tensor product of their kernel, "gp" (Mirshani et al.) and "iclp-qr" (Lin and Reimherr); or an object: a noise
+        law, or `dpfda.mechanisms.GaussianProcess(kernel=..., eta=..., penalty=...)` or `LaplaceProcess(...)`.
     basis : None for the planner's choice, the name of an orthonormal family, or a basis object.
     size : number of basis functions, None for the planner's choice.
     smoothing : "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"; chosen after the noise, free.
@@ -137,5 +137,5 @@ class CovarianceFunction(MomentsEstimator):
             )
         return plan_moments(self._moments_request(n, grid_size), lead=self._joint)
 
-    def order_of(self, curves: Curves, plan: MomentsPlan) -> Order:
+    def _order_of(self, curves: Curves, plan: MomentsPlan) -> Order:
         return self._order_moments(curves, plan)

@@ -13,7 +13,7 @@ from dpfda.arrays import Array, brief, is_whole
 from dpfda.bases import Basis
 from dpfda.bases.symmetric import multiplicities, pack, packed_size, unpack
 from dpfda.errors import UsageError
-from dpfda.mechanisms import Gaussian, KNorm, Laplace, LaplaceProcess, Mechanism
+from dpfda.mechanisms import Gaussian, GaussianProcess, KNorm, Laplace, LaplaceProcess, Mechanism
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.mechanisms.table import as_law, is_pure, names_for, unknown
@@ -21,10 +21,10 @@ from dpfda.mechanisms.wishart import Wishart
 from dpfda.messages import arg
 from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, Ranked, basis_text, price, ranked
 from dpfda.planning.default_design import DEFAULT_BASIS, basis_of, optimal_blocks, shape_weights
-from dpfda.planning.papers import WIDEST, eigenvalues_of, noise_basis, noise_kernel, parameters_of
+from dpfda.planning.papers import WIDEST, compatible, eigenvalues_of, noise_basis, noise_kernel, parameters_of
 from dpfda.planning.request import Request, check_used
 from dpfda.privacy import Budget, calibrate
-from dpfda.privacy.norms import Nuclear
+from dpfda.privacy.norms import Norm, Nuclear
 from dpfda.statistics.covariance.errors import (
     PLAUSIBLE,
     PLAUSIBLE_VARIANCE,
@@ -36,21 +36,24 @@ from dpfda.statistics.covariance.errors import (
     subspace_error,
     turned_by_noise,
 )
-from dpfda.statistics.covariance.sensitivity import ROUGH, check_orthonormal, moved_by
+from dpfda.statistics.covariance.sensitivity import ROUGH, check_orthonormal, moved_by, moved_in
 
 TERMS = 12  # of each side; fewer where the grid is coarser
 
 Process = tuple[Basis, tuple[float, ...], tuple[float, ...], tuple[tuple[str, str], ...]]
 
 
-def tensor_process(request: Request, *, lead: bool) -> Process:
+def tensor_process(request: Request, name: str, *, lead: bool) -> Process:
     """The kernel's basis, the penalty's weights on the entries, the shape of the noise, and why.
 
     Entry (j, l) of the second moment has noise proportional to `sqrt(lambda_j lambda_l)` after the weight `a = p/(p +
     penalty)`, `p = (lambda_j lambda_l)^eta`. The mean's row belongs to the eigenvalue 1, the largest there is.
     """
     kernel, why_kernel = noise_kernel(request)
-    chosen, why_penalty = parameters_of(request, LaplaceProcess.name, kernel)
+    chosen, why_penalty = parameters_of(request, name, kernel)
+    if name == GaussianProcess.name:
+        # Products of eigenvalues stand where eigenvalues do for a mean: the same exponents decide.
+        compatible(request, "gaussian", chosen, kernel.decay(request.domain.dimension))
     size = int(request.size if request.size is not None else min(request.grid_size or TERMS, TERMS))
     basis = noise_basis(request, kernel, size)
     eigenvalues = eigenvalues_of(basis) / eigenvalues_of(basis)[0]
@@ -80,6 +83,8 @@ def _shapes(eigenvalues: Array, eta: float, penalty: float) -> tuple[Array, Arra
 
 
 STATISTIC = "covariance"
+# The papers' noise processes, and the noise that they are in their kernel's basis.
+PROCESSES: dict[str, type[Gaussian] | type[Laplace]] = {LaplaceProcess.name: Laplace, GaussianProcess.name: Gaussian}
 PURE = (Wishart.name, KNorm.name)  # those with the least error where there is no delta
 MOST_STATED = 256  # functions that a user may ask for
 LARGEST_SIDE = 48  # some thousand entries; noise in more would take longer than it tells
@@ -96,6 +101,11 @@ class MomentsDesign:
     lead: int  # steps of `ROUGH` by which the mean is weighed; 0: no mean is released
     weights: tuple[float, ...] | None  # by which decoding multiplies the entries; None: smoothing comes afterwards
     reasons: tuple[tuple[str, str], ...]
+
+    @property
+    def norm(self) -> Norm | None:
+        """That of a Gaussian process, in which one unit moves the entries by less than Frobenius norms say."""
+        return self.mechanism.norm if self.name == GaussianProcess.name else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,8 +276,8 @@ def _planned(request: Request, lead: bool, least: int, why: str) -> MomentsPlan:
     # Pure noise spends no delta.
     pure = is_pure(name) and not request.budget.pure
     spends = Budget(request.budget.epsilon, 0.0) if pure else request.budget
-    if name == LaplaceProcess.name:
-        design = _process(request, lead)
+    if name in PROCESSES:
+        design = _process(request, name, lead)
     else:
         size = _default_size(request, spends, name, lead, least)
         basis, reason = basis_of(request, size, DEFAULT_BASIS)
@@ -286,19 +296,21 @@ def _own(request: Request, name: str, basis: Basis, lead: bool, reason: str) -> 
     return MomentsDesign(name, basis, mechanism, steps, None, tuple(reasons))
 
 
-def _process(request: Request, lead: bool) -> MomentsDesign:
-    basis, weights, shape, reasons = tensor_process(request, lead=lead)
+def _process(request: Request, name: str, lead: bool) -> MomentsDesign:
+    basis, weights, shape, reasons = tensor_process(request, name, lead=lead)
     steps = ROUGH // 2 if lead else 0
-    return MomentsDesign(LaplaceProcess.name, basis, Laplace(shape), steps, weights, reasons)
+    return MomentsDesign(name, basis, PROCESSES[name](shape), steps, weights, reasons)
 
 
 def _with_noise(request: Request, design: MomentsDesign, spends: Budget) -> MomentsPlan:
     side = design.basis.size + (1 if design.lead else 0)
     size = packed_size(side)
     square = float(ROUGH**2 + design.lead**2)
+    replaced = not request.counted
+    bounds = *moved_by(square, side, replaced=replaced), *moved_in(design.norm, design.lead, side, replaced=replaced)
     scales = [
         calibrate(design.mechanism, bound, spends, size=size, pure=PURE)
-        for bound in moved_by(square, side, replaced=not request.counted)
+        for bound in bounds
         if bound.norm == design.mechanism.norm or bound.norm != Nuclear()
     ]
     noise = law_of(design.mechanism, min(scales), size).scaled((request.bound / ROUGH) ** 2 / request.n)

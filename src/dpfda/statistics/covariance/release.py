@@ -34,6 +34,7 @@ from dpfda.releases.detection import (
     standard_draws,
 )
 from dpfda.releases.plots import UNSEEN, around_zero, axes_or_new, check_interval, contour_levels, title
+from dpfda.releases.roughness import Roughness, roughness_of
 from dpfda.releases.smoothing import Smoothing, smooth
 from dpfda.statistics.components.release import ComponentsRelease, principal, with_signs
 
@@ -70,7 +71,11 @@ class CovarianceRelease(AnyRelease):
     @property
     def mean(self) -> Function:
         """The mean function that was subtracted; the public centre if no mean was released."""
-        return self._function(self.centre + self._mean_coordinates)
+        roughness = self._roughness(unpack(self.noise.variances)[0, 1:]) if self.lead else None
+        return self._function(self.centre + self._mean_coordinates, roughness)
+
+    def _roughness(self, variances: Array) -> Roughness | None:
+        return roughness_of(self.basis, variances, self.smoothing_name, mechanism=self.certificate.mechanism)
 
     @property
     def _mean_coordinates(self) -> Array:
@@ -158,7 +163,10 @@ class CovarianceRelease(AnyRelease):
     def eigenfunctions(self) -> tuple[Function, ...]:
         """Eigenfunctions of the covariance, largest variance first, signs fixed."""
         _, vectors = np.linalg.eigh(self.coordinates)
-        return tuple(map(self._function, with_signs(vectors[:, ::-1]).T))
+        # To first order noise enters as in rows of the matrix; a diagonal entry has twice the variance.
+        row = self.variances[0] * np.where(np.arange(self.basis.size) == 0, 0.5, 1.0)
+        roughness = self._roughness(row)
+        return tuple(self._function(column, roughness) for column in with_signs(vectors[:, ::-1]).T)
 
     def components(self, k: int) -> ComponentsRelease:
         """The first k principal components, for nothing: post-processing of what was paid for."""
@@ -446,7 +454,8 @@ class CovarianceComparisons(CurveComparisons):
 
     def step_in_coordinates(self, release: Any) -> float | None:
         card = release.certificate
-        known = release.noise.added and not card.n_is_planned and card.lattice_step > 0
+        # A penalty multiplies what was drawn, and the file does not keep it.
+        known = release.noise.added and not card.shrunk_by and not card.n_is_planned and card.lattice_step > 0
         return float(card.lattice_step / card.n) if known else None
 
 

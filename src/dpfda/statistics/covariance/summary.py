@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,13 +15,13 @@ from dpfda.bases.symmetric import multiplicities, pack, packed_size, places
 from dpfda.curator.summary import Public, Summary
 from dpfda.errors import UsageError
 from dpfda.mechanisms import GaussianLaw, NoiseLaw
-from dpfda.privacy.norms import Sensitivity
+from dpfda.privacy.norms import Norm, Sensitivity
 from dpfda.records import Clipping, Encode
 from dpfda.releases import Certificate, Count
 from dpfda.releases.cards.words import say
 from dpfda.releases.decoded import Decoded
 from dpfda.statistics.covariance.release import CovarianceRelease
-from dpfda.statistics.covariance.sensitivity import ROUGH, check_orthonormal, moved_by
+from dpfda.statistics.covariance.sensitivity import ROUGH, check_orthonormal, moved_by, moved_in
 from dpfda.statistics.mean.summary import Mean
 
 MOST_UNITS = 2**30
@@ -58,6 +58,8 @@ class Moments(Summary):
 
     lead: int
     weights: tuple[float, ...] | None = None  # a penalty on the entries, by which decoding multiplies
+    # In which noise is measured, and the sensitivity stated beside others; it follows from the mechanism.
+    norm: Norm | None = field(default=None, compare=False)
 
     power: ClassVar[int] = 2
 
@@ -99,8 +101,8 @@ class Moments(Summary):
         return total  # the count stands in the corner
 
     def bounds(self, public: Public, basis: Basis) -> tuple[Sensitivity, ...]:
-        square = float(ROUGH**2 + self.lead**2)
-        return moved_by(square, self.side(basis), replaced=public.unit.size_is_public)
+        square, side, replaced = float(ROUGH**2 + self.lead**2), self.side(basis), public.unit.size_is_public
+        return *moved_by(square, side, replaced=replaced), *moved_in(self.norm, self.lead, side, replaced=replaced)
 
     def decode(self, sums: Integers, noise: NoiseLaw, public: Public, basis: Basis) -> Decoded:
         count = None

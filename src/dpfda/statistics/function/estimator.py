@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dpfda.arrays import Array, ArrayLike, as_real, brief, is_whole, public_numbers
+from dpfda.arrays import NUMBERS, Array, ArrayLike, as_real, brief, is_whole, public_numbers
 from dpfda.bases import Basis, Domain, as_domain
 from dpfda.curator import Curator
 from dpfda.curator.summary import Public
@@ -106,11 +106,11 @@ class PerturbedFunction(Spender):
         Without `grid` and `coordinates` for a function that can be asked anywhere.
         """
         self._check_parameters()
-        if not 0 < as_real(self.sensitivity) < np.inf:
+        if not 1e-100 <= as_real(self.sensitivity) <= 1e100:
             raise UsageError(
                 parameter="sensitivity",
                 value=self.sensitivity,
-                rule="must be a positive finite number, proven for all data",
+                rule="must be a positive finite number between 1e-100 and 1e100, proven for all data",
                 fix="It may not be read from the data.",
             )
         if not isinstance(self.norm, str) or self.norm not in NORMS:
@@ -125,6 +125,10 @@ class PerturbedFunction(Spender):
                 parameter="kernel",
                 value=self.kernel,
                 rule="must be a kernel such as dpfda.kernels.Matern(1.5, 0.2), or the covariance matrix of a vector",
+            )
+        if not (coordinates is None or is_whole(coordinates, 1, MOST_SIZE)):
+            raise UsageError(
+                parameter="coordinates", value=coordinates, rule=f"must be None or a whole number, 1 to {MOST_SIZE}"
             )
         domain = self._domain(covariance)
         points = None if grid is None else _grid(domain, grid)
@@ -143,7 +147,7 @@ class PerturbedFunction(Spender):
                 basis=self.basis,
                 size=None if self.size is None else int(self.size),
                 points=points,
-                coordinates=coordinates,
+                coordinates=None if coordinates is None else int(coordinates),
                 n=self.n if self.n is not None and unit.size_is_public else 1,
             )
         )
@@ -167,11 +171,11 @@ class PerturbedFunction(Spender):
             raise UsageError("A function that can be asked anywhere needs no ", arg("grid="), ".", parameter="grid")
         of_vector = not isinstance(self.kernel, Kernel)
         given = None if values is None or grid is not None or of_vector else len(values)
+        plan = self.plan(grid=grid, coordinates=given)
         if given is not None and self.size is not None and self.size != given:
             raise UsageError(
                 parameter="size", value=self.size, rule=f"must be the number of coordinates that are given, {given}"
             )
-        plan = self.plan(grid=grid, coordinates=given)
         if values is not None:
             values = _fitting(values, plan)
         source = GivenFunction(plan.points, f if values is None else values)  # type: ignore[arg-type]
@@ -285,8 +289,11 @@ def _grid(domain: Domain, grid: ArrayLike) -> Array:
 
 def _values(f: object) -> Array:
     """Values that were given as an array: their shape is public, they themselves are not."""
-    table = np.asarray(f)
-    if table.dtype.kind not in "biuf" or table.ndim != 1 or not len(table):
+    try:
+        table = np.asarray(f)
+    except Exception:  # whatever an object of the user's raises when it is asked for an array
+        table = np.asarray(None)
+    if table.dtype.kind not in NUMBERS or table.ndim != 1 or not len(table):
         raise UsageError(
             "A function is a callable of points, or a vector of numbers: values on a grid, or coordinates. Got "
             f"{brief(table.dtype)} of shape {table.shape}.",

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from dpfda.arrays import Array, ArrayLike
-from dpfda.curator import Order, Payment, request_hash
+from dpfda.curator import Order, Payment, exact_hash, request_hash
 from dpfda.ledger import AnyLedger, Charge
 from dpfda.mechanisms import Randomness
 from dpfda.online import Facts, OnlineLaw, Oracle, OwnFunction, Store, calibrated, check_store, open_online
@@ -86,7 +86,8 @@ def order_online(
         request.budget,
         (law.profile,),
         Unit(unit, neighbours),
-        request=request_hash(what, facts, law.describe()),
+        request=request_hash(what, facts.without_reasons(), law.describe()),
+        former=exact_hash(what, facts, law.describe()),
     )
     own = OwnFunction(function, kernel, domain.dimension, step)
     return OnlineOrder(price, ledger, own, facts, law, randomness)

@@ -19,6 +19,7 @@ from dpfda.bases.features import Landmarks, factor
 from dpfda.bases.lattice import RADIUS
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
+from dpfda.kernels.base import covariance_at
 from dpfda.mechanisms import Gaussian, KNorm, Laplace, Mechanism
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
@@ -273,7 +274,7 @@ def _coordinates(request: FunctionRequest) -> Coordinates:
                 parameter="basis", value=basis.domain.sides, rule=f"must live on the domain {request.domain.sides}"
             )
         return _in_basis(request, kernel, basis, "stated by the user")
-    if basis not in (None, "mercer", "landmarks"):
+    if not (basis is None or is_one_of(basis, ("mercer", "landmarks"))):
         raise UsageError(
             parameter="basis", value=basis, rule="must be None, 'mercer', 'landmarks' or a basis of dpfda.bases"
         )
@@ -294,7 +295,7 @@ def _eigenfunctions(request: FunctionRequest, kernel: Kernel) -> tuple[Basis, st
     asked = request.size or request.coordinates
     most = SIZES[-1] if request.points is None else max(1, len(request.points) // FINE)
     nodes = request.domain.grid(101 if request.domain.dimension == 1 else 21)
-    variance = float(np.mean([kernel(node[None], node[None])[0, 0] for node in nodes]))
+    variance = float(np.mean([covariance_at(kernel, node[None])[0, 0] for node in nodes]))
     for size in (asked,) if asked else sorted({min(each, most) for each in SIZES}):
         basis: Basis = bases.mercer(kernel, request.domain, size)
         eigenvalues = np.asarray(basis.eigenvalues, dtype=np.float64)
@@ -328,7 +329,7 @@ def _in_basis(request: FunctionRequest, kernel: Kernel, basis: Basis, why: str) 
         return Coordinates(basis, np.empty((0, request.domain.dimension)), np.eye(basis.size), roots, None, why)
     points = request.points if request.points is not None else _grid(request.domain, basis)
     matrix = basis.projection(points)
-    covariance = kernel(points, points)
+    covariance = covariance_at(kernel, points)
     shape = np.sqrt(np.einsum("ij,jk,ik->i", matrix, covariance, matrix, optimize=True))
     if request.norm == SUM:
         if eigenvalues is None:
@@ -366,7 +367,7 @@ def _whitened(basis: Landmarks, kernel: Kernel) -> Coordinates:
     points = np.array(basis.points)
     matrix = solve_triangular(factor(kernel, basis.points), np.eye(basis.size), lower=True)
     why = f"the kernel at {basis.size} points, where the noise is the process itself; interpolated between them"
-    return Coordinates(basis, points, matrix, np.ones(basis.size), kernel(points, points), why)
+    return Coordinates(basis, points, matrix, np.ones(basis.size), covariance_at(kernel, points), why)
 
 
 def _of_vector(request: FunctionRequest, covariance: Array) -> Coordinates:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpfda.arrays import Integers
-from dpfda.curator import Order, Payment, request_hash
+from dpfda.curator import Order, Payment, exact_hash, request_hash
 from dpfda.errors import ReleaseFailed
 from dpfda.ledger import AnyLedger, Charge
 from dpfda.mechanisms import Randomness
@@ -132,7 +132,8 @@ def prepared(
         plan.spends,
         (law.profile,),
         Unit(unit, REPLACE),
-        request=request_hash(what, facts, law.describe(), plan.request, bound),
+        request=request_hash(what, facts.without_reasons(), law.describe(), plan.request, bound),
+        former=exact_hash(what, facts, law.describe(), plan.request, bound),
     )
     return PreparedMachine(price, ledger, plan, records, bound, facts, law, randomness)
 

@@ -43,9 +43,9 @@ class Maximiser(CurveEstimator):
     bound, limits, domain, centre, neighbours, n, planned_n, dataset, ledger, randomness, force, reading : as for
         `MeanFunction`.
     mechanism : "exponential", or an object with settings: `dpfda.mechanisms.ExponentialDraw(kernel=..., radius=...,
-        spread=..., candidates=...)`, the base measure's covariance, the radius of the ball that holds b, the base
-        measure's root mean square before the cut, and among how many of its points one is chosen where no curvature
-        is known.
+        spread=..., candidates=..., penalty=..., eta=...)`, the base measure's covariance C, the radius of the ball that
+        holds b, the base measure's root mean square before the cut, among how many of its points one is chosen where
+        no curvature is known, and the penalty `n penalty <b, C^-eta b>` that is taken off the objective.
     size, basis : how many eigenfunctions of the base measure span the curves, or a Mercer basis.
     curvature : how strongly one unit's utility is known to bend: a number, or a function of the distance between unit
         and point that does not grow with it. The utility must be concave. Draws are then exact. Where this is not true
@@ -95,9 +95,11 @@ class Maximiser(CurveEstimator):
             spread=draw.spread,
             curvature=own if self.curvature is None else self.curvature,
             candidates=_whole(draw.candidates),
+            penalty=draw.penalty,
+            eta=draw.eta,
         )
 
-    def order_of(self, curves: Curves, plan: ObjectivePlan) -> Order:
+    def _order_of(self, curves: Curves, plan: ObjectivePlan) -> Order:
         check_declared(plan.mechanism, plan.request.bound)
         plan.check_ends()
         curator = self._curator(curves, self.facts(curves), (*self._conditions(plan), *plan.reasons))
@@ -157,7 +159,8 @@ def _name(utility: object) -> str:
 
 def _law(plan: ObjectivePlan) -> str:
     among = "" if plan.mechanism.curvature is not None else f" among {plan.mechanism.candidates} points of that measure"
+    penalty = ", less the penalty" if plan.penalties else ""
     return (
-        f"a curve drawn exactly{among} in proportion to exp({plan.rate:.4g} times the sum of utilities) against a "
-        "Gaussian process cut to a ball"
+        f"a curve drawn exactly{among} in proportion to exp({plan.rate:.4g} times the sum of utilities{penalty}) "
+        "against a Gaussian process cut to a ball"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,10 +13,12 @@ from dpfda.arrays import Array, ArrayLike, as_real, public_numbers
 from dpfda.bases import Basis
 from dpfda.bases.lattice import Lattice
 from dpfda.errors import UsageError
+from dpfda.kernels import Kernel
 from dpfda.mechanisms.objective import (
     LEAST_DEVIATION,
     MOST_PLANNED,
     POINTS,
+    UTILITY_STEPS,
     Curvature,
     Objective,
     Utility,
@@ -48,6 +50,7 @@ class ObjectivePlan(AnyPlan):
     mechanism: Objective
     radius: float
     reasons: tuple[tuple[str, str], ...]
+    penalties: tuple[float, ...] = ()  # of each unit, for each coordinate's square, in the units of utility and curve
 
     @property
     def rate(self) -> float:
@@ -73,11 +76,11 @@ class ObjectivePlan(AnyPlan):
         `curvature` is a number or a symmetric matrix, the mean over units of minus the second derivative of the utility
         at the maximiser; by default the one stated for units that lie there.
         """
-        return np.asarray(np.linalg.inv(self.n * self.rate * self._curvature(curvature) + np.diag(1 / self.prior**2)))
+        return np.asarray(np.linalg.inv(self.n * self.rate * self._bent(curvature) + np.diag(1 / self.prior**2)))
 
     def asymptotic_covariance(self, curvature: ArrayLike | None = None) -> Array:
         """The covariance of Theorem 3.3, without the base measure: `2 Delta / (epsilon n)` times `H^-1`."""
-        matrix = self._curvature(curvature)
+        matrix = self._bent(curvature)
         if not float(np.linalg.eigvalsh(matrix).min()) > 0:
             raise UsageError(
                 "Theorem 3.3 needs an objective that bends in every direction: a curvature above 0.",
@@ -87,12 +90,18 @@ class ObjectivePlan(AnyPlan):
 
     def kept(self, curvature: ArrayLike | None = None) -> Array:
         """What the base measure leaves of the maximiser: the draw lies around `kept @ maximiser`, (size, size)."""
-        matrix = self.n * self.rate * self._curvature(curvature)
-        return np.asarray(np.linalg.solve(matrix + np.diag(1 / self.prior**2), matrix))
+        units = self.n * self.rate * self._curvature(curvature)
+        whole = self.n * self.rate * self._bent(curvature) + np.diag(1 / self.prior**2)
+        return np.asarray(np.linalg.solve(whole, units))
 
     def privacy_rms(self, curvature: ArrayLike | None = None) -> float:
         """The expected root mean square over the domain of what privacy adds."""
         return float(np.sqrt(np.trace(self.covariance(curvature))))
+
+    def _bent(self, curvature: ArrayLike | None) -> Array:
+        """How the objective bends for each unit, its penalty included: Theorem 3.3 speaks of that."""
+        matrix = self._curvature(curvature)
+        return matrix + np.diag(2 * np.array(self.penalties)) if self.penalties else matrix
 
     def _curvature(self, curvature: ArrayLike | None) -> Array:
         stated = self.curvatures()
@@ -228,6 +237,8 @@ def plan_objective(
     spread: float | None,
     curvature: float | Curvature | None,
     candidates: int,
+    penalty: float | None = None,
+    eta: float | None = None,
 ) -> ObjectivePlan:
     """The base measure, its basis and the mechanism, by public facts alone."""
     if request.n > MOST_PLANNED:
@@ -254,6 +265,7 @@ def plan_objective(
     if enough < basis.size:
         basis = noise_basis(request, kernel, enough) if not isinstance(request.basis, Basis) else request.basis
         deviations = _deviations(basis, spread) / step  # what is still too narrow is refused by the mechanism
+    penalties, why_penalty = _penalties(request, kernel, basis, penalty, eta)
     mechanism = Objective(
         utility=utility,
         limits=utility_range,
@@ -265,6 +277,7 @@ def plan_objective(
         # It belongs to the utility's own curvature, not to another one that was stated.
         across=getattr(utility, "across", None) if curvature == getattr(utility, "curvature", None) else None,
     )
+    mechanism = _penalised(mechanism, penalties, request, step)
     how = "exact draws below a normal envelope" if curvature is not None else f"one of {candidates} points of it"
     return ObjectivePlan(
         request,
@@ -275,8 +288,66 @@ def plan_objective(
             ("basis", f"{basis.size} eigenfunctions of the base measure"),
             ("base measure", f"Gaussian process, {why}; root mean square {spread:g}, cut to a ball of {radius:g}"),
             ("sampler", how),
+            *why_penalty,
         ),
+        penalties,
     )
+
+
+def _penalties(
+    request: Request, kernel: Kernel, basis: Basis, penalty: float | None, eta: float | None
+) -> tuple[tuple[float, ...], tuple[tuple[str, str], ...]]:
+    """What the penalty `penalty <b, O^-1 b>` takes off for each coordinate's square, O a power of the base measure's C.
+
+    Theorem 3.3 asks for a nuclear O and a base measure that is smoother, `O^-1 C` Hilbert-Schmidt. With eigenvalues
+    that fall like `j^-b` that is `1/b < eta < 1 - 1/(2b)`. Privacy does not need it.
+    """
+    if penalty is None:
+        if eta is not None:
+            raise UsageError(
+                parameter="eta", value=eta, rule="is the power of the kernel in the penalty", fix="State penalty too."
+            )
+        return (), ()
+    decay = kernel.decay(request.domain.dimension)
+    known = not math.isnan(decay)
+    inverse = 0.0 if math.isinf(decay) or not known else 1 / decay
+    power = 0.5 + inverse / 4 if eta is None else float(eta)
+    eigenvalues = np.asarray(basis.eigenvalues, dtype=np.float64)
+    if not float(eigenvalues.min()) > 0:
+        raise UsageError(
+            "A penalty needs eigenvalues above 0: the kernel has fewer functions than that in double precision.",
+            parameter="size",
+            value=basis.size,
+        )
+    with np.errstate(all="ignore"):
+        found = float(penalty) / eigenvalues**power
+    if not np.isfinite(found).all():
+        raise UsageError(parameter="penalty", value=penalty, rule="is too large for these eigenvalues")
+    holds = known and inverse < power < 1 - inverse / 2
+    limit = f"{inverse:.3g} < eta < {1 - inverse / 2:.3g}"
+    said = "holds" if holds else "is not known to hold"
+    why = (
+        f"{penalty:g} for each unit, eta = {power:g}: the central limit theorem of Awan et al. (3.3) {said} in "
+        f"infinitely many coordinates{f', which takes {limit}' if known else ''}; no privacy rests on it"
+    )
+    return tuple(found.tolist()), (("penalty", why),)
+
+
+def _penalised(made: Objective, penalties: tuple[float, ...], request: Request, step: float) -> Objective:
+    """The mechanism with the penalty in its own steps: that of n units, planned ones where their number is private."""
+    if not penalties:
+        return made
+    low, high = made.limits
+    scaled = request.n * np.array(penalties) * step * step / (high - low) * UTILITY_STEPS
+    made = replace(made, penalties=tuple(scaled.tolist()))
+    rate = request.budget.epsilon / spread_of(not request.counted)
+    if not float(np.max(made.precisions_at(rate))) <= 0.5 / LEAST_DEVIATION**2:
+        raise UsageError(
+            parameter="penalty",
+            rule="leaves less than lattice steps of a coordinate",
+            fix="Take a smaller penalty, a smaller eta, or a smaller size.",
+        )
+    return made
 
 
 def _deviations(basis: Basis, spread: float) -> Array:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from dpfda.arrays import Array, ArrayLike
 from dpfda.bases import Basis
@@ -16,7 +18,10 @@ from dpfda.records import Curves
 from dpfda.releases import Release
 from dpfda.statistics.estimator import CurveEstimator, smoothing_after
 from dpfda.statistics.mean.plan import Plan, make_plan
-from dpfda.statistics.mean.summary import Mean
+from dpfda.statistics.mean.summary import Mean, SmoothedMean
+
+if TYPE_CHECKING:
+    from dpfda.online import FiniteOracle, Store
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -72,11 +77,11 @@ class MeanFunction(CurveEstimator):
             settings["candidates"] = self._around_centre(settings["candidates"], middle)
         return make_plan(self._request(n, grid_size, self.basis, mechanism=mechanism, **settings))
 
-    def order_of(self, curves: Curves, plan: Plan) -> Order:
+    def _order_of(self, curves: Curves, plan: Plan) -> Order:
         design = plan.design
         public = self.facts(curves, count_weight=plan.count_weight)
         return self._curator(curves, public, plan.reasons).order(
-            Mean(design.weights),
+            Mean(design.weights) if design.inner is None else SmoothedMean(inner=design.inner),
             basis=design.basis,
             mechanism=design.mechanism,
             budget=plan.spends,
@@ -84,6 +89,17 @@ class MeanFunction(CurveEstimator):
             least_scale=design.least_scale,
             name=design.name,
         )
+
+    def open(self, store: str | Path | Store | None = None) -> FiniteOracle:
+        """An oracle that answers at any points for ever from the release of a fit, kept in a store; free.
+
+        The noise was drawn once, in finitely many coordinates, so all answers exist from the start. The same store is
+        opened again for the same release; for another one it is refused.
+        """
+        from dpfda.online import open_finite
+
+        check_is_fitted(self)
+        return open_finite(self.release_, store)
 
     def _around_centre(self, candidates: Any, middle: float) -> tuple[Callable[[Array], ArrayLike], ...]:
         """The dictionary's candidates around the centre."""

@@ -46,10 +46,14 @@ def _caption(values: Values, card: Certificate) -> str:
 def _python(release: Release, values: Values) -> tuple[str, ...]:
     sides = release.basis.domain.sides
     points = spots(sides)
-    order = "1" if len(sides) == 1 else str((1, *[0] * (len(sides) - 1)))
+    first = (1, *[0] * (len(sides) - 1))
+    order = "1" if len(sides) == 1 else str(first)
+    name = release.smoothing_for(first)
+    smoothed = "" if name in (None, release.smoothing.name) else f".smooth({name!r})"
+    why = "  # the noise as it is has no derivative" if smoothed else ""
     return (
         f"release({points})  # values anywhere in the domain",
-        f"release.derivative({order})({points})",
+        *(() if name is None else (f"release{smoothed}.derivative({order})({points}){why}",)),
         "release.integral(), release.norm()",
         *(() if values.band is None else (f"release.band(level={values.level:g})",)),
     )

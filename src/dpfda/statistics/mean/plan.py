@@ -34,7 +34,7 @@ from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.releases.bands import multiplier
 
 STATISTIC = "mean"
-SETTINGS = ("kernel", "eta", "penalty", "candidates")
+SETTINGS = ("kernel", "eta", "penalty", "penalty_kernel", "candidates")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,9 @@ class Plan(AnyPlan):
         check_class(within)
         if not self.noise.added:
             return None
-        frequencies, noise = self.basis.frequencies, self.noise.variances / self.bound**2
+        inner = self.design.inner
+        frequencies = self.basis.frequencies if inner is None else inner.whole.frequencies
+        noise = self.noise.variances / self.bound**2
         # The first frequency that is left out; where the index is a place it stands for one.
         dimension = self.basis.domain.dimension
         edge = float(frequencies.max()) + 1 if frequencies.any() else self.basis.size ** (1 / dimension)
@@ -92,8 +94,9 @@ class Plan(AnyPlan):
     @property
     def weights(self) -> Array:
         """What the mechanism leaves of every coordinate of the mean before the noise, (size,); no threshold counted."""
-        if self.design.weights is not None:
-            return np.array(self.design.weights)
+        stated = self.design.weights if self.design.kept is None else self.design.kept
+        if stated is not None:
+            return np.array(stated)
         weights = getattr(self.mechanism, "weights", None)  # the exponential mechanism shrinks by its base measure
         return (
             np.ones(self.basis.size)
@@ -126,6 +129,7 @@ class Plan(AnyPlan):
             kernel=self.request.kernel if "kernel" in known else None,
             eta=None,
             penalty=None,
+            penalty_kernel=None,
             candidates=self.request.candidates if "candidates" in known else None,
         )
         try:
@@ -154,7 +158,8 @@ class Plan(AnyPlan):
             after = "" if prediction is None else ", after the best smoothing,"
             return f"the error expected{after} would be {error:.0%} of the bound"
         left = float(np.max(self.weights)) * max((1 - t for t in self.design.thresholds), default=1.0)
-        shrinks = "base measure" if self.design.weights is None and not self.design.thresholds else "penalty"
+        penalised = self.design.weights is not None or self.design.kept is not None or self.design.thresholds
+        shrinks = "penalty" if penalised else "base measure"
         if left < SHOWN_FROM:
             return f"the {shrinks} would leave {max(left, 0.0):.1%} of the mean"
         # A penalty shrinks noise and mean alike: noise that is small against the bound may hide all that is left.

@@ -72,3 +72,24 @@ class Mean(Summary):
         if self.weights is not None:
             noisy, noise = noisy * np.array(self.weights), noise.weighted(np.array(self.weights))
         return Decoded(noisy, noise, count)
+
+
+@dataclass(frozen=True, slots=True)
+class SmoothedMean(Mean):
+    """A mean that is encoded in one basis and decoded in another: coordinate by coordinate a public smoother's image.
+
+    What is summed, clipped and moved are coordinates in the inner basis, which is orthonormal.
+    """
+
+    inner: Basis | None = None
+
+    @property
+    def name(self) -> str:
+        return say("what", "penalised-mean")
+
+    @property
+    def shrinks(self) -> str:
+        return "the penalty"
+
+    def encode(self, public: Public, basis: Basis) -> Encode:
+        return Mean.encode(self, public, basis if self.inner is None else self.inner)

@@ -57,8 +57,9 @@ class FunctionOnScalarRegression(ClippedCurves):
     neighbours : "replace-one" (the number of units is public) or "add-or-remove-one" (it is private).
     n : the public number of units, stated under "replace-one" instead of counted; never compared with the data.
     planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
-    mechanism : "auto" (the planner's choice), "gaussian", "k-norm", "laplace", or "iclp-qr", the Laplace process of Lin
-        and Reimherr; or an object: a noise law, or `dpfda.mechanisms.LaplaceProcess(kernel=..., eta=..., penalty=...)`.
+    mechanism : "auto" (the planner's choice), "gaussian", "k-norm", "laplace", or the papers' processes, "gp" (Mirshani
+        et al.) and "iclp-qr" (Lin and Reimherr); or an object: a noise law, or
+        `dpfda.mechanisms.GaussianProcess(kernel=..., eta=..., penalty=...)` or `LaplaceProcess(...)`.
     basis : None for the planner's choice, the name of an orthonormal family, or a basis object.
     size : number of basis functions, None for the planner's choice.
     smoothing : "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"; chosen after the noise, free.

@@ -12,11 +12,11 @@ import numpy as np
 from dpfda.arrays import Array
 from dpfda.bases import Basis
 from dpfda.bases.symmetric import packed_size, places
-from dpfda.mechanisms import Gaussian, KNorm, Laplace, LaplaceProcess, Mechanism
+from dpfda.mechanisms import Gaussian, GaussianProcess, KNorm, Laplace, LaplaceProcess, Mechanism
 from dpfda.mechanisms.table import as_law, names_for, unknown
 from dpfda.planning import papers
 from dpfda.planning.default_design import DEFAULT_BASIS, basis_of, default_size, design_weights, optimal_blocks
-from dpfda.planning.request import Request
+from dpfda.planning.request import Design, Request
 from dpfda.privacy import REPLACE
 from dpfda.statistics.regression.sensitivity import STEPS, box_steps, longest_change, stated
 
@@ -91,13 +91,15 @@ def design_of(request: Request, setting: RegressionSetting) -> RegressionDesign:
         raise unknown(name, STATISTIC, "a regression")
     if name == LaplaceProcess.name:
         return _process(request, setting)
+    if name == GaussianProcess.name:
+        return _gaussian_process(request, setting)
     gaussian = name == Gaussian.name
     alike = like_a_mean(request, setting, pure=not gaussian)
     size = min(default_size(alike, pure=not gaussian), LARGEST[not gaussian])
     basis, why = basis_of(request, size, DEFAULT_BASIS)
     if gaussian:
-        lead, weight = best_for_gaussian(setting, basis.size)
-        mechanism: Mechanism = Gaussian(_shape(setting, basis.size, weight))
+        lead, weight = best_for_gaussian(setting, max(1.0, basis.size / LEFT))
+        mechanism: Mechanism = Gaussian(_shape(setting, np.ones(basis.size), weight))
     else:
         blocks = 1 if name == Laplace.name else None
         lead, weight, sizes, shares = best_blocks(setting, tuple(design_weights(alike, basis).tolist()), blocks)
@@ -124,21 +126,27 @@ def like_a_mean(request: Request, setting: RegressionSetting, *, pure: bool) -> 
     return replace(request, n=max(1, round(request.n / factor)), neighbours=REPLACE)
 
 
-def _shape(setting: RegressionSetting, size: int, weight: float) -> tuple[float, ...]:
-    """Deviations of Gaussian noise: less where the norm of the sensitivity counts more."""
+def _shape(setting: RegressionSetting, row: Array, weight: float) -> tuple[float, ...]:
+    """Deviations of Gaussian noise: less where the norm of the sensitivity counts more.
+
+    `row` are those of the products of one covariate, at least 1.
+    """
     first, second = places(setting.side)
     moments = np.where(first == second, 1.0, math.sqrt(0.5)).tolist()
-    return (*moments, *((1 / weight,) * (setting.side * size)))
+    return (*moments, *np.tile(row / weight, setting.side).tolist())
 
 
 @lru_cache(maxsize=64)
-def best_for_gaussian(setting: RegressionSetting, size: int) -> tuple[int, float]:
-    """The lead and the weight of the products with the least predicted error."""
+def best_for_gaussian(setting: RegressionSetting, left: float) -> tuple[int, float]:
+    """The lead and the weight of the products with the least predicted error.
+
+    `left` is what remains of a row's noise after smoothing or the penalty, in units of its least variance.
+    """
     first, second = places(setting.side)
     found = []
     for lead in setting.leads:
         of_moments = float(np.sum(setting.moment_weights(lead) ** 2 * np.where(first == second, 1.0, 0.5)))
-        of_products = float(np.sum(setting.product_weights(lead) ** 2)) * max(1.0, size / LEFT)
+        of_products = float(np.sum(setting.product_weights(lead) ** 2)) * left
         for weight in WEIGHTS:
             longest = longest_change(lead, weight, replaced=setting.replaced)
             found.append(((of_moments + of_products / weight**2) * longest**2, lead, weight))
@@ -213,6 +221,34 @@ def _best_weight(mechanism: Mechanism, setting: RegressionSetting, lead: int, ba
     return min((1.0, *WEIGHTS), key=needed)
 
 
+def _white(design: Design) -> tuple[Array, Array]:
+    """The deviations of a process around a penalised mean before the penalty's weights, and these weights."""
+    assert isinstance(design.mechanism, Gaussian | Laplace)
+    assert design.mechanism.shape is not None
+    assert design.weights is not None
+    return np.array(design.mechanism.shape), np.array(design.weights)
+
+
+def _gaussian_process(request: Request, setting: RegressionSetting) -> RegressionDesign:
+    """The Gaussian process of Mirshani et al. on the products, and Gaussian noise on the moments of covariates.
+
+    One process for each covariate, with the sensitivity of products and moments together. A row's least deviation
+    before the penalty is in its whitest direction, where a curve may lie altogether: there the bound is reached.
+    """
+    process = papers.gp(replace(like_a_mean(request, setting, pure=False), mechanism=GaussianProcess.name))
+    shape, weights = _white(process)
+    lead, weight = best_for_gaussian(setting, float(np.sum((shape * weights) ** 2)))
+    return RegressionDesign(
+        GaussianProcess.name,
+        process.basis,
+        Gaussian(_shape(setting, shape, weight)),
+        lead,
+        weight,
+        process.weights,
+        (*process.reasons, *_why(setting, lead, weight)),
+    )
+
+
 def _process(request: Request, setting: RegressionSetting) -> RegressionDesign:
     """The Laplace process of Lin and Reimherr (Appendix C.2) on the products, and Laplace noise on the moments.
 
@@ -220,10 +256,7 @@ def _process(request: Request, setting: RegressionSetting) -> RegressionDesign:
     """
     alike = like_a_mean(request, setting, pure=True)
     process = papers.iclp_qr(replace(alike, mechanism=LaplaceProcess.name))
-    assert isinstance(process.mechanism, Laplace)
-    assert process.mechanism.shape is not None
-    assert process.weights is not None
-    shape, weights = np.array(process.mechanism.shape), np.array(process.weights)
+    shape, weights = _white(process)
     side = setting.side
     first, second = places(side)
     norms = np.where(first == second, 1.0, math.sqrt(2))

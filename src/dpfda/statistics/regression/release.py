@@ -25,6 +25,7 @@ from dpfda.releases.comparisons import CurveComparisons
 from dpfda.releases.decoded import Count, added_noise, finite, finite_number, read_count, write_count
 from dpfda.releases.detection import coefficients_differ, compared
 from dpfda.releases.plots import INK, NOISE, title
+from dpfda.releases.roughness import Roughness, roughness_of
 from dpfda.releases.smoothing import Smoothing, smooth
 from dpfda.statistics.regression.covariates import Covariates
 from dpfda.statistics.regression.perturbation import SHARE, Equations, best_ridges, spread
@@ -120,13 +121,20 @@ class RegressionRelease(AnyRelease):
         smoothed: Array = self._turn @ (weights * (self._turn.T @ self.raw))
         return smoothed
 
+    @cached_property
+    def _roughness(self) -> Roughness | None:
+        """How rough the noise in coefficient functions is, which decides what derivatives they have."""
+        # Each covariate's products have the same shape of noise: that of the first stands for all.
+        variances = self.equations.variances[0]
+        return roughness_of(self.basis, variances, self.smoothing_name, mechanism=self.certificate.mechanism)
+
     def coefficient(self, which: int | str) -> Function:
         """A coefficient function in its covariate's own units, by name or number; "intercept" for the intercept."""
         place = self.covariates.index(which)
         if place is None and not self.covariates.intercept:
             return self._function(self.centre)
         own = self.covariates.combination(place, self.lead) @ self.coordinates
-        return self._function(own + self.centre if place is None else own)
+        return self._function(own + self.centre if place is None else own, self._roughness)
 
     @property
     def coefficients(self) -> tuple[Function, ...]:
@@ -140,7 +148,7 @@ class RegressionRelease(AnyRelease):
 
     def curves(self, values: ArrayLike) -> tuple[Function, ...]:
         """The curves predicted for public covariates, one row each, as functions; see `predict`."""
-        return tuple(self._function(row) for row in self._rows(values, MOST_CURVES))
+        return tuple(self._function(row, self._roughness) for row in self._rows(values, MOST_CURVES))
 
     def predict(self, values: ArrayLike, points: ArrayLike | None = None) -> Array:
         """Curves at points for public covariates, one row each, (m, p) -> (m, number of points).
