@@ -194,6 +194,7 @@ POINT_DOMAIN = option("domain", "density", multiple=True)
 DENSITY = [
     POINT_DOMAIN,
     option("edges", multiple=True),
+    option("outside", default="apart", choices=("apart", "edge")),
     *SPENT,
     NEIGHBOURS,
     *mechanism_options("density", "calibration", "kernel", "bandwidth"),
