@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ class Reader(HTMLParser):
 
     def __init__(self, content: str) -> None:
         super().__init__(convert_charrefs=True)
+        self.content = content
         self.elements: list[tuple[str, dict[str, str]]] = []
         self.inside: list[list[str]] = []
         self.open: list[int] = []
@@ -82,6 +84,12 @@ class Reader(HTMLParser):
         """What a link carries."""
         (link,) = self.all("a", download=name)
         return unquote(link["href"].split(",", 1)[1])
+
+
+@lru_cache
+def read(release: dpfda.Release, **options: Any) -> Reader:
+    """The page of a release; most tests look at the same ones."""
+    return Reader(page(release, **options))
 
 
 @pytest.fixture(scope="module")
@@ -265,9 +273,8 @@ def marked(release: dpfda.Release, what: str) -> dpfda.Release:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_page_parses_and_every_name_it_refers_to_is_there(kind: str, every: dict[str, dpfda.Release]) -> None:
-    content = page(every[kind])
-    assert content.startswith('<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">')
-    found = Reader(content)
+    found = read(every[kind])
+    assert found.content.startswith('<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">')
     names = [attributes["id"] for _, attributes in found.elements if "id" in attributes]
     assert len(set(names)) == len(names)
     for _, attributes in found.elements:
@@ -279,10 +286,10 @@ def test_the_page_parses_and_every_name_it_refers_to_is_there(kind: str, every: 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_page_refers_to_nothing_outside(kind: str, every: dict[str, dpfda.Release]) -> None:
-    content = page(every[kind])
+    found = read(every[kind])
     for outside in ("http:", "https:", "//", "src=", "@import", "url(", "<link", "<img", "<iframe", "<object", "<form"):
-        assert outside not in content, outside
-    for _, attributes in Reader(content).elements:
+        assert outside not in found.content, outside
+    for _, attributes in found.elements:
         for name, value in attributes.items():
             assert name != "style"
             assert not name.startswith("on")
@@ -291,7 +298,7 @@ def test_the_page_refers_to_nothing_outside(kind: str, every: dict[str, dpfda.Re
 
 
 def test_the_policy_allows_the_pages_own_script_and_style_and_nothing_else(release: dpfda.Release) -> None:
-    found = Reader(page(release))
+    found = read(release)
     (policy,) = found.all("meta", **{"http-equiv": "Content-Security-Policy"})
     allowed = {}
     for tag in ("script", "style"):
@@ -306,12 +313,12 @@ def test_the_policy_allows_the_pages_own_script_and_style_and_nothing_else(relea
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_release_gives_the_same_page(kind: str, every: dict[str, dpfda.Release], tmp_path: Path) -> None:
     one = every[kind]
-    assert page(one) == page(one) == page(dpfda.load(one.save(tmp_path / "copy.json")))
+    assert read(one).content == page(one) == page(dpfda.load(one.save(tmp_path / "copy.json")))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_text_of_a_release_becomes_markup(kind: str, every: dict[str, dpfda.Release]) -> None:
-    plain, evil = Reader(page(every[kind])), Reader(page(marked(every[kind], EVIL), file=f"{EVIL}.json"))
+    plain, evil = read(every[kind]), Reader(page(marked(every[kind], EVIL), file=f"{EVIL}.json"))
     tags = {"script", "img", "title", "style"}
     assert [tag for tag, _ in evil.elements if tag in tags] == [tag for tag, _ in plain.elements if tag in tags]
     (heading,) = evil.texts("h1")
@@ -328,7 +335,7 @@ def test_letters_that_cannot_be_written_are_replaced(release: dpfda.Release) -> 
 
 
 def test_a_predictable_release_is_stamped_where_nobody_can_miss_it(seeded: dpfda.Release) -> None:
-    found = Reader(page(seeded))
+    found = read(seeded)
     assert found.texts("title")[0].startswith("NOT PRIVATE: ")
     assert NOT_PRIVATE in found.texts("li", **{"class": "loud"})
     assert found.texts("text", **{"class": "mark"}) == ["NOT PRIVATE"]
@@ -339,7 +346,7 @@ def test_a_predictable_release_is_stamped_where_nobody_can_miss_it(seeded: dpfda
 
 def test_the_stamp_is_there_even_if_the_card_forgot_it(seeded: dpfda.Release) -> None:
     forgot = replace(seeded, certificate=replace(seeded.certificate, warnings=()))
-    assert Reader(page(forgot)).texts("li", **{"class": "loud"}) == [NOT_PRIVATE]
+    assert read(forgot).texts("li", **{"class": "loud"}) == [NOT_PRIVATE]
 
 
 def test_a_private_release_has_no_stamp(release: dpfda.Release) -> None:
@@ -355,7 +362,7 @@ def test_warnings_of_a_private_release_stand_before_the_picture(release: dpfda.R
 
 
 def test_the_card_stands_on_the_page_in_full(release: dpfda.Release) -> None:
-    found, card = Reader(page(release)), release.certificate
+    found, card = read(release), release.certificate
     words = " ".join(" ".join(found.texts("main")).split())
     listed = dict(zip(found.texts("dt"), found.texts("dd"), strict=True))
     assert set(listed) >= {"guarantee", "protects", "units", "domain", "bound", "mechanism", "noise", "sensitivity"}
@@ -379,7 +386,7 @@ def test_the_lines_of_the_card_are_those_of_its_text(release: dpfda.Release) -> 
 
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_the_table_holds_the_curve_and_its_band(release: dpfda.Release, level: float) -> None:
-    found = Reader(page(release, level=level))
+    found = read(release, level=level)
     inside = ["".join(text) for (tag, _), text in zip(found.elements, found.inside, strict=True) if tag in ("th", "td")]
     assert inside[:4] == ["t", "value", "lower", "upper"]
     cells = np.array(inside[4 : 4 + 4 * 101], dtype=float).reshape(101, 4)
@@ -391,7 +398,7 @@ def test_the_table_holds_the_curve_and_its_band(release: dpfda.Release, level: f
 
 
 def test_the_points_of_the_table_lie_on_the_drawn_line(release: dpfda.Release) -> None:
-    found = Reader(page(release))
+    found = read(release)
     (line,) = found.all("polyline")
     drawn = line["points"].split()
     marks = [f"{row['data-x']},{row['data-y']}" for row in found.all("tr") if "data-x" in row]
@@ -400,7 +407,7 @@ def test_the_points_of_the_table_lie_on_the_drawn_line(release: dpfda.Release) -
 
 
 def test_the_band_is_drawn_around_the_curve_before_smoothing(release: dpfda.Release) -> None:
-    found = Reader(page(release))
+    found = read(release)
     (band,), (line,) = found.all("polygon"), found.all("polyline")
     corners = np.array([list(map(float, corner.split(","))) for corner in band["points"].split()])
     points = np.array([list(map(float, point.split(","))) for point in line["points"].split()])
@@ -415,7 +422,7 @@ def test_the_band_is_drawn_around_the_curve_before_smoothing(release: dpfda.Rele
 
 
 def test_those_who_do_not_see_the_picture_are_told_what_it_shows(release: dpfda.Release) -> None:
-    found = Reader(page(release))
+    found = read(release)
     (drawing,) = found.all("svg")
     assert drawing["role"] == "img"
     assert found.texts("title", id="drawing-title") == ["Mean function of 'load curves'"]
@@ -428,7 +435,7 @@ def test_those_who_do_not_see_the_picture_are_told_what_it_shows(release: dpfda.
 
 
 def test_everything_that_can_be_reached_by_keyboard_has_a_name(release: dpfda.Release) -> None:
-    found = Reader(page(release))
+    found = read(release)
     labels = {label["for"]: text for label, text in zip(found.all("label"), found.texts("label"), strict=True)}
     assert labels == {"slider-0": "Read off at t"}
     assert [slider["id"] for slider in found.all("input", type="range")] == list(labels)
@@ -442,11 +449,11 @@ def test_everything_that_can_be_reached_by_keyboard_has_a_name(release: dpfda.Re
 
 def test_the_release_can_be_downloaded_as_it_was_saved(release: dpfda.Release, tmp_path: Path) -> None:
     saved = release.save(tmp_path / "mean.json")
-    assert Reader(page(release, file="mean.json")).file("mean.json") == saved.read_text()
+    assert read(release, file="mean.json").file("mean.json") == saved.read_text()
 
 
 def test_the_values_can_be_downloaded_in_full(release: dpfda.Release) -> None:
-    head, *rows = csv.reader(io.StringIO(Reader(page(release, file="mean.json")).file("mean.csv")))
+    head, *rows = csv.reader(io.StringIO(read(release, file="mean.json").file("mean.csv")))
     assert head == ["t", "value", "lower", "upper"]
     table = np.array(rows, dtype=float)
     points = np.linspace(0, 24, 101)
@@ -460,7 +467,7 @@ def test_the_code_on_the_page_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     name = "a 'quoted' name.json"
-    found = Reader(page(every[kind], file=name))
+    found = read(every[kind], file=name)
     Path(name).write_text(found.file(name))
     (code,) = found.texts("pre", id="python")
     names: dict[str, Any] = {}
@@ -477,7 +484,7 @@ def test_the_commands_on_the_page_run(
     name = "a 'quoted' name.json"
     every[kind].save(tmp_path / name)
     (tmp_path / "new.csv").write_text(",".join(f"x{i}" for i in range(len(every[kind].certificate.domain))) + "\n0.5\n")
-    (commands,) = Reader(page(every[kind], file=name)).texts("pre", id="shell")
+    (commands,) = read(every[kind], file=name).texts("pre", id="shell")
     assert len(commands.splitlines()) >= 2
     for command in commands.splitlines():
         program, *arguments = shlex.split(command)
@@ -487,7 +494,7 @@ def test_the_commands_on_the_page_run(
 
 def test_a_surface_is_a_heat_map_with_a_table(boxed: Callable[[int], dpfda.Release]) -> None:
     surface = boxed(2)
-    found = Reader(page(surface, file="s.json"))
+    found = read(surface, file="s.json")
     cells, scale = found.all("rect")[: 33 * 33], found.all("rect")[33 * 33 :]
     assert len(scale) == 64
     values = surface(surface.points(33))
@@ -516,7 +523,7 @@ def test_a_chosen_function_is_shown_without_a_band() -> None:
         epsilon=1.0, delta=0.0, bound=1.5, mechanism=DictionaryDraw(candidates=[lambda t: t, lambda t: 1 - t])
     )
     release = est.fit(curves).release_
-    found = Reader(page(release, file="m.json"))
+    found = read(release, file="m.json")
     assert not found.all("polygon")
     assert len(found.all("polyline")) == 1
     (caption,) = found.texts("figcaption")
@@ -531,7 +538,7 @@ def test_a_chosen_function_is_shown_without_a_band() -> None:
 
 
 def test_an_infinite_band_is_not_drawn_but_said(every: dict[str, dpfda.Release]) -> None:
-    found = Reader(page(every["infinite band"], file="m.json"))
+    found = read(every["infinite band"], file="m.json")
     assert not found.all("polygon")
     assert "The noise band is infinite: the noisy number of units could be zero." in found.texts("figcaption")[0]
     assert found.texts("td")[1:3] == ["-∞", "∞"]
@@ -542,7 +549,7 @@ def test_a_constant_curve_can_be_drawn(release: dpfda.Release) -> None:
     flat = replace(release, noisy=np.zeros(release.basis.size))
     for centre in (0.0, 1e-9, 1e80):
         constant = replace(flat, centre=centre * np.eye(release.basis.size)[0])
-        heights = re.findall(r"[\d.]+,([\d.]+)", Reader(page(constant)).all("polyline")[0]["points"])
+        heights = re.findall(r"[\d.]+,([\d.]+)", read(constant).all("polyline")[0]["points"])
         assert all(24 <= float(height) <= 380 for height in heights)
 
 
@@ -598,7 +605,7 @@ def numbers_of(points: str) -> Any:
 
 def test_the_page_of_a_covariance_shows_its_contours_and_its_table(moments: dict[str, Any]) -> None:
     release = moments["covariance"]
-    found = Reader(page(release, file="c.json"))
+    found = read(release, file="c.json")
     head, *rows = csv.reader(io.StringIO(found.file("c.csv")))
     assert head == ["s", "t", "value", "correlation"]
     side, table = np.linspace(0, 24, 33), np.array(rows, dtype=float)
@@ -621,7 +628,7 @@ def test_the_page_of_a_covariance_shows_its_contours_and_its_table(moments: dict
 
 def test_the_page_of_components_shows_a_line_for_each(moments: dict[str, Any]) -> None:
     release = moments["components"]
-    found = Reader(page(release, file="p.json"))
+    found = read(release, file="p.json")
     lines = found.all("polyline")
     assert [line["class"] for line in lines] == ["curve line-1", "curve line-2"]
     head, *rows = csv.reader(io.StringIO(found.file("p.csv")))
@@ -635,14 +642,14 @@ def test_the_page_of_components_shows_a_line_for_each(moments: dict[str, Any]) -
 
 
 def test_the_page_of_components_says_what_was_not_released(moments: dict[str, Any]) -> None:
-    found = Reader(page(moments["components without variances"]))
+    found = read(moments["components without variances"])
     assert found.texts("figcaption")[0].endswith("The variance along them was not released.")
     assert "component 1" in found.texts("text")
 
 
 def test_the_page_of_a_regression_shows_every_coefficient_with_its_band(moments: dict[str, Any]) -> None:
     release = moments["regression"]
-    found = Reader(page(release, file="r.json", level=0.9))
+    found = read(release, file="r.json", level=0.9)
     assert len(found.all("polyline")) == len(found.all("polygon")) == 3
     assert {"intercept", "z1", "z2"} <= set(found.texts("text"))
     head, *rows = csv.reader(io.StringIO(found.file("r.csv")))
@@ -656,14 +663,14 @@ def test_the_page_of_a_regression_shows_every_coefficient_with_its_band(moments:
 
 
 def test_infinite_bands_of_a_regression_are_said_and_not_drawn(moments: dict[str, Any]) -> None:
-    found = Reader(page(moments["regression with infinite bands"], file="r.json"))
+    found = read(moments["regression with infinite bands"], file="r.json")
     assert not found.all("polygon")
     assert "The noise bands are infinite: noise in the moments of covariates may hide" in found.texts("figcaption")[0]
 
 
 @pytest.mark.parametrize("kind", ["covariance on a box", "components on a box", "regression on a box"])
 def test_on_a_box_other_kinds_have_a_table_but_no_picture(kind: str, moments: dict[str, Any]) -> None:
-    found = Reader(page(moments[kind], file="b.json"))
+    found = read(moments[kind], file="b.json")
     assert not found.all("svg")
     assert "have no picture here." in " ".join(found.texts("p")) or "has no picture here." in " ".join(found.texts("p"))
     assert len(found.file("b.csv").splitlines()) > 100
@@ -677,7 +684,7 @@ def test_a_wrong_level_is_a_mistake_on_every_page(kind: str, moments: dict[str, 
 
 def test_the_page_of_a_density_shows_line_band_and_distribution(densities: dict[str, Any]) -> None:
     release = densities["density"]
-    found = Reader(page(release, file="d.json", level=0.9))
+    found = read(release, file="d.json", level=0.9)
     head, *rows = csv.reader(io.StringIO(found.file("d.csv")))
     assert head == ["x", "density", "distribution", "lower", "upper"]
     points, table = np.linspace(0, 1, 101), np.array(rows, dtype=float).T
@@ -704,25 +711,25 @@ def test_the_page_of_a_density_shows_line_band_and_distribution(densities: dict[
 
 def test_a_density_between_edges_is_drawn_with_its_jumps(densities: dict[str, Any]) -> None:
     release = densities["density between edges"]
-    drawn = numbers_of(Reader(page(release)).all("polyline")[0]["points"])
+    drawn = numbers_of(read(release).all("polyline")[0]["points"])
     heights = {round(float(height), 1) for height in drawn[:, 1]}
     assert len(heights) == 3
 
 
 def test_the_band_of_a_kernel_density_holds_what_the_coordinates_give(densities: dict[str, Any]) -> None:
-    (caption,) = Reader(page(densities["density of a kernel"])).texts("figcaption")
+    (caption,) = read(densities["density of a kernel"]).texts("figcaption")
     assert "it holds what the exact coordinates give everywhere at once" in caption
 
 
 def test_the_infinite_band_of_a_density_is_said_and_not_drawn(densities: dict[str, Any]) -> None:
-    found = Reader(page(densities["density with an infinite band"], file="d.json"))
+    found = read(densities["density with an infinite band"], file="d.json")
     assert not found.all("polygon")
     assert "The noise band is infinite: the noisy number of units could be zero." in found.texts("figcaption")[0]
 
 
 def test_the_page_of_a_density_on_a_box_is_a_map_with_its_table(densities: dict[str, Any]) -> None:
     release = densities["density on a box"]
-    found = Reader(page(release, file="b.json"))
+    found = read(release, file="b.json")
     head, *rows = csv.reader(io.StringIO(found.file("b.csv")))
     assert head == ["x1", "x2", "density", "lower", "upper"]
     table = np.array(rows, dtype=float)
@@ -732,7 +739,7 @@ def test_the_page_of_a_density_on_a_box_is_a_map_with_its_table(densities: dict[
     (said,) = found.texts("desc", id="drawing-description")
     assert f"the highest {table[:, 2].max():.6g} at x1 = " in said
     assert found.texts("figcaption")[0].startswith("Colours show the released density")
-    three = Reader(page(densities["density of three coordinates"], file="b.json"))
+    three = read(densities["density of three coordinates"], file="b.json")
     assert not three.all("svg")
     assert "A density of 3 coordinates has no picture here. The lowest value is " in " ".join(three.texts("p"))
 
@@ -740,7 +747,7 @@ def test_the_page_of_a_density_on_a_box_is_a_map_with_its_table(densities: dict[
 def test_a_kernel_density_on_a_box_has_deviations_instead_of_a_band(densities: dict[str, Any]) -> None:
     """The law of a band of hundreds of functions on a box takes minutes."""
     release = densities["density of a kernel on a box"]
-    found = Reader(page(release, file="b.json"))
+    found = read(release, file="b.json")
     head, *rows = csv.reader(io.StringIO(found.file("b.csv")))
     assert head == ["x1", "x2", "density", "noise"]
     table = np.array(rows, dtype=float)
@@ -753,7 +760,7 @@ def test_a_kernel_density_on_a_box_has_deviations_instead_of_a_band(densities: d
 
 def test_the_page_of_a_classifier_says_where_it_decides_what(machines: dict[str, Any]) -> None:
     release = machines["classifier"]
-    found = Reader(page(release, file="c.json"))
+    found = read(release, file="c.json")
     head, *rows = csv.reader(io.StringIO(found.file("c.csv")))
     assert head == ["x", "value", "noise"]
     points, table = np.linspace(0, 1, 101), np.array(rows, dtype=float).T
@@ -769,14 +776,14 @@ def test_the_page_of_a_classifier_says_where_it_decides_what(machines: dict[str,
     assert f"The class is 'in' in {share:.0%} of the domain, 'out' in the rest" in said
     changes = np.flatnonzero(np.diff(release(fine) > 0))
     assert f"It changes at x = {fine[changes[0] : changes[0] + 2].mean():.6g}" in said
-    logistic = Reader(page(machines["logistic classifier"], file="c.json"))
+    logistic = read(machines["logistic classifier"], file="c.json")
     assert logistic.file("c.csv").splitlines()[0] == "x,value,noise,probability"
     assert "Probabilities are those of 'in'." in logistic.texts("figcaption")[0]
 
 
 def test_decision_regions_have_colours_a_boundary_and_dots_where_noise_decides(machines: dict[str, Any]) -> None:
     release = machines["classifier in the plane"]
-    found = Reader(page(release, file="c.json"))
+    found = read(release, file="c.json")
     points = release.points(33)
     values, reach = release(points), 2 * release.noise_deviation(points)
     fills = [each["fill"] for each in found.all("rect")]
@@ -802,7 +809,7 @@ def test_a_class_never_becomes_markup_and_a_long_one_is_cut_in_the_picture(machi
 def test_a_function_that_never_changes_its_sign_is_said_to(machines: dict[str, Any]) -> None:
     release = machines["classifier"]
     flat = replace(release, noisy=np.zeros(release.basis.size))
-    (said,) = Reader(page(flat)).texts("desc", id="drawing-description")
+    (said,) = read(flat).texts("desc", id="drawing-description")
     assert said.endswith("It never changes.")
 
 
@@ -817,13 +824,13 @@ def test_many_changes_are_counted_not_listed(machines: dict[str, Any]) -> None:
 
 
 def test_the_page_of_a_regressor_is_a_line_a_surface_or_a_table(machines: dict[str, Any]) -> None:
-    line = Reader(page(machines["regressor"], file="r.json"))
+    line = read(machines["regressor"], file="r.json")
     assert line.file("r.csv").splitlines()[0] == "x,value,noise,prediction"
     assert "The class is" not in line.texts("desc", id="drawing-description")[0]
-    plane = Reader(page(machines["regressor in the plane"], file="r.json"))
+    plane = read(machines["regressor in the plane"], file="r.json")
     assert plane.texts("figcaption")[0].startswith("Colours show the released function.")
     release = machines["regressor of four coordinates"]
-    four = Reader(page(release, file="r.json"))
+    four = read(release, file="r.json")
     assert not four.all("svg")
     rows = [*csv.reader(io.StringIO(four.file("r.csv")))][1:]
     table = np.array(rows, dtype=float)
