@@ -156,7 +156,6 @@ class DensityOptions:
     bandwidth_epsilon: float | None
     eta: float | None
     size: int | None
-    outside: str
     answers: int | None = None
 
     def parameters(self) -> dict[str, Any]:
@@ -185,7 +184,6 @@ class DensityOptions:
             ),
             "bandwidth_epsilon": self.bandwidth_epsilon,
             "size": self.size,
-            "outside": self.outside,
         }
 
 

