@@ -1,4 +1,4 @@
-"""Audit of the Gaussian process around covariances and regressions, from records to releases, with planted faults.
+"""Audit of the Gaussian process around covariances, regressions and means with two kernels, with planted faults.
 
 Two data sets differ in all scans of one person, in the direction in which the noise protects least; the attacker knows
 both sums and every public choice. Bounds are Clopper-Pearson at 1e-6 on each side, so a sound release fails about once
@@ -129,7 +129,25 @@ class Regression(Covariance):
         return self.estimator.fit(table[:, :2], table[:, 2:], grid=GRID, units=UNITS).release_
 
 
-ATTACKS = [Covariance, Regression]
+class TwoKernels(Covariance):
+    """A mean that is penalised in the space of another kernel: two curves along the axis that has the least noise."""
+
+    def __init__(self, **changes: Any) -> None:
+        noise = GaussianProcess(kernel=Matern(1.5, 0.3), penalty_kernel=Matern(2.5, 0.3), penalty=0.05)
+        self.estimator = dpfda.MeanFunction(**SETTINGS | {"mechanism": noise, "n": PEOPLE} | changes)  # type: ignore[assignment]
+        self.plan = self.estimator.plan(PEOPLE, grid_size=len(GRID))  # type: ignore[assignment]
+        curve = np.eye(self.plan.basis.size)[int(np.argmin(self.plan.noise.variances))]
+        self.pair = curve, -curve
+
+    def tables(self) -> list[Array]:
+        synthesis = np.linalg.pinv(self.plan.design.inner.projection(GRID)) * (1 - 1e-6)  # type: ignore[attr-defined]
+        return [np.array([*[synthesis @ person] * SCANS, *np.zeros((2, len(GRID)))]) for person in self.pair]
+
+    def centres(self) -> list[Array]:
+        return [person / PEOPLE for person in self.pair]
+
+
+ATTACKS = [Covariance, Regression, TwoKernels]
 
 
 def hits(attack: Covariance, draws: int) -> tuple[int, int]:
