@@ -47,6 +47,20 @@ def test_noise_alone_is_taken_for_a_signal_at_most_as_often_as_stated(name, alon
     assert alarms <= MOST
 
 
+def test_a_direction_of_no_length_leaves_nothing_out():
+    """A kernel so narrow that no coordinate knows of a constant has one."""
+    law, frequencies = LAWS["gaussian"], np.arange(SIZE, dtype=np.float64)
+    for row in (np.zeros(SIZE), 50.0 * np.sqrt(law.variances)):
+        assert differs(row, law, frequencies, np.zeros(SIZE)) == differs(row, law, frequencies) == bool(row.any())
+    kernel = dpfda.kernels.Gaussian(1e-60)
+    own = dpfda.PerturbedFunction(
+        epsilon=1000.0, delta=1e-6, sensitivity=0.1, kernel=kernel, domain=(0, 1), size=5, planned_n=12, force=True
+    )
+    assert (
+        own.fit(np.cos(np.linspace(0, 1, 7)), grid=np.linspace(0, 1, 7)).release_.certificate.detected.code == "shape"
+    )
+
+
 @pytest.mark.parametrize("name", LAWS)
 def test_a_smooth_signal_is_found_among_many_rough_coordinates(name):
     law, frequencies = LAWS[name], np.arange(SIZE, dtype=np.float64)

@@ -69,6 +69,23 @@ CALLS: dict[str, Callable[[Count], Any]] = {
         reading=dpfda.Reading(batch_rows=whole(100)),
         force=True,
     ).fit(np.ones((120, 7)), grid=POINTS).release_(POINTS),
+    "a fit of components": lambda whole: dpfda.FPCA(
+        n_components=whole(2),
+        **GOOD | {"randomness": SeededRandomness(1)},
+        bound=1.0,
+        domain=(0, 1),
+        size=whole(5),
+        force=True,
+    ).fit(np.ones((120, 7)), grid=POINTS).release_.frame,
+    "a drawn component": lambda whole: dpfda.FPCA(
+        n_components=whole(1),
+        **GOOD | {"randomness": SeededRandomness(1), "delta": 0.0},
+        mechanism="exponential",
+        bound=1.0,
+        domain=(0, 1),
+        size=whole(5),
+        force=True,
+    ).fit(np.ones((120, 7)), grid=POINTS).release_.frame,
     "components of a covariance": lambda whole: _covariance().components(whole(3)).frame,
     "scores on components of a covariance": lambda whole: _covariance().scores(np.ones((2, 7)), POINTS, whole(2)),
     "error of components": lambda whole: dpfda.CovarianceFunction(**GOOD, bound=1.0, domain=(0, 1), size=30)

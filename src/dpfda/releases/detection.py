@@ -98,7 +98,7 @@ def differs(values: Array, noise: NoiseLaw, frequencies: Array, along: Array | N
     # Coordinates that are places have no frequencies: they are read as waves along their order.
     order = tuple(smooth_first(frequencies).tolist()) if frequencies.any() else ()
     direction: tuple[float, ...] = ()
-    if along is not None:
+    if along is not None and along.any():  # a constant of which no coordinate knows is nothing to leave out
         # What lies along the direction is left out of the release and of every draw alike, so its size is free.
         scaled = along / deviations
         direction = tuple((scaled / np.linalg.norm(scaled)).round(12).tolist())

@@ -139,7 +139,7 @@ class FPCA(MomentsEstimator):
     def _order_of(self, curves: Curves, plan: ComponentsPlan) -> Order:
         if isinstance(plan, FramesPlan):
             return self._order_frames(curves, plan)
-        k = self.n_components
+        k = int(self.n_components)
         count = f"{k} principal component{'s' * (k > 1)}"
         return self._order_moments(curves, plan, then=lambda moments: (moments, moments.components(k)), what=count)
 
