@@ -31,8 +31,8 @@ from dpfda.planning.request import check_kernel, check_units, check_used
 from dpfda.privacy import REPLACE, Budget, calibrate
 from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.releases.bands import at_points
-from dpfda.releases.cards.words import plain
 from dpfda.statistics.machines.losses import Loss
+from dpfda.statistics.machines.own_loss import TabulatedLoss
 from dpfda.statistics.machines.sensitivity import moved_by
 from dpfda.statistics.machines.solver import tolerance_of
 
@@ -224,7 +224,7 @@ class MachinePlan(PenalisedPlan):
         unit = "margins are 1" if loss.margin else f"responses lie within {loss.scale:g}"
         return (
             ("mechanism", f"{self.name}, {self.noise.text}"),
-            ("loss", f"{loss.name}, slopes at most {loss.lipschitz:g}"),
+            ("loss", loss.told),
             ("features", f"{self.basis.size}, {self.basis.describe()['family']}, none longer than {self.reach:.4g}"),
             ("penalty", f"{self.penalty:.4g}"),
             ("moves", f"one unit moves the weights by at most {self.sensitivity:.4g}"),
@@ -315,7 +315,7 @@ def _planned(request: MachineRequest, mechanism: str | Mechanism, why: str) -> M
             ("features", why_features),
             ("kernel", f"{request.known_kernel!r}, {by(request)}"),
             ("penalty", why_penalty),
-            ("loss", f"{loss.name}, slopes at most {plain(loss.lipschitz)}"),
+            ("loss", loss.told),
         ),
     )
 
@@ -421,9 +421,7 @@ def ruled_penalty(loss: Loss, reach: float, noise: float) -> float:
     if loss.margin:
         wanted = noise / (NOISE_WANTED * loss.scale)
     else:
-        # A kink curves by its average over residuals that are spread evenly over a fifth of the bound.
-        curvature = loss.bend or 5 / loss.scale
-        wanted = (4 * curvature * (noise * reach / loss.scale) ** 2) ** (1 / 3)
+        wanted = (4 * loss.typical_bend * (noise * reach / loss.scale) ** 2) ** (1 / 3)
     return min(wanted, LARGEST_PENALTY * loss.lipschitz * reach**2 / loss.scale)
 
 
@@ -488,6 +486,7 @@ class ExactPlan(PenalisedPlan):
     def lines(self) -> tuple[tuple[str, str], ...]:
         return (
             ("mechanism", "gp, a Gaussian process drawn at the points asked for"),
+            ("loss", self.request.loss.told),
             ("penalty", f"{self.penalty:.4g}"),
             ("moves", f"one unit moves the function by at most {self.sensitivity:.4g} in the norm of the space"),
             ("noise", f"standard deviation about {self.noise_rms:.4g} at a point"),
@@ -538,5 +537,7 @@ def plan_exactly(request: MachineRequest) -> ExactPlan:
             ("mechanism", "stated by the user"),
             ("kernel", f"{kernel!r}, {by(request)}"),
             ("penalty", "stated by the user" if stated else "a rule of n, the budget, the kernel and the loss"),
+            # Keys of earlier versions know no such line of a named loss.
+            *((("loss", loss.told),) if isinstance(loss, TabulatedLoss) else ()),
         ),
     )
