@@ -61,9 +61,10 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         `cross_val_predict(method="decision_function")` and `VotingClassifier` do, need (0, 1).
     features : "auto" for public features by a rule of the budget and the kernel, their number, or a basis.
     mechanism : "auto" (the planner's choice), "gaussian", "k-norm", "laplace"; of the papers "gp" (Hall et al.), the
-        exact minimiser with process noise at the points asked for, up to 2048 units, and "iclp-qr" (Lin and Reimherr),
-        the Laplace process on a domain with at most three sides; or an object: a noise law, or
-        `dpfda.mechanisms.LaplaceProcess(eta=...)`, eta the power of the noise kernel in whose space the function lives.
+        exact minimiser with process noise at the points asked for, up to 6144 units (a minute and 2 GB there), and
+        "iclp-qr" (Lin and Reimherr), the Laplace process on a domain with at most three sides; or an object: a noise
+        law, or `dpfda.mechanisms.LaplaceProcess(eta=...)`, eta the power of the noise kernel in whose space the
+        function lives.
     neighbours : "replace-one" (the number of units is public) or "add-or-remove-one" (it is private).
     n : the public number of units, stated under "replace-one" instead of counted; never compared with the data.
     planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.

@@ -24,7 +24,7 @@ from dpfda.mechanisms import GaussianProcess, KNorm, Laplace, LaplaceProcess, Me
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.mechanisms.table import as_law, names_for, unknown
-from dpfda.messages import arg
+from dpfda.messages import Message, arg
 from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, Ranked, price, ranked
 from dpfda.planning.default_design import optimal_blocks
 from dpfda.planning.request import check_kernel, check_units, check_used
@@ -47,7 +47,8 @@ RULED = {
     True: "a rule of n, the budget, the kernel and the loss: a small share of a margin is noise",
     False: "a rule of n, the budget, the kernel and the loss: where noise and shrinkage together err least",
 }
-MOST_RECORDS = 2048  # whose kernel matrix is factored
+FEW_RECORDS, MOST_RECORDS = 2048, 6144  # whose kernel matrix is factored: laws of few are those of earlier versions
+COPIES = 6  # of the kernel matrix that are held at once
 LOOKED_AT = 1024  # public points at which the largest variance of a kernel is looked for
 LARGEST_PENALTY = 0.5  # in units of M reach^2 / t: from there on every margin is violated, and noise falls no more
 
@@ -440,6 +441,11 @@ class ExactPlan(PenalisedPlan):
         return self.request.budget
 
     @property
+    def most_records(self) -> int:
+        """How many records are kept at most, of all units together: a public number."""
+        return FEW_RECORDS if self.request.n <= FEW_RECORDS else MOST_RECORDS
+
+    @property
     def moved(self) -> float:
         """How far one unit moves the exact minimiser in the norm of the kernel's space."""
         request = self.request
@@ -453,7 +459,7 @@ class ExactPlan(PenalisedPlan):
             penalty=self.penalty,
             reach=self.reach,
             units=float(self.request.n),
-            size=2 * MOST_RECORDS,
+            size=2 * self.most_records,
             moved=self.moved / 2,
         )
 
@@ -509,9 +515,21 @@ def plan_exactly(request: MachineRequest) -> ExactPlan:
     if not request.replaced:
         raise UsageError("The exact minimiser is released under 'replace-one': its weights are bounded by a public n.")
     if request.n > MOST_RECORDS:
+        gigabytes, work = COPIES * 8 * float(request.n) ** 2 / 1e9, float(request.n) ** 3 / 3
         raise UsageError(
-            f"The exact minimiser is found for at most {MOST_RECORDS} units, got {request.n}. Use features for more.",
             parameter="n",
+            value=request.n,
+            rule=(
+                f"may be at most {MOST_RECORDS} units for the exact minimiser: it factors the kernel's matrix of all "
+                f"pairs of units, which takes {gigabytes:.2g} GB and some dozens of times {work:.1g} operations"
+            ),
+            fix=Message(
+                "Take features, whose number does not grow with n: ",
+                arg("mechanism", "gaussian"),
+                " and ",
+                arg("features", MANY),
+                f". With {MANY} of them little is lost of a smooth kernel.",
+            ),
         )
     if not (request.features is None or request.features == "auto"):
         raise UsageError(
