@@ -11,7 +11,7 @@ from dpfda import KernelClassifier, KernelRegressor, StatedLoss
 from dpfda.bases.features import fourier_features
 from dpfda.errors import UsageError
 from dpfda.kernels import Gaussian
-from dpfda.ledger import SessionLedger
+from dpfda.ledger import Ledger, SessionLedger
 from dpfda.mechanisms import SeededRandomness
 from dpfda.records.labelled import labelled
 from dpfda.releases.verification import verify
@@ -198,6 +198,28 @@ def test_files_are_read_without_the_loss(tmp_path):
     assert np.array_equal(again(where), est.release_(where))
     assert again.loss == "stated"
     assert not verify(tmp_path / "machine.json").findings
+
+
+def test_stores_and_keys_know_a_loss_by_its_table(tmp_path):
+    x = np.random.default_rng(0).uniform(0, 1, (60, 1))
+
+    def est(**changes):
+        again = stated(name="q", **changes)  # other functions, that say the same
+        return KernelRegressor(**GOOD, response_bound=1.0, loss=again, mechanism="gp", ledger=ledger, dataset="d")
+
+    ledger, store = Ledger(f"sqlite:///{tmp_path / 'own.db'}"), f"sqlite:///{tmp_path / 'oracle.db'}"
+    ledger.create("d", epsilon=2.0, delta=1e-3)
+    answers = []
+    for _ in range(2):
+        with est().open(store, x, x[:, 0]) as oracle:
+            answers.append(oracle([0.2, 0.7]))
+    assert np.array_equal(*answers)
+    assert len(ledger.history()) == 2  # the budget, and one charge
+    with pytest.raises(UsageError, match="belongs to another release"):
+        est(value=lambda t: np.maximum(-0.9 * t, 0), slope=lambda t: np.where(t < 0, -0.9, 0.0)).open(store, x, x[:, 0])
+    ledger = ledger.under("key")
+    drawn = [est().set_params(mechanism="auto").fit(x, x[:, 0]).release_.noisy for _ in range(2)]
+    assert np.array_equal(*drawn)
 
 
 def rows(n, seed=0):
