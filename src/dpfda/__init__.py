@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from dpfda.statistics.function import sensitivity as sensitivities
     from dpfda.statistics.function.estimator import PerturbedFunction
     from dpfda.statistics.machines.estimator import KernelClassifier, KernelRegressor
+    from dpfda.statistics.machines.own_loss import StatedLoss
     from dpfda.statistics.maximiser.estimator import Maximiser
     from dpfda.statistics.mean.estimator import MeanFunction
     from dpfda.statistics.mean.plan import Plan
@@ -81,6 +82,7 @@ _HOME = {
     "Reading": "dpfda.records.reading",
     "Release": "dpfda.releases",
     "SessionLedger": "dpfda.ledger",
+    "StatedLoss": "dpfda.statistics.machines.own_loss",
     "Unit": "dpfda.privacy",
     "load": "dpfda.releases",
     "open_store": "dpfda.online",
@@ -118,6 +120,7 @@ __all__ = [
     "Reading",
     "Release",
     "SessionLedger",
+    "StatedLoss",
     "Unit",
     "bases",
     "errors",

@@ -14,7 +14,9 @@ from dpfda.kernels import Gaussian as GaussianKernel
 from dpfda.mechanisms import Gaussian, KNorm
 from dpfda.privacy import Budget, calibrate
 from dpfda.privacy.norms import L2, Sensitivity
+from dpfda.statistics.machines import own_loss
 from dpfda.statistics.machines.estimator import KernelClassifier, KernelRegressor
+from dpfda.statistics.machines.own_loss import StatedLoss, TabulatedLoss
 
 PEOPLE, VISITS = 5, 3
 UNITS = np.repeat(np.arange(PEOPLE), VISITS)
@@ -86,6 +88,32 @@ def test_regressors_keep_their_guarantee_where_responses_are_huge():
         force=True,
     )
     assert proven_mu(attack(est, draws, labels=(-1e9, 1e9)), draws) <= MU
+
+
+def line(lipschitz):
+    return StatedLoss(value=lambda t: -t, slope=lambda t: -np.ones_like(t), lipschitz=lipschitz, name="line")
+
+
+@pytest.mark.audit
+def test_losses_of_the_users_own_keep_their_guarantee_and_a_claim_that_is_half_of_the_truth_is_caught(monkeypatch):
+    draws = 1500
+    assert proven_mu(attack(classifier(APPROXIMATE, loss=line(1.0)), draws), draws) <= MU
+
+    def believed(name, lipschitz, knots, slopes, *, margin, scale):
+        return TabulatedLoss(name, margin, lipschitz, scale, knots, slopes)
+
+    # The fault: nothing is tried, and slopes are taken as they come.
+    monkeypatch.setattr(own_loss, "NEAR", 10.0)
+    monkeypatch.setattr(own_loss, "_table", believed)
+    assert proven_mu(attack(classifier(APPROXIMATE, loss=line(0.5)), draws), draws) > MU
+
+
+@pytest.mark.audit
+def test_a_false_claim_that_no_trial_sees_costs_nothing(monkeypatch):
+    draws = 1500
+    monkeypatch.setattr(own_loss, "NEAR", 10.0)  # no trial, but slopes are clipped to the claim
+    est = classifier(APPROXIMATE, loss=line(0.5))
+    assert proven_mu(attack(est, draws), draws) <= MU
 
 
 @pytest.mark.audit

@@ -206,7 +206,7 @@ def parameters() -> set[str]:
 WITHOUT_OPTION = {"curvature", "decay", "intercept", "knot", "progress", "randomness", "reading", "utility"}
 WITHOUT_OPTION |= {"nominal", "path", "y", "X", "axis", "columns", "degree", "description", "law", "masses"}
 WITHOUT_OPTION |= {"Z", "number", "order", "summary", "total", "weight", "within", "derivatives", "f", "height"}
-WITHOUT_OPTION |= {"plan", "released"}
+WITHOUT_OPTION |= {"plan", "released", "lipschitz", "slope"}
 
 
 def test_every_parameter_that_an_error_names_is_one_of_a_public_function() -> None:

@@ -37,6 +37,7 @@ NAMES = [
     "Reading",
     "Release",
     "SessionLedger",
+    "StatedLoss",
     "Unit",
     "bases",
     "errors",

@@ -71,6 +71,7 @@ MADE: dict[str, Callable[[Any], Any]] = {
     "mean, private number": _mean(neighbours="add-or-remove-one", planned_n=SIZE, mechanism="gaussian", **APPROXIMATE),
     "covariance": _covariance(mechanism="gaussian", **APPROXIMATE),
     "covariance, wishart": _covariance(mechanism="wishart", **PURE),
+    "covariance, exponential": _covariance(mechanism="exponential", **PURE),
     "components": _components(mechanism="gaussian", **APPROXIMATE),
     "components, exponential": _components(mechanism="exponential", **PURE),
     "components, with variances": _components(mechanism="exponential", explained_variance=0.25, **PURE),

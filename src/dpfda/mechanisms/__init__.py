@@ -18,6 +18,7 @@ The files:
     threshold.py       a soft threshold before another mechanism
     choice.py          the exponential mechanism among finitely many candidates
     exponential.py     the exponential mechanism for a mean
+    exponential_matrix.py  the same for a mean of symmetric matrices
     objective.py       the exponential mechanism for any utility
     utility_checks.py  checks of a utility before anything is charged
     concave.py         exact draws for concave utilities
@@ -32,6 +33,7 @@ from __future__ import annotations
 from dpfda.mechanisms.base import Mechanism, register_draw
 from dpfda.mechanisms.choice import ChoiceLaw, Dictionary
 from dpfda.mechanisms.exponential import Exponential
+from dpfda.mechanisms.exponential_matrix import ExponentialMatrix
 from dpfda.mechanisms.frames import FrameLaw, Frames, Gibbs, draw_frames, draw_projected, gibbs_frames
 from dpfda.mechanisms.gaussian import Gaussian, GaussianLaw
 from dpfda.mechanisms.knorm import KNorm, RadialLaw
@@ -65,6 +67,7 @@ __all__ = [
     "DictionaryDraw",
     "Exponential",
     "ExponentialDraw",
+    "ExponentialMatrix",
     "FiniteLaplace",
     "FrameLaw",
     "Frames",

@@ -15,27 +15,40 @@ from dpfda.mechanisms.randomness import Randomness
 from dpfda.privacy.norms import up
 
 
-def draw_in_ball(vector: Integers, rate: float, precisions: Array, radius: int, randomness: Randomness) -> Integers:
+def draw_in_ball(
+    vector: Integers,
+    rate: float,
+    precisions: Array,
+    radius: int,
+    randomness: Randomness,
+    *,
+    times: Integers | None = None,
+) -> Integers:
     """An exact draw with weights `exp(-sum_j (A_j b_j^2 - 2 r S_j b_j))` on the integer vectors of the ball, (size,).
 
-    Proposals have independent coordinates and precisions `A_j + tilt`; inside the ball they are accepted with
+    With `times` coordinate j stands so often in the ball's norm and in the product with S: `sum_j times_j b_j^2` and
+    `times_j S_j b_j`, as entries of a symmetric matrix do that are kept once.
+
+    Proposals have independent coordinates and precisions `A_j + tilt times_j`; inside the ball they are accepted with
     probability `exp(-tilt (radius^2 - |b|^2))`. Any tilt gives the same law. The best one puts the mean square of the
     proposals on the sphere; then about `0.6 / sqrt(size)` of them are accepted at worst, even where next to nothing of
     the law without the cut lies in the ball. Batches have a public size and the first accepted proposal is taken: only
     the number of batches, one but for a chance of 1 % at worst, depends on the sum, and with it the running time.
     """
     batch = max(16, math.ceil(8 * math.sqrt(len(vector))))
-    tilt = best_tilt(vector * (rate / precisions), precisions, float(radius) ** 2)
+    often = np.ones(len(vector), dtype=np.int64) if times is None else times
+    # Coordinate by coordinate in units in which the ball is round.
+    tilt = best_tilt(vector * (rate * often**1.5 / precisions), precisions / often, float(radius) ** 2)
     laws = [
         # Rational numbers: the tilt looks at the sum, so its rounding must not touch the law.
-        Coordinate.build(Fraction(rate) * int(total), Fraction(precision) + Fraction(tilt))
-        for total, precision in zip(vector, precisions.tolist(), strict=True)
+        Coordinate.build(Fraction(rate) * int(total) * time, Fraction(precision) + Fraction(tilt) * time)
+        for total, precision, time in zip(vector, precisions.tolist(), often.tolist(), strict=True)
     ]
     while True:
         proposals = np.stack([law.draw(batch, randomness) for law in laws], axis=1)
         # Coordinate by coordinate first: squares of those that are left cannot overflow.
         proposals = proposals[(np.abs(proposals) <= radius).all(axis=1)]
-        below = radius**2 - (proposals * proposals).sum(axis=1)
+        below = radius**2 - (often * proposals * proposals).sum(axis=1)
         accepted = np.flatnonzero((below >= 0) & _accept_below(np.maximum(below, 0), tilt, randomness))
         if len(accepted):
             drawn: Integers = proposals[accepted[0]]

@@ -48,7 +48,7 @@ def register_draw(mechanism: M) -> M:
     It states `laws`, the names of the laws that its noise can have, and may state `norms`, the names of the norms in
     which its sensitivity can be. One that adds no noise but draws the release as a whole is `whole`, and its
     `reach(bound, step)` is how often the move of one unit counts in the range of its log likelihood ratios. Several
-    may share a name, and are told apart by their laws.
+    may share a name, and are told apart by their laws, or by their norms where they have one law.
     """
     laws = getattr(mechanism, "laws", None) if isinstance(mechanism, type) else None
     name = getattr(mechanism, "name", None)
@@ -65,9 +65,13 @@ def register_draw(mechanism: M) -> M:
     return mechanism
 
 
-def mechanism_with(name: str, law: str) -> Any | None:
-    """The mechanism of this name whose noise can have this law; None where there is none."""
-    return next((known for known in DRAWS.get(name, ()) if law in known.laws), None)
+def mechanism_with(name: str, law: str, norm: str = "") -> Any | None:
+    """The mechanism of this name whose noise can have this law; None where there is none.
+
+    Of several with one law, the one whose sensitivity can be in this norm, or else the first.
+    """
+    found = [known for known in DRAWS.get(name, ()) if law in known.laws]
+    return next((known for known in found if norm in getattr(known, "norms", ())), found[0] if found else None)
 
 
 def check_mechanism(mechanism: object) -> None:

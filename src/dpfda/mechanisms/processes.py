@@ -210,6 +210,7 @@ class Bernstein(Process):
     "exponential",
     serves={
         "mean": ("kernel",),
+        "covariance": ("kernel",),
         "components": ("kernel", "base"),
         "maximiser": ("kernel", "radius", "spread", "candidates", "penalty", "eta"),
     },
@@ -220,7 +221,8 @@ class ExponentialDraw(Process):
 
     Parameters
     ----------
-    kernel : covariance of the Gaussian process that is the base measure; None for a rule.
+    kernel : covariance of the Gaussian process that is the base measure, for a covariance function its tensor product
+        with itself; None for a rule.
     base : how principal components are made of it: "bingham", columns conditioned to be orthonormal (Section 5), or
         "projected", the span of Gaussian processes (Theorem 4.1): two laws, both private.
     radius, spread : of a `Maximiser`: the radius of the ball around the centre that holds the curve (None for the

@@ -93,7 +93,7 @@ def reach(card: Card) -> float:
     """
     if isinstance(card, ChoiceCard) or card.losses[0].get("law") != "range":
         return 1.0
-    stated = getattr(mechanism_with(card.mechanism, card.law), "reach", None)
+    stated = getattr(mechanism_with(card.mechanism, card.law, card.sensitivity_norm), "reach", None)
     return 1.0 if stated is None else float(stated(card.bound, card.lattice_step))
 
 

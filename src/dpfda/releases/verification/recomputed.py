@@ -52,7 +52,7 @@ def check_stated(card: Card, release: Any, checks: Checks) -> tuple[str, ...]:
         return (*SAID, "n", "candidates", "result")
     open_fields = [*SAID, *OPEN]
     if card.mechanism in DRAWS:
-        mechanism = mechanism_with(card.mechanism, card.law)
+        mechanism = mechanism_with(card.mechanism, card.law, card.sensitivity_norm)
         checks.rule(mechanism is not None, GUARANTEE, "mechanism has this noise", card.mechanism, card.law)
     else:
         mechanism = None

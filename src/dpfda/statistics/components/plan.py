@@ -226,7 +226,7 @@ def _shared(epsilon: float, share: float | None) -> tuple[Budget, Budget | None]
 def table(request: Request, *, k: int, joint: bool, base: str) -> tuple[tuple[str, float | None, str], ...]:
     """Every way to k components with the distance predicted for it, best first, and a note; reads no data."""
     rows: list[tuple[str, float | None, str]] = []
-    through = names_for(THROUGH)
+    through = tuple(name for name in names_for(THROUGH) if name not in DRAWN)
     for name in (*through, ExponentialDraw.name):
         try:
             plan = plan_components(replace(request, mechanism=name), k=k, joint=joint and name in through, base=base)

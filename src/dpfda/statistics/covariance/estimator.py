@@ -69,7 +69,7 @@ class MomentsEstimator(CurveEstimator):
             basis=plan.design.basis,
             mechanism=plan.design.mechanism,
             budget=plan.spends,
-            smoothing=smoothing_after(self.smoothing, smoothable=plan.design.weights is None),
+            smoothing=smoothing_after(self.smoothing, smoothable=plan.design.smoothable),
             name=plan.design.name,
             what=what,
             then=warned,
@@ -96,13 +96,15 @@ class CovarianceFunction(MomentsEstimator):
     domain : public interval, or list of intervals for surfaces.
     centre : public curve that is subtracted first: a number, values on the grid, a function, or a mean release.
     mean : "joint" (as None) releases the mean along with second moments; "centre" takes the centre for the mean, e.g. a
-        mean release that has been paid for, and spends all on second moments.
+        mean release that has been paid for, and spends all on second moments, as "exponential" always does.
     neighbours : "replace-one" (the number of units is public) or "add-or-remove-one" (it is private).
     n : the public number of units, stated under "replace-one" instead of counted; never compared with the data.
     planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
     mechanism : "auto" (the planner's choice), "gaussian", "wishart", "k-norm", "laplace", or the papers' processes with
-        a tensor product of their kernel, "gp" (Mirshani et al.) and "iclp-qr" (Lin and Reimherr); or an object: a noise
-        law, or `dpfda.mechanisms.GaussianProcess(kernel=..., eta=..., penalty=...)` or `LaplaceProcess(...)`.
+        a tensor product of their kernel, "gp" (Mirshani et al.) and "iclp-qr" (Lin and Reimherr); "exponential" (Awan
+        et al.) draws second moments around the centre as a whole; or an object: a noise law, or
+        `dpfda.mechanisms.GaussianProcess(kernel=..., eta=..., penalty=...)`, `LaplaceProcess(...)`, or
+        `ExponentialDraw(kernel=...)`.
     basis : None for the planner's choice, the name of an orthonormal family, or a basis object.
     size : number of basis functions, None for the planner's choice.
     smoothing : "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"; chosen after the noise, free.
@@ -130,7 +132,7 @@ class CovarianceFunction(MomentsEstimator):
     def plan(self, n: int, *, grid_size: int | None = None) -> MomentsPlan:
         """What a fit on n units would do and what error to expect; reads no data and costs nothing."""
         self._check_parameters()
-        if not self._joint and self.neighbours == "add-or-remove-one":
+        if not self._joint and self.neighbours == "add-or-remove-one" and self._chosen()[0] not in DRAWN:
             raise UsageError(
                 "Under add-or-remove-one the number of units is private and released along with the mean: mean must be "
                 "'joint'."

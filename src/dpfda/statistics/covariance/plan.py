@@ -11,10 +11,21 @@ import numpy as np
 from dpfda import bases
 from dpfda.arrays import Array, brief, is_whole
 from dpfda.bases import Basis
+from dpfda.bases.lattice import RADIUS
 from dpfda.bases.symmetric import multiplicities, pack, packed_size, unpack
 from dpfda.errors import UsageError
-from dpfda.mechanisms import Gaussian, GaussianProcess, KNorm, Laplace, LaplaceProcess, Mechanism
+from dpfda.mechanisms import (
+    ExponentialDraw,
+    ExponentialMatrix,
+    Gaussian,
+    GaussianProcess,
+    KNorm,
+    Laplace,
+    LaplaceProcess,
+    Mechanism,
+)
 from dpfda.mechanisms.base import law_of
+from dpfda.mechanisms.exponential_matrix import MOST_UNITS
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.mechanisms.table import as_law, is_pure, names_for, unknown
 from dpfda.mechanisms.wishart import Wishart
@@ -82,6 +93,73 @@ def _shapes(eigenvalues: Array, eta: float, penalty: float) -> tuple[Array, Arra
     return weights, halves * np.sqrt(products) / weights
 
 
+COARSE = 2**8  # steps of a sum of squares in one step of what is drawn, so that the ball's radius has 2^24 of these
+LEAST_SHARE = 1e-12  # of the base measure, below which an eigenfunction is left out
+
+
+def drawn_design(request: Request, spends: Budget) -> MomentsDesign:
+    """Awan et al., Section 4: a matrix of the ball, drawn in proportion to `exp(-sum |x_i x_i' - b|^2 / scale)`.
+
+    The base measure is the Gaussian process whose covariance is the tensor product of a kernel with itself, symmetric
+    functions of it, scaled so that its mean square is that of the ball, the fourth power of the bound.
+    """
+    if request.counted:
+        raise UsageError(
+            arg("mechanism", ExponentialDraw.name),
+            " needs the number of units to be public: use ",
+            arg("neighbours", "replace-one"),
+            ", or a mechanism that adds noise.",
+            parameter="mechanism",
+            value=ExponentialDraw.name,
+        )
+    if request.n > MOST_UNITS:
+        raise UsageError(
+            parameter="n",
+            value=request.n,
+            rule=f"may be at most {MOST_UNITS} where the covariance is drawn as a whole",
+            fix=("Take a mechanism that adds noise, e.g. ", arg("mechanism", "wishart"), "."),
+        )
+    if request.size is not None and request.size > LARGEST_SIDE:
+        raise UsageError(
+            parameter="size",
+            value=request.size,
+            rule=f"may be at most {LARGEST_SIDE} where the covariance is drawn as a whole",
+            fix="A draw of more entries takes minutes, and tells nothing of them.",
+        )
+    kernel, why_kernel = noise_kernel(request)
+    stated = request.size is not None or isinstance(request.basis, Basis)
+    most = int(request.size if request.size is not None else min(request.grid_size or TERMS, TERMS))
+    basis = noise_basis(request, kernel, most)
+    eigenvalues = eigenvalues_of(basis)
+    kept = int(np.sum(eigenvalues > LEAST_SHARE * eigenvalues.sum()))
+    sizes = [kept] if stated else range(1, kept + 1)
+    errors = {size: _drawn_error(request, spends, basis, eigenvalues[:size]) for size in sizes}
+    size = min(size for size, error in errors.items() if error <= 1.05 * min(errors.values()))
+    if size < basis.size:
+        basis = noise_basis(request, kernel, size)
+    mechanism = _drawn_by(request, eigenvalues[:size])
+    why = "stated by the user" if stated else "as many as have the least predicted error"
+    reasons = (("basis", f"{size} eigenfunctions of the base measure, in pairs: {why}"), ("base measure", why_kernel))
+    return MomentsDesign(ExponentialDraw.name, basis, mechanism, 0, None, reasons)
+
+
+def _drawn_by(request: Request, eigenvalues: Array) -> ExponentialMatrix:
+    side = len(eigenvalues)
+    products = pack(np.outer(eigenvalues, eigenvalues))
+    # Its mean square is the sum of products: an entry off the diagonal counts twice, and has half of one.
+    deviations = RADIUS * np.sqrt(products / multiplicities(side) / products.sum())
+    return ExponentialMatrix(int(request.n), side, RADIUS, COARSE, tuple(deviations.tolist()))
+
+
+def _drawn_error(request: Request, spends: Budget, basis: Basis, eigenvalues: Array) -> float:
+    """As a plan of so many eigenfunctions predicts it, in units of the fourth power of the bound."""
+    mechanism, side = _drawn_by(request, eigenvalues), len(eigenvalues)
+    scale = min(calibrate(mechanism, bound, spends) for bound in moved_by(float(ROUGH**2), side, replaced=True)[1:])
+    deviations = np.sqrt(law_of(mechanism, scale, packed_size(side)).variances) / (ROUGH**2 * request.n)
+    variances = unpack((deviations / mechanism.weights(scale)) ** 2)
+    return covariance_error(variances, basis.frequencies[:side], request.domain.dimension)
+
+
 STATISTIC = "covariance"
 # The papers' noise processes, and the noise that they are in their kernel's basis.
 PROCESSES: dict[str, type[Gaussian] | type[Laplace]] = {LaplaceProcess.name: Laplace, GaussianProcess.name: Gaussian}
@@ -103,6 +181,11 @@ class MomentsDesign:
     reasons: tuple[tuple[str, str], ...]
 
     @property
+    def smoothable(self) -> bool:
+        """Whether it is made to be smoothed after the noise: neither a penalty nor a base measure came before it."""
+        return self.weights is None and not getattr(self.mechanism, "whole", False)
+
+    @property
     def norm(self) -> Norm | None:
         """That of a Gaussian process, in which one unit moves the entries by less than Frobenius norms say."""
         return self.mechanism.norm if self.name == GaussianProcess.name else None
@@ -117,6 +200,7 @@ class MomentsPlan(AnyPlan):
     noise: NoiseLaw  # in the units of the curve, squared; of all entries that are released
     spends: Budget
     reasons: tuple[tuple[str, str], ...]
+    kept: Array | None = None  # what a base measure leaves of the entries, each kept once
 
     @property
     def basis(self) -> Basis:
@@ -135,7 +219,9 @@ class MomentsPlan(AnyPlan):
 
     def predict(self) -> float:
         """The expected root mean square error due to noise and the finite basis, for the reference population."""
-        variances, frequencies = self.variances, self.basis.frequencies
+        # A base measure shrinks noise and covariance alike, so the noise counts as if neither were shrunk.
+        shrunk = 1.0 if self.kept is None else np.maximum(unpack(self.kept), 1e-100) ** 2
+        variances, frequencies = self.variances / shrunk, self.basis.frequencies
         dimension = self.request.domain.dimension
         return math.sqrt(covariance_error(variances, frequencies, dimension)) * self.bound**2
 
@@ -153,7 +239,8 @@ class MomentsPlan(AnyPlan):
 
         def error(name: str) -> float:
             mine = name == self.design.name
-            plan = self if mine else plan_moments(replace(self.request, mechanism=name), lead=self.design.lead > 0)
+            joint = self.design.lead > 0
+            plan = self if mine else plan_moments(replace(self.request, mechanism=name), lead=joint)
             return plan.predict()
 
         return ranked(sorted(names_for(STATISTIC)), self.design.name, error)
@@ -167,12 +254,14 @@ class MomentsPlan(AnyPlan):
     def hidden(self) -> str:
         """Why next to nothing could be seen of a plausible covariance; empty where it could."""
         weights = np.ones_like(self.variances)
-        if self.design.weights is not None:
-            weights = unpack(np.array(self.design.weights))[-self.basis.size :, -self.basis.size :]
+        shrinks = "penalty" if self.kept is None else "base measure"
+        shrunk = self.design.weights if self.kept is None else self.kept
+        if shrunk is not None:
+            weights = unpack(np.array(shrunk))[-self.basis.size :, -self.basis.size :]
         left = float(weights.max())
         if left < SHOWN_FROM:
-            return f"the penalty would leave {left:.1%} of the covariance"
-        # A penalty shrinks noise and covariance alike, so the noise counts as if neither were shrunk.
+            return f"the {shrinks} would leave {left:.1%} of the covariance"
+        # It shrinks noise and covariance alike, so the noise counts as if neither were shrunk.
         variances = self.variances / np.maximum(weights, 1e-100) ** 2
         dimension = self.request.domain.dimension
         # Noise that is small before smoothing hides nothing; what is left then is the finite basis, or few grid points.
@@ -276,7 +365,20 @@ def _planned(request: Request, lead: bool, least: int, why: str) -> MomentsPlan:
     # Pure noise spends no delta.
     pure = is_pure(name) and not request.budget.pure
     spends = Budget(request.budget.epsilon, 0.0) if pure else request.budget
-    if name in PROCESSES:
+    if name == ExponentialDraw.name:
+        if lead:
+            raise UsageError(
+                arg("mechanism", name),
+                " releases no mean: it draws second moments around the public centre. Leave ",
+                arg("mean"),
+                " out, and let ",
+                arg("centre="),
+                " be a public curve or a mean release.",
+                parameter="mechanism",
+                value=name,
+            )
+        design = drawn_design(request, spends)
+    elif name in PROCESSES:
         design = _process(request, name, lead)
     else:
         size = _default_size(request, spends, name, lead, least)
@@ -314,9 +416,10 @@ def _with_noise(request: Request, design: MomentsDesign, spends: Budget) -> Mome
         if bound.norm == design.mechanism.norm or bound.norm != Nuclear()
     ]
     noise = law_of(design.mechanism, min(scales), size).scaled((request.bound / ROUGH) ** 2 / request.n)
+    kept = None if not isinstance(design.mechanism, ExponentialMatrix) else design.mechanism.weights(min(scales))
     if design.weights is not None:
         noise = noise.weighted(np.array(design.weights))
-    return MomentsPlan(request, design, noise, spends, design.reasons)
+    return MomentsPlan(request, design, noise, spends, design.reasons, kept)
 
 
 def named(name: str, side: int) -> Mechanism:

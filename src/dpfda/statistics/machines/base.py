@@ -26,6 +26,7 @@ from dpfda.records.forgetting import forgets_records
 from dpfda.records.labelled import labelled, width_of
 from dpfda.statistics.estimator import FitOrder, Size, Spender
 from dpfda.statistics.machines.losses import Loss
+from dpfda.statistics.machines.own_loss import StatedLoss
 from dpfda.statistics.machines.plan import EXACT, ExactPlan, MachinePlan, MachineRequest, plan_exactly, plan_machine
 from dpfda.statistics.machines.release import MachineRelease, into
 from dpfda.statistics.machines.summary import Machine
@@ -58,7 +59,7 @@ class KernelMachine(Spender):
     counted_with: ClassVar[tuple[str, ...]] = (EXACT,)
     nothing: ClassVar[str] = "There are no records: a machine needs at least one."
     task: ClassVar[str]
-    loss: str
+    loss: str | StatedLoss
     kernel: Kernel | None = None
     penalty: float | None = None
     domain: Domain | Sequence[float] | Sequence[Sequence[float]] | None = None

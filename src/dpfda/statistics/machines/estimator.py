@@ -17,6 +17,7 @@ from dpfda.messages import arg
 from dpfda.records.labelled import label_of, responses, signs
 from dpfda.statistics.machines.base import KernelMachine
 from dpfda.statistics.machines.losses import Loss, loss_of
+from dpfda.statistics.machines.own_loss import StatedLoss, tabulated
 from dpfda.statistics.machines.release import check_classes
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ LABELS_ASSUMED = (
 
 
 def _has_chances(est: KernelClassifier) -> bool:
-    if est.loss != "logistic":
+    if isinstance(est.loss, StatedLoss) or est.loss != "logistic":
         raise AttributeError(
             f"predict_proba has meaning for loss='logistic' alone: values with loss {brief(est.loss)} are no "
             "probabilities."
@@ -49,7 +50,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         wide as a rule of the domain says.
     penalty : of the squared norm of the function; noise falls in proportion to it. None for a rule of n, the budget,
         the kernel and the loss, which reads no data.
-    loss : "hinge" (support vector machine), "smoothed-hinge", or "logistic", with which `predict_proba` has meaning.
+    loss : "hinge" (support vector machine), "smoothed-hinge", or "logistic", with which `predict_proba` has meaning; or
+        a `dpfda.StatedLoss` of the user's own.
     domain : public interval for every coordinate, or one interval for each; points outside are moved to its edge. None
         for [0, 1], which the card says was assumed.
     classes : the two public labels, e.g. ("healthy", "ill") or (-1, 1), in any order; a record with another label is
@@ -59,9 +61,10 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         `cross_val_predict(method="decision_function")` and `VotingClassifier` do, need (0, 1).
     features : "auto" for public features by a rule of the budget and the kernel, their number, or a basis.
     mechanism : "auto" (the planner's choice), "gaussian", "k-norm", "laplace"; of the papers "gp" (Hall et al.), the
-        exact minimiser with process noise at the points asked for, up to 2048 units, and "iclp-qr" (Lin and Reimherr),
-        the Laplace process on a domain with at most three sides; or an object: a noise law, or
-        `dpfda.mechanisms.LaplaceProcess(eta=...)`, eta the power of the noise kernel in whose space the function lives.
+        exact minimiser with process noise at the points asked for, up to 6144 units (a minute and 2 GB there), and
+        "iclp-qr" (Lin and Reimherr), the Laplace process on a domain with at most three sides; or an object: a noise
+        law, or `dpfda.mechanisms.LaplaceProcess(eta=...)`, eta the power of the noise kernel in whose space the
+        function lives.
     neighbours : "replace-one" (the number of units is public) or "add-or-remove-one" (it is private).
     n : the public number of units, stated under "replace-one" instead of counted; never compared with the data.
     planned_n : public guess of the number of units, needed under "add-or-remove-one", where it may not be read.
@@ -89,10 +92,12 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     classes_: np.ndarray[Any, Any] = field(init=False)
     _stated: tuple[Label, Label] = field(init=False)
 
-    loss: str = "hinge"
+    loss: str | StatedLoss = "hinge"
     classes: Sequence[Label] | None = None
 
     def _loss(self) -> Loss:
+        if isinstance(self.loss, StatedLoss):
+            return tabulated(self.loss, margin=True, scale=1.0)
         return loss_of(self.loss)
 
     def _classes(self) -> tuple[Label, Label]:
@@ -185,7 +190,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
     Parameters
     ----------
     response_bound : public bound on the size of responses; those beyond it are moved to it, and predictions too.
-    loss : "huber", "absolute" (a median), or "squared".
+    loss : "huber", "absolute" (a median), or "squared"; or a `dpfda.StatedLoss` of the user's own.
     threshold : of the Huber loss, beyond which residuals count linearly; None for a fifth of the bound.
     epsilon, delta, kernel, penalty, domain, features, mechanism, neighbours, n, planned_n, dataset, ledger,
     randomness, force, reading : as for `KernelClassifier`.
@@ -203,7 +208,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
     task: ClassVar[str] = "regressor"
 
     response_bound: float
-    loss: str = "huber"
+    loss: str | StatedLoss = "huber"
     threshold: float | None = None
 
     def _bound(self) -> float:
@@ -218,7 +223,13 @@ class KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         return bound
 
     def _loss(self) -> Loss:
-        return loss_of(self.loss, bound=self._bound(), threshold=self.threshold)
+        if not isinstance(self.loss, StatedLoss):
+            return loss_of(self.loss, bound=self._bound(), threshold=self.threshold)
+        if self.threshold is not None:
+            raise UsageError(
+                parameter="threshold", rule=f"is for loss 'huber'; {brief(self.loss.name)} of the user's own has none"
+            )
+        return tabulated(self.loss, margin=False, scale=self._bound())
 
     def _facts(self) -> dict[str, Any]:
         return {"bound": self._bound()}

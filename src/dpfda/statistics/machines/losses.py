@@ -12,6 +12,7 @@ import numpy as np
 
 from dpfda.arrays import Array, brief
 from dpfda.errors import UsageError
+from dpfda.releases.cards.words import plain
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,10 +35,22 @@ class Loss(ABC):
 
     __slots__ = ()
 
-    name: ClassVar[str]
-    margin: ClassVar[bool]  # whether t is a margin
     kinked: ClassVar[bool] = False
-    bend: ClassVar[float] = 0.0  # the largest curvature, where there is no kink
+    steep: ClassVar[bool] = False  # whether roundings of predictions cost what they cost at a kink
+
+    @property
+    @abstractmethod
+    def name(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def margin(self) -> bool:
+        """Whether t is a margin."""
+
+    @property
+    def bend(self) -> float:
+        """The largest curvature, where there is no kink."""
+        return 0.0
 
     @property
     @abstractmethod
@@ -48,6 +61,20 @@ class Loss(ABC):
     @abstractmethod
     def at_zero(self) -> float:
         """The largest loss of the function zero."""
+
+    @property
+    def typical_bend(self) -> float:
+        """The curvature where residuals are; a kink curves by its average over a fifth of the bound on both sides."""
+        return self.bend or 5 / self.scale
+
+    @property
+    def told(self) -> str:
+        """What is said of it on plans and cards."""
+        return f"{self.name}, slopes at most {plain(self.lipschitz)}"
+
+    def longest(self, penalty: float, reach: float) -> float:
+        """No minimiser is longer: `penalty |w|^2` is at most the risk of the function zero."""
+        return math.sqrt(self.at_zero / penalty)
 
     @property
     def scale(self) -> float:
@@ -71,6 +98,10 @@ class Loss(ABC):
         """How a loss is smoothed at first, for so many records."""
         return NOTHING
 
+    def easier(self) -> tuple[Loss, ...]:
+        """Losses near it whose minimisers are good beginnings, the easiest first."""
+        return ()
+
     def argument(self, predictions: Array, targets: Array) -> Array:
         """t for predictions f(x) and targets y."""
         return predictions * targets if self.margin else predictions - targets
@@ -90,6 +121,7 @@ class Kinked(Loss):
     __slots__ = ()
 
     kinked: ClassVar[bool] = True
+    steep: ClassVar[bool] = True
     low: ClassVar[float]
     high: ClassVar[float] = 1.0
     kink: ClassVar[float] = 0.0

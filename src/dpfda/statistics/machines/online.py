@@ -18,7 +18,7 @@ from dpfda.privacy import REPLACE, Counting, Unit
 from dpfda.records import Curves
 from dpfda.records.forgetting import forgets_records
 from dpfda.releases.cards.words import say
-from dpfda.statistics.machines.plan import MOST_RECORDS, ExactPlan
+from dpfda.statistics.machines.plan import ExactPlan
 from dpfda.statistics.machines.release import into
 from dpfda.statistics.machines.solver import minimise_exactly
 from dpfda.statistics.machines.summary import MISSING
@@ -120,7 +120,7 @@ def prepared(
         moved=2 * plan.total,
         budget=plan.spends,
         weight_step=weight_step(plan.total),
-        n=MOST_RECORDS,
+        n=plan.most_records,
     )
     # The whole way once, on no records: what fails, fails before the charge.
     nothing = Sections.weighted(np.empty((0, law.domain.dimension)), np.empty(0), law.kernel, total=plan.total)
@@ -149,7 +149,11 @@ def _solved(plan: ExactPlan, records: Curves, bound: float | None) -> Sections |
         # In an order of their own: the same records in other rows are the same function, to the last bit.
         order = np.lexsort((targets, *points.T))
         points, targets, codes = points[order], targets[order], codes[order]
-        known = ~np.isnan(targets) & (codes >= 0) & _first_of(codes, ~np.isnan(targets), MOST_RECORDS // int(request.n))
+        known = (
+            ~np.isnan(targets)
+            & (codes >= 0)
+            & _first_of(codes, ~np.isnan(targets), plan.most_records // int(request.n))
+        )
         points, targets, codes = points[known], targets[known], codes[known]
         _, where, counts = np.unique(codes, return_inverse=True, return_counts=True)
         shares = 1.0 / (counts[where].astype(np.float64) * float(request.n))

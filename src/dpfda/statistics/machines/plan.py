@@ -24,15 +24,15 @@ from dpfda.mechanisms import GaussianProcess, KNorm, Laplace, LaplaceProcess, Me
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.mechanisms.table import as_law, names_for, unknown
-from dpfda.messages import arg
+from dpfda.messages import Message, arg
 from dpfda.planning.base import NOISY_FROM, SHOWN_FROM, AnyPlan, Ranked, price, ranked
 from dpfda.planning.default_design import optimal_blocks
 from dpfda.planning.request import check_kernel, check_units, check_used
 from dpfda.privacy import REPLACE, Budget, calibrate
 from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.releases.bands import at_points
-from dpfda.releases.cards.words import plain
 from dpfda.statistics.machines.losses import Loss
+from dpfda.statistics.machines.own_loss import TabulatedLoss
 from dpfda.statistics.machines.sensitivity import moved_by
 from dpfda.statistics.machines.solver import tolerance_of
 
@@ -47,7 +47,8 @@ RULED = {
     True: "a rule of n, the budget, the kernel and the loss: a small share of a margin is noise",
     False: "a rule of n, the budget, the kernel and the loss: where noise and shrinkage together err least",
 }
-MOST_RECORDS = 2048  # whose kernel matrix is factored
+FEW_RECORDS, MOST_RECORDS = 2048, 6144  # whose kernel matrix is factored: laws of few are those of earlier versions
+COPIES = 6  # of the kernel matrix that are held at once
 LOOKED_AT = 1024  # public points at which the largest variance of a kernel is looked for
 LARGEST_PENALTY = 0.5  # in units of M reach^2 / t: from there on every margin is violated, and noise falls no more
 
@@ -224,7 +225,7 @@ class MachinePlan(PenalisedPlan):
         unit = "margins are 1" if loss.margin else f"responses lie within {loss.scale:g}"
         return (
             ("mechanism", f"{self.name}, {self.noise.text}"),
-            ("loss", f"{loss.name}, slopes at most {loss.lipschitz:g}"),
+            ("loss", loss.told),
             ("features", f"{self.basis.size}, {self.basis.describe()['family']}, none longer than {self.reach:.4g}"),
             ("penalty", f"{self.penalty:.4g}"),
             ("moves", f"one unit moves the weights by at most {self.sensitivity:.4g}"),
@@ -315,7 +316,7 @@ def _planned(request: MachineRequest, mechanism: str | Mechanism, why: str) -> M
             ("features", why_features),
             ("kernel", f"{request.known_kernel!r}, {by(request)}"),
             ("penalty", why_penalty),
-            ("loss", f"{loss.name}, slopes at most {plain(loss.lipschitz)}"),
+            ("loss", loss.told),
         ),
     )
 
@@ -421,9 +422,7 @@ def ruled_penalty(loss: Loss, reach: float, noise: float) -> float:
     if loss.margin:
         wanted = noise / (NOISE_WANTED * loss.scale)
     else:
-        # A kink curves by its average over residuals that are spread evenly over a fifth of the bound.
-        curvature = loss.bend or 5 / loss.scale
-        wanted = (4 * curvature * (noise * reach / loss.scale) ** 2) ** (1 / 3)
+        wanted = (4 * loss.typical_bend * (noise * reach / loss.scale) ** 2) ** (1 / 3)
     return min(wanted, LARGEST_PENALTY * loss.lipschitz * reach**2 / loss.scale)
 
 
@@ -442,6 +441,11 @@ class ExactPlan(PenalisedPlan):
         return self.request.budget
 
     @property
+    def most_records(self) -> int:
+        """How many records are kept at most, of all units together: a public number."""
+        return FEW_RECORDS if self.request.n <= FEW_RECORDS else MOST_RECORDS
+
+    @property
     def moved(self) -> float:
         """How far one unit moves the exact minimiser in the norm of the kernel's space."""
         request = self.request
@@ -455,7 +459,7 @@ class ExactPlan(PenalisedPlan):
             penalty=self.penalty,
             reach=self.reach,
             units=float(self.request.n),
-            size=2 * MOST_RECORDS,
+            size=2 * self.most_records,
             moved=self.moved / 2,
         )
 
@@ -488,6 +492,7 @@ class ExactPlan(PenalisedPlan):
     def lines(self) -> tuple[tuple[str, str], ...]:
         return (
             ("mechanism", "gp, a Gaussian process drawn at the points asked for"),
+            ("loss", self.request.loss.told),
             ("penalty", f"{self.penalty:.4g}"),
             ("moves", f"one unit moves the function by at most {self.sensitivity:.4g} in the norm of the space"),
             ("noise", f"standard deviation about {self.noise_rms:.4g} at a point"),
@@ -510,9 +515,21 @@ def plan_exactly(request: MachineRequest) -> ExactPlan:
     if not request.replaced:
         raise UsageError("The exact minimiser is released under 'replace-one': its weights are bounded by a public n.")
     if request.n > MOST_RECORDS:
+        gigabytes, work = COPIES * 8 * float(request.n) ** 2 / 1e9, float(request.n) ** 3 / 3
         raise UsageError(
-            f"The exact minimiser is found for at most {MOST_RECORDS} units, got {request.n}. Use features for more.",
             parameter="n",
+            value=request.n,
+            rule=(
+                f"may be at most {MOST_RECORDS} units for the exact minimiser: it factors the kernel's matrix of all "
+                f"pairs of units, which takes {gigabytes:.2g} GB and some dozens of times {work:.1g} operations"
+            ),
+            fix=Message(
+                "Take features, whose number does not grow with n: ",
+                arg("mechanism", "gaussian"),
+                " and ",
+                arg("features", MANY),
+                f". With {MANY} of them little is lost of a smooth kernel.",
+            ),
         )
     if not (request.features is None or request.features == "auto"):
         raise UsageError(
@@ -538,5 +555,7 @@ def plan_exactly(request: MachineRequest) -> ExactPlan:
             ("mechanism", "stated by the user"),
             ("kernel", f"{kernel!r}, {by(request)}"),
             ("penalty", "stated by the user" if stated else "a rule of n, the budget, the kernel and the loss"),
+            # Keys of earlier versions know no such line of a named loss.
+            *((("loss", loss.told),) if isinstance(loss, TabulatedLoss) else ()),
         ),
     )

@@ -15,6 +15,7 @@ ROUND = 2.0**-53
 STEPS = 200  # Newton steps for one width; about ten are taken
 HALVINGS = 60
 ROUNDS = 100  # of smoothing less; about ten are taken
+AGAIN = 10  # times as many Newton steps for a loss that bends sharply and has no kink; one is enough as a rule
 NARROWEST = 1e-7  # in units of t; below it slopes would lose their digits
 FIRST_PART = 2000  # records that a first guess is made from
 
@@ -32,13 +33,13 @@ def tolerance_of(loss: Loss, *, penalty: float, reach: float, units: float, size
     """A public distance that the solver always proves: a hundredth of how far a unit moves the minimum, or rounding.
 
     The second part is what double precision costs for large n and small penalties: roundings of predictions by
-    `delta = size 2^-53 reach |w|` cost a loss with a kink up to `M delta`, and so the root of that over the penalty;
-    those of the gradient's sum `units 2^-53 M reach / (2 penalty)`.
+    `delta = size 2^-53 reach |w|` cost a loss with a kink, or nearly one, up to `M delta`, and so the root of that over
+    the penalty; those of the gradient's sum `units 2^-53 M reach / (2 penalty)`.
     """
-    longest = math.sqrt(loss.at_zero / penalty)  # penalty |w|^2 is at most the risk of the function zero
+    longest = loss.longest(penalty, reach)
     slopes = loss.lipschitz * reach / (2 * penalty)
     of_sums = (units + size + 100) * ROUND * slopes
-    of_predictions = math.sqrt(loss.lipschitz * (size + 8) * ROUND * reach * longest / penalty) if loss.kinked else 0.0
+    of_predictions = math.sqrt(loss.lipschitz * (size + 8) * ROUND * reach * longest / penalty) if loss.steep else 0.0
     return max(moved / 100, 4 * (of_predictions + of_sums))
 
 
@@ -61,6 +62,9 @@ def minimise(
         guess = shares[part] * (shares.sum() / max(shares[part].sum(), 1e-300))
         few = _Problem(features[part], targets[part], guess, loss, penalty)
         weights = few.descend(weights, loss.smooth(len(few.targets)), 10 * tolerance)
+    for easier in loss.easier():
+        near = _Problem(features, targets, shares, easier, penalty)
+        weights = near.descend(weights, easier.smooth(len(features)), tolerance)
     problem, smooth = _Problem(features, targets, shares, loss, penalty), loss.smooth(len(features))
     best = Minimum(weights, np.zeros(len(features)), math.inf)
     # Predictions are nowhere larger than this: with a large penalty far smaller than the units of t.
@@ -68,7 +72,7 @@ def minimise(
     largest = loss.lipschitz * longest**2 * float(shares.sum()) / (2 * penalty)
     narrowest = NARROWEST * min(loss.scale, max(largest, 1e-9 * loss.scale))
     enough = tolerance / 4
-    for _ in range(ROUNDS if loss.kinked else 1):
+    for _ in range(ROUNDS if loss.kinked else AGAIN if loss.steep else 1):
         weights = problem.descend(weights, smooth, enough)
         found, own = problem.proven(weights, smooth)
         best = min(best, found, key=lambda minimum: minimum.distance)
