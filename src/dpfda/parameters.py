@@ -76,8 +76,8 @@ _ALL = (
         "Public domain of the curves.",
         metavar="LOW,HIGH",
         variants={
-            "density": "Public domain of the points; for a box one for each side, e.g. '0,1;0,2'. Points beyond are "
-            "moved to its edge.",
+            "density": "Public domain of the points; for a box one for each side, e.g. '0,1;0,2'. It need not hold "
+            "all points.",
             "function": "Public domain of the function; for a box one for each side, e.g. '0,1;0,2'.",
             "machine": "Public domain of the points: for every coordinate, or one for each, e.g. '0,1;18,90'. Points "
             "beyond are moved to its edge.",
@@ -93,6 +93,11 @@ _ALL = (
         "Instead of a domain: public edges of bins, e.g. 0,1,5:110:5, the last by steps of 5; people are counted "
         "between them. For points that are rounded, such as ages in years: 0:110.",
         metavar="NUMBER,...",
+    ),
+    Parameter(
+        "outside",
+        "What becomes of points outside the domain: apart counts them together in one more noisy number, and the "
+        "density integrates to the share of the others; edge moves each to the nearest end, as '100 and older'.",
     ),
     # What is released, and how.
     Parameter("mechanism", "How privacy is reached; auto takes what is expected to err least."),

@@ -19,6 +19,7 @@ CELLS = {1: 1920, 2: 60, 3: 12, 4: 8, 5: 4, 6: 4}
 MOST_SIDES = max(CELLS)
 FEW = 30  # along a side: with fewer cells their width shows in the density
 MOST_CELLS = 4096
+BEYOND = 480  # cells in the margin at each end of a line
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Cells:
     """
 
     edges: tuple[tuple[float, ...], ...]  # along each side, increasing, with both ends
+    apart: bool = False  # whether all points outside the box lie in one more cell, the last; else in the nearest one
+    margin: float = 0.0  # on a line: how far beyond its ends points have cells of their own, before that last one
 
     @cached_property
     def domain(self) -> Domain:
@@ -43,14 +46,35 @@ class Cells:
 
     @property
     def size(self) -> int:
-        """The number of cells."""
+        """The number of cells in the box."""
         return math.prod(self.shape)
+
+    @property
+    def places(self) -> int:
+        """The number of cells that a point may lie in, with those outside."""
+        return self.size + 2 * self._beyond + self.apart
+
+    @property
+    def _beyond(self) -> int:
+        return BEYOND if self.margin else 0
+
+    def request_parts(self) -> dict[str, Any]:
+        """The names under which keys of ledgers know cells: until there was one outside, by their edges alone."""
+        outside = {"apart": True, "margin": self.margin} if self.apart else {}
+        return {"edges": self.edges} | outside
 
     @cached_property
     def centres(self) -> Array:
-        """The middles of all cells, (size, p)."""
+        """The middles of all cells in the box, (size, p)."""
         axes = [(np.array(along[1:]) + np.array(along[:-1])) / 2 for along in self.edges]
         return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
+
+    @cached_property
+    def outer_centres(self) -> Array:
+        """The middles of the cells beyond the ends of a line, first those above it, (any, p)."""
+        (low, high), *_ = self.domain.sides
+        away = (np.arange(self._beyond) + 0.5) * (self.margin / BEYOND)
+        return np.concatenate([high + away, low - away]).reshape(-1, len(self.edges))
 
     @property
     def text(self) -> str:
@@ -68,7 +92,7 @@ class Cells:
     @property
     def coarse(self) -> str:
         """A warning where the cells of a box are wide; empty where they are not, or were stated as edges."""
-        if min(self.shape) >= FEW or self != fine_cells(self.domain):
+        if min(self.shape) >= FEW or self.edges != fine_cells(self.domain).edges:
             return ""
         return f"Cells are coarse: {self.text}. Nothing finer than a cell can be seen."
 
@@ -78,9 +102,9 @@ class Cells:
         return int(np.ravel_multi_index([count // 2 for count in self.shape], self.shape))
 
     def index(self, points: Array) -> Integers:
-        """The cell of each point, (m, p) -> (m,), -1 if a coordinate is missing; outside the box the nearest cell.
+        """The cell of each point, (m, p) -> (m,), -1 if a coordinate is missing.
 
-        A point on an edge belongs to the cell above it.
+        A point on an edge belongs to the cell above it, and on the last one to the cell below.
         """
         each = [
             np.searchsorted(np.array(along[1:-1]), column, side="right")
@@ -88,6 +112,17 @@ class Cells:
         ]
         missing = np.isnan(points).any(axis=1)
         cells = np.ravel_multi_index(tuple(np.where(missing, 0, axis) for axis in each), self.shape).astype(np.int64)
+        if self.apart:
+            lows, highs = np.array(self.domain.sides).T
+            with np.errstate(invalid="ignore"):
+                cells[((points < lows) | (points > highs)).any(axis=1)] = self.places - 1
+            if self.margin:
+                # How many cells beyond the end; what cannot be told, as of infinity, lies in none of them.
+                with np.errstate(invalid="ignore", over="ignore"):
+                    away = np.maximum(points[:, 0] - highs[0], lows[0] - points[:, 0]) / (self.margin / BEYOND)
+                near = (away > 0) & (away < BEYOND)
+                below = points[near, 0] < lows[0]
+                cells[near] = self.size + away[near].astype(np.int64) + BEYOND * below
         cells[missing] = -1
         return cells
 

@@ -11,7 +11,7 @@ import click
 import dpfda
 from dpfda.cli.charging import LEDGER, LedgerChoice, ledger_of
 from dpfda.cli.columns import Counts, called_after, check_sides, protected_points
-from dpfda.cli.options import DATASET, POINT_DOMAIN, POINT_FILE, SPENT, UNIT_OR_COUNTS, option, options
+from dpfda.cli.options import DATASET, OUTSIDE, POINT_DOMAIN, POINT_FILE, SPENT, UNIT_OR_COUNTS, option, options
 from dpfda.cli.release_points import about_density, stated_domain
 from dpfda.cli.releasing import NOTHING, opened, show_dry_run, told_line
 from dpfda.cli.targets import check_targets
@@ -28,6 +28,7 @@ PURE = (
 )
 ASKED = [
     POINT_DOMAIN,
+    OUTSIDE,
     *SPENT,
     option("kernel", "ask"),
     option("bandwidth", "ask"),
@@ -62,6 +63,7 @@ def ask(
     *,
     counts: str | None,
     domain: tuple[str, ...],
+    outside: str,
     epsilon: float,
     delta: float,
     kernel: str | None,
@@ -118,6 +120,7 @@ def ask(
         bandwidth_epsilon=None,
         eta=None,
         size=None,
+        outside=outside,
         answers=answers,
     )
     est = dpfda.DensityFunction(

@@ -191,9 +191,11 @@ PLANNED_COVARIATES = click.option(
 COVARIATE_LIMITS = [option("covariate_limits"), option("covariate_bound"), option("intercept")]
 RIDGE = option("ridge")
 POINT_DOMAIN = option("domain", "density", multiple=True)
+OUTSIDE = option("outside", default="apart", choices=("apart", "edge"))
 DENSITY = [
     POINT_DOMAIN,
     option("edges", multiple=True),
+    OUTSIDE,
     *SPENT,
     NEIGHBOURS,
     *mechanism_options("density", "calibration", "kernel", "bandwidth"),

@@ -156,6 +156,7 @@ class DensityOptions:
     bandwidth_epsilon: float | None
     eta: float | None
     size: int | None
+    outside: str
     answers: int | None = None
 
     def parameters(self) -> dict[str, Any]:
@@ -184,6 +185,7 @@ class DensityOptions:
             ),
             "bandwidth_epsilon": self.bandwidth_epsilon,
             "size": self.size,
+            "outside": self.outside,
         }
 
 

@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -94,6 +94,7 @@ class CountedCharge:
     losses: tuple[Profile, ...]  # as ordered
     digest: bytes  # of all that was ordered
     former: bytes  # the digest that earlier versions entered
+    instead: bytes  # the one of what they ordered for the same call
 
     def people(self, account: Account) -> int:
         """How many units of the relation of this charge make one of the budget: see `people_of`."""
@@ -121,11 +122,13 @@ def order_of(charge: Charge) -> CountedCharge:
         {name: f"{part:.10g}" if isinstance(part, float) else part for name, part in loss.describe().items()}
         for loss in losses
     ]
+    former = digest(charge.former or charge.request, described(losses))
     return CountedCharge(
         charge,
         losses,
         digest(charge.request, json.dumps(rounded, sort_keys=True)),
-        digest(charge.former or charge.request, described(losses)),
+        former,
+        former if charge.instead is None else order_of(replace(charge.instead, key=charge.key)).former,
     )
 
 

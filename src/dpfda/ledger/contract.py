@@ -22,7 +22,8 @@ class Charge:
     A budget below what the curves compose to is refused, and so is one that cannot be shown to hold for them.
     `nominal` says that the draw is approximate: its curves are those of the law it aims at, and no guarantee.
     `key` names the request: the same key and the same request get the same output again, free. `request` is a hash of
-    all that was ordered, and `former` the one that earlier versions made of it.
+    all that was ordered, and `former` the one that earlier versions made of it. `instead` is what they ordered for the
+    same call, where that has changed: the key still hands out what they stored.
     """
 
     dataset: str
@@ -34,6 +35,7 @@ class Charge:
     request: str = ""
     nominal: bool = False
     former: str = ""
+    instead: Charge | None = None
 
     def __post_init__(self) -> None:
         # A list could grow after it was compared with the price.

@@ -426,12 +426,13 @@ def begin_anchor(former: Anchor | None, lost: bool, transaction: Transaction) ->
 
 def _again(transaction: Transaction, order: CountedCharge, known: Event, dataset: int) -> Receipt:
     """The receipt of the first call under this key; the same request only."""
-    if known.dataset != dataset or known.digest not in (order.digest, order.former):
+    fate = transaction.fate_of(known)
+    kept = known.digest == order.instead and fate is not None  # what is not stored yet could not be drawn as it was
+    if known.dataset != dataset or not (kept or known.digest in (order.digest, order.former)):
         raise UsageError(
             f"The key {order.charge.key!r} stands for another request already. The same key gives the same release "
             "again; for a new one use a new key. Nothing was charged."
         )
-    fate = transaction.fate_of(known)
     if fate is not None and fate.kind == BURN:
         raise ReleaseFailed
     account = account_of(transaction, order.charge.dataset)

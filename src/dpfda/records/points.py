@@ -29,7 +29,7 @@ def count_units(curves: Curves, rows: int = 2**16) -> int:
 
 
 def cell_masses(curves: Curves, cells: Cells, *, counted: bool, all_counted: bool, reading: Reading) -> Integers:
-    """The mass of all units in every cell, exactly, (cells.size,); each unit has `MASS` in all.
+    """The mass of all units in every cell, exactly, (cells.places,); each unit has `MASS` in all.
 
     A unit shares it out equally among its points, the remainder to the lowest of their cells. Without any readable
     point it lies in the middle cell; so does the one unit that stands for rows of nobody, if n units were counted from
@@ -42,7 +42,7 @@ def cell_masses(curves: Curves, cells: Cells, *, counted: bool, all_counted: boo
         masses = _of_rows(_batches(curves, rows, reading.progress), cells, counted)
         # Where they were not counted nobody has checked that all units fit: cells are full at some point, which changes
         # nothing about how far one unit moves them, and is no error that would tell of it.
-        return MASS * (masses if all_counted else np.minimum(masses, MOST_UNITS // cells.size))
+        return MASS * (masses if all_counted else np.minimum(masses, MOST_UNITS // cells.places))
     where = np.concatenate(
         [np.empty(0, dtype=np.int64), *(cells.index(batch) for batch in _batches(curves, rows, reading.progress))]
     )
@@ -57,13 +57,13 @@ def _batches(curves: Curves, rows: int, progress: bool | None) -> Iterator[Array
 
 
 def _of_rows(batches: Iterator[Array], cells: Cells, counted: bool) -> Integers:
-    total = np.zeros(cells.size, dtype=np.int64)
+    total = np.zeros(cells.places, dtype=np.int64)
     for batch in batches:
         where = cells.index(batch[:, 1:] if counted else batch)
         where[where < 0] = cells.middle
         counts = whole_counts(batch[:, 0]) if counted else None
         # Sums of whole numbers below 2^53: exact as doubles, in any order.
-        total += np.bincount(where, weights=counts, minlength=cells.size).astype(np.int64)
+        total += np.bincount(where, weights=counts, minlength=cells.places).astype(np.int64)
         np.minimum(total, MOST_UNITS, out=total)  # before the next batch could overflow
     return total
 
@@ -75,10 +75,10 @@ def _of_units(where: Integers, units: Identity, cells: Cells) -> Integers:
     codes, places = units.codes[readable], where[readable]
     points = np.bincount(codes, minlength=units.size)
     share = MASS // np.maximum(points, 1)
-    masses = np.zeros(cells.size, dtype=np.int64)
+    masses = np.zeros(cells.places, dtype=np.int64)
     np.add.at(masses, places, share[codes])
     # To the lowest cell, which does not depend on the order of rows.
-    lowest = np.full(units.size, cells.size)
+    lowest = np.full(units.size, cells.places)
     np.minimum.at(lowest, codes, places)
     present = points > 0
     np.add.at(masses, lowest[present], (MASS - share * points)[present])

@@ -74,6 +74,7 @@ class Decoded:
     noisy: Array  # (size,)
     noise: NoiseLaw
     count: Count | None
+    outside: Count | None = None  # a noisy number of units outside the domain, where those are counted
 
 
 def write_count(count: Count | None) -> dict[str, Any] | None:
@@ -81,11 +82,11 @@ def write_count(count: Count | None) -> dict[str, Any] | None:
     return None if count is None else {"value": count.value, "noise": count.noise.describe()}
 
 
-def read_count(data: Any) -> Count | None:
-    """What `write_count` wrote."""
+def read_count(data: Any, *, positive: bool = True) -> Count | None:
+    """What `write_count` wrote; a number that is divided by must be positive."""
     if data is None:
         return None
     value = finite_number(data["value"])
-    if value <= 0:
+    if positive and value <= 0:
         raise ValueError
     return Count(value, added_noise(data["noise"], 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -44,6 +44,8 @@ class Quartiles(Selection):
     spread: ClassVar[float] = 8.0 * MASS  # scores are in quarters of a unit's mass
 
     def __post_init__(self) -> None:
+        # A quartile may lie outside: points there count at the nearest end.
+        object.__setattr__(self, "cells", replace(self.cells, apart=False))
         along = self.cells.edges[self.axis]
         cells = len(along) - 1
         places = min(cells, MOST_PLACES)

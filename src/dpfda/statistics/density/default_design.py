@@ -53,6 +53,9 @@ def own_density(
         why = f"{grid} equal steps, {'stated by the user' if size is not None else 'by a rule of n and the budget'}"
     basis: Basis = sides[0] if len(sides) == 1 else tensor(*sides)
     features, decode = one_hot(sides, cells, basis)
+    if cells.apart:  # one more step
+        features = np.pad(features, ((0, 1), (1, 0)))
+        features[-1, 0] = 1.0
     if counted:
         share = count_share(basis.size, gaussian=name == Gaussian.name)
         features = np.concatenate([np.full((len(features), 1), share), features], axis=1)
@@ -65,6 +68,7 @@ def own_density(
     reasons = (("basis", why), *((("noise", told),) if told else ()))
     return DensityDesign(
         name=name,
+        cells=cells,
         basis=basis,
         features=features,
         decode=decode,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,6 +18,7 @@ from dpfda.curator import GIVEN, Curator, DrawLog, Order, Payment, ReleaseOrder
 from dpfda.curator.summary import Public
 from dpfda.errors import UsageError
 from dpfda.ledger import Receipt
+from dpfda.ledger.contract import KeyedLedger
 from dpfda.mechanisms import GaussianProcess
 from dpfda.messages import arg
 from dpfda.privacy import REPLACE, Budget, Unit
@@ -26,7 +27,7 @@ from dpfda.records.forgetting import forgets_records
 from dpfda.records.labelled import as_points
 from dpfda.records.points import count_units
 from dpfda.statistics.density.bandwidth import BandwidthChoice, private_bandwidth
-from dpfda.statistics.density.plan import DensityPlan, DensityRequest, plan_density
+from dpfda.statistics.density.plan import APART, EDGE, DensityPlan, DensityRequest, plan_density
 from dpfda.statistics.density.release import DensityRelease
 from dpfda.statistics.density.summary import Density
 from dpfda.statistics.density.windows import Bandwidth
@@ -111,7 +112,9 @@ class DensityFunction(Spender):
     Parameters
     ----------
     epsilon, delta : the guarantee; delta = 0 asks for pure privacy.
-    domain : public interval, or list of intervals for a box; points outside are moved to its edge.
+    domain : public interval, or list of intervals for a box. It need not hold all points.
+    outside : what becomes of points outside the domain: "apart" (they are counted together in one more noisy number,
+        the card states their share, and the density integrates to the rest) or "edge" (each is moved to its edge).
     edges : instead of a domain, public edges of bins, e.g. [0, 1, 5, 10]: the density is constant between them.
     neighbours : "replace-one" (the number of units is public) or "add-or-remove-one" (it is private).
     n : the public number of units, stated under "replace-one" instead of counted; never compared with the data.
@@ -151,6 +154,7 @@ class DensityFunction(Spender):
     size: int | None = None
     bandwidth_epsilon: float | None = None
     smoothing: str = "auto"
+    outside: str = APART
     _held: PendingRelease | None = field(init=False, default=None)
     _released: DensityRelease | None = field(init=False, default=None)
 
@@ -173,6 +177,7 @@ class DensityFunction(Spender):
                 mechanism=mechanism,
                 size=self.size,
                 edges=self.edges,
+                outside=self.outside,
                 **settings,
             )
         )
@@ -295,6 +300,12 @@ class DensityFunction(Spender):
             smoothing=smoothing_after(self.smoothing, smoothable=plan.design.smoothing),
             name=plan.design.name,
         )
+        if self.outside == APART and isinstance(self.ledger, KeyedLedger):
+            # Until points outside were counted apart, the same call was for a density with them at its edges.
+            earlier = copy(self)
+            earlier.outside = EDGE
+            before = earlier._order(X, counts, units, bandwidth, reasons).order.price
+            order = replace(order, price=replace(order.price, instead=before))
         return OrderedDensity(plan, summary, curator, order)
 
     def _prepared(self, ordered: OrderedDensity) -> Prepared:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -89,6 +90,26 @@ def _euclidean(rows: Array, others: Array) -> Array:
 
 
 MOST_FEATURES = 4096
+LEAST_OUTSIDE = 0.45  # of the longest row: heard well enough, for a twentieth more noise in all coordinates at most
+COMPARED = 128  # rows, for how much that weight may be
+
+
+def with_outside(features: Array, cells: Cells, norm: Norm) -> Array:
+    """Features with a first coordinate for points outside the domain, and a last row, which is zero but there.
+
+    Without a margin its weight is as large as it can be without a point outside lying further from one inside than two
+    of those may from each other: then the noise of all other coordinates stays as it was.
+    """
+    lengths = np.array([norm(row) for row in features])
+    some = features[np.unique(np.linspace(0, len(features) - 1, COMPARED).round().astype(int))]
+    longest = float(lengths.max())
+    apart = max(float(_to_rows(some, some, norm).max()), longest)
+    euclidean = isinstance(norm, L2 | WeightedL2)
+    free = 0.0 if cells.margin else math.sqrt(apart**2 - longest**2) if euclidean else apart - longest
+    table = np.zeros((len(features) + 1, features.shape[1] + 1))
+    table[:-1, 1:] = features
+    table[cells.size :, 0] = max(free, LEAST_OUTSIDE * longest)
+    return table
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,18 +117,24 @@ class FeatureTable:
     """One row of integers for every cell: a unit's vector is the average of the rows of its points.
 
     `norm` is that of the mechanism: the reach of one unit is computed in it, exactly, from the table. Where the number
-    of units is private the table is led by a constant column, whose sum is that number.
+    of units is private the table is led by a constant column, whose sum is that number; where there is a cell outside
+    the domain, by a column (the next one) for what lies there.
     """
 
     cells: Cells
-    rows: Integers  # (cells.size, M)
-    decode_weights: Array  # (M,) or, with a count, (M - 1,): from a sum of rows over the number of units
+    rows: Integers  # (cells.places, M)
+    decode_weights: Array  # (M,) but for the leading columns: from a sum of rows over the number of units
     norm: Norm
     least: float = 0.0  # a sensitivity that a paper states, where it is larger
 
     @property
     def size(self) -> int:
         return int(self.rows.shape[1])
+
+    @property
+    def leading(self) -> int:
+        """The number of columns before those of the density."""
+        return self.size - len(self.decode_weights)
 
     @cached_property
     def diameter(self) -> float:
@@ -125,7 +152,7 @@ class FeatureTable:
         # A unit with several points has a fraction of a step, and the sum is rounded down: one step a coordinate.
         value = up(reach + self.norm(np.ones(self.size)), 2)
         because = (
-            f"the {'vectors' if replaced else 'longest vector'} of all {self.cells.size} cells were compared: "
+            f"the {'vectors' if replaced else 'longest vector'} of all {self.cells.places} cells were compared: "
             f"{'no two are further apart' if replaced else 'none is longer'} than {value:.10g}"
         )
         if self.least > value:
@@ -141,8 +168,13 @@ class FeatureTable:
             of_count, noise = noise.split(1)
             units, sums = max(float(sums[0]) / constant, 1.0), sums[1:]
             count = Count(units, of_count.scaled(1 / constant))
+        outside = None
+        if self.cells.apart:
+            weight = float(self.rows[-1, self.leading - 1])
+            of_outside, noise = noise.split(1)
+            outside, sums = Count(float(sums[0]) / weight, of_outside.scaled(1 / weight)), sums[1:]
         noisy = sums.astype(np.float64) / units * self.decode_weights
-        return Decoded(noisy, noise.scaled(1 / units).weighted(np.abs(self.decode_weights)), count)
+        return Decoded(noisy, noise.scaled(1 / units).weighted(np.abs(self.decode_weights)), count, outside)
 
 
 def integer_table(features: Array) -> tuple[Integers, float]:

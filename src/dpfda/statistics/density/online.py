@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from dpfda.arrays import Array, Integers
 from dpfda.curator import Curator, Payment, ReleaseOrder
 from dpfda.errors import UsageError
@@ -41,10 +43,12 @@ class Prepared:
     def read(self, payment: Payment) -> PendingRelease:
         """What the records add up to, after the charge: from here on they are not needed."""
         masses = payment.attempt(self._masses)
+        cells = self.plan.cells
+        heard = np.concatenate([cells.centres, cells.outer_centres])
         # Rows without units weigh whole units, so that nothing is cut off here; and empty cells stay, so that the time
         # an answer takes does not tell which they are.
         sections = Sections.counted(
-            self.plan.cells.centres, self.each / self.whole, self.kernel, masses=masses // (MASS // self.whole)
+            heard, self.each / self.whole, self.kernel, masses=masses[: len(heard)] // (MASS // self.whole)
         )
         curves = self.order.curves
         order = replace(self.order, curves=replace(curves, source=NoRecords(curves.source.width)))
@@ -114,6 +118,7 @@ def prepare_density(
         answers=answers,
     )
 
+    where = summary.placed("counts where it is, or adds nothing if that is far away")
     facts = Facts(
         what=say("what", "density"),
         statistic="density",
@@ -125,7 +130,7 @@ def prepare_density(
         because="two sections of a kernel without negative values are at most the root of twice its peak apart"
         + ("; the published bound is taken, which is larger" if published else ""),
         chosen=tuple((name, how) for name, how in curator.chosen if name != "basis"),
-        missing=f"{with_nobody(summary.missing, curator.nobody)}; {summary.bounded}",
+        missing=f"{with_nobody(summary.missing, curator.nobody)}; {where}",
         warnings=tuple(filter(None, (plan.cells.coarse,))),
         before=curator.before,
         columns=curves.columns,

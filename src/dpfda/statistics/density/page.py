@@ -39,7 +39,8 @@ def _draw(release: DensityRelease, fine: Values, *, title: str, stamp: str) -> t
 
 def _caption(release: DensityRelease, fine: Values, *, drawn: bool) -> str:
     dimension = release.basis.domain.dimension
-    proper = "the released density: nowhere negative, with integral one"
+    share = release.inside
+    proper = f"the released density: nowhere negative, with integral {'one' if share == 1 else f'{share:.3g}'}"
     if not drawn:
         said = [f"A density of {dimension} coordinates has no picture here. {describe(fine)}"]
     else:

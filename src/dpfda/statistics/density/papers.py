@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from dpfda.bases.cells import Cells
 from dpfda.bases.tensor import Tensor as Products
 from dpfda.errors import UsageError
 from dpfda.kernels import Exponential, Kernel
+from dpfda.kernels import Gaussian as GaussianKernel
 from dpfda.kernels import Tensor as TensorKernel
 from dpfda.mechanisms import (
     Bernstein,
@@ -31,6 +32,7 @@ from dpfda.mechanisms import (
 from dpfda.planning.papers import check_published
 from dpfda.privacy import Budget, calibrate
 from dpfda.privacy.norms import L2, Sensitivity
+from dpfda.statistics.density.features import with_outside
 from dpfda.statistics.density.windows import Bandwidth, feature_basis, spectral_basis, widths_of, window
 
 
@@ -44,11 +46,13 @@ class DensityDesign:
 
     Under add-or-remove-one the number of units is private and released too: the first column of `features` is then a
     positive constant, which has no place in `decode` nor in `basis`, and the mechanism covers that coordinate as well.
+    Where points outside the domain lie in a cell of their own, the last one, the next column is theirs.
     """
 
     name: str  # as people type it
+    cells: Cells
     basis: Basis
-    features: Array  # (G, M), one row for each cell; only ratios matter
+    features: Array  # (cells.places, M); only ratios matter
     decode: Array  # (basis.size,)
     mechanism: Mechanism
     reasons: tuple[tuple[str, str], ...]
@@ -56,6 +60,7 @@ class DensityDesign:
     least_diameter: float = 0.0  # in the units of `features`, in the mechanism's norm: where a paper states more
 
 
+HEARD = 1e-3  # of a kernel's peak: points whose sections are below it in all of the domain need no cells
 COUNT_SHARE = 0.5  # of a private count, in units of the longest row of features
 ICLP_TERMS = {1: 100}  # of the Laplace process, as in the papers' studies
 ICLP_PRODUCTS = 256
@@ -92,6 +97,16 @@ class DensityFacts:
     def volume(self) -> float:
         return math.prod(self.domain.lengths)
 
+    def with_margin(self, kernel: Kernel) -> DensityFacts:
+        """The same with cells beyond the ends of a line, as far as a point there is heard within."""
+        if not self.cells.apart or self.domain.dimension > 1:
+            return self
+        (length,) = self.domain.lengths
+        away = np.linspace(0, 1, 257)[:, None] * length
+        heard = kernel(away, away[:1])[:, 0] > HEARD * _peak(kernel, self.domain)
+        reach = float(away[heard].max(initial=0.0))
+        return replace(self, cells=replace(self.cells, margin=reach))
+
 
 # Who designs a density by each of the papers' mechanisms; each takes the facts and its own settings.
 PAPERS: dict[str, Callable[..., DensityDesign]] = {}
@@ -115,6 +130,7 @@ def gp(
     In features whose inner products are the kernel, sections are bounded and the process is white.
     """
     used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family="gaussian")
+    facts = facts.with_margin(used.kernel)
     basis, factors = feature_basis(used.kernel, facts.domain, size)
     features = basis.matrix(facts.cells.centres) * factors
     lengths = np.sum(features * features, axis=1)
@@ -124,7 +140,7 @@ def gp(
         facts,
         GaussianProcess.name,
         basis,
-        features,
+        np.concatenate([features, outer_sections(basis, facts.cells, used.kernel) / factors]),
         decode=factors * (facts.volume / used.mass),
         mechanism=Gaussian(),
         published=lambda: math.sqrt(2 * peaks),
@@ -148,7 +164,8 @@ def sobolev(facts: DensityFacts, *, bandwidth: Bandwidth | None = None, size: in
     basis, eigenvalues = spectral_basis(
         each[0] if len(each) == 1 else TensorKernel(each), facts.domain, size, most=most
     )
-    sections = gaussian_sections(basis, facts.cells.centres, widths)
+    facts = facts.with_margin(GaussianKernel.from_length(max(widths)))
+    sections = gaussian_sections(basis, np.concatenate([facts.cells.centres, facts.cells.outer_centres]), widths)
     roots = np.sqrt(eigenvalues)
     told = ", ".join(f"{width:.4g}" for width in widths)
     return _design(
@@ -215,9 +232,11 @@ def frl(
     """Independent Laplace noise on the first coordinates of a kernel estimate in the eigenfunctions of its kernel."""
     family = "gaussian" if facts.domain.dimension == 1 else "exponential"
     used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family=family)
+    facts = facts.with_margin(used.kernel)
     terms = max(1, math.ceil(round(facts.n ** (1 / 3), 9))) if size is None else size
     basis, eigenvalues = spectral_basis(used.kernel, facts.domain, min(terms, 256) if size is None else terms)
-    features = basis.matrix(facts.cells.centres) * (eigenvalues * (facts.volume / used.mass))
+    inner = basis.matrix(facts.cells.centres) * eigenvalues
+    features = np.concatenate([inner, outer_sections(basis, facts.cells, used.kernel)]) * (facts.volume / used.mass)
     how = "stated by the user" if size is not None else "the cube root of n, at most 256, a rule"
     return _design(
         facts,
@@ -254,7 +273,9 @@ def bernstein(
     basis = each[0] if dimension == 1 else bases.tensor(*each)
     index = basis.index if isinstance(basis, Products) else np.arange(basis.size)[:, None]
     lows, lengths = np.array([low for low, _ in facts.domain.sides]), np.array(facts.domain.lengths)
-    features = used.kernel(facts.cells.centres, lows + lengths * index / steps)
+    facts = facts.with_margin(used.kernel)
+    centres = np.concatenate([facts.cells.centres, facts.cells.outer_centres])
+    features = used.kernel(centres, lows + lengths * index / steps)
     why = "stated by the user" if degree is not None else "a rule"
     return _design(
         facts,
@@ -267,6 +288,15 @@ def bernstein(
         published=lambda: basis.size * float(np.ptp(features)),
         reasons=(("kernel", used.because), ("basis", f"Bernstein polynomials of degree {steps}, {why}")),
     )
+
+
+def outer_sections(basis: Basis, cells: Cells, kernel: Kernel) -> Array:
+    """Coordinates, in eigenfunctions of a kernel, of its sections at points beyond the ends of a line, (any, size)."""
+    if not cells.margin:
+        return np.empty((0, basis.size))
+    nodes, weights = basis.nodes()
+    sections: Array = (kernel(cells.outer_centres, nodes) * weights) @ basis.matrix(nodes)
+    return sections
 
 
 def theorem_16(functions: Array, shares: Array, eta: float) -> float:
@@ -317,11 +347,14 @@ def _design(
     if facts.calibration == "published":
         least = published() * (classical_factor(facts.budget) if isinstance(mechanism, Gaussian) else 1.0)
         how = (("calibration", "as published, more noise than privacy needs"),)
+    if facts.cells.apart:
+        features = with_outside(features, facts.cells, mechanism.norm)
     if facts.counted:
         longest = float(max(mechanism.norm(row) for row in features))
         features = np.column_stack([np.full(len(features), COUNT_SHARE * longest), features])
     return DensityDesign(
         name=name,
+        cells=facts.cells,
         basis=basis,
         features=features,
         decode=decode,

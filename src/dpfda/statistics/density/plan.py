@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, as_plain_ints, is_whole
+from dpfda.arrays import Array, as_plain_ints, is_one_of, is_whole
 from dpfda.bases import Basis, Domain
 from dpfda.bases.cells import Cells, cells_between, fine_cells
 from dpfda.errors import UsageError
@@ -32,6 +32,7 @@ from dpfda.statistics.density.release import density_release
 from dpfda.statistics.density.windows import Bandwidth
 
 STATISTIC = "density"
+APART, EDGE = OUTSIDE = ("apart", "edge")  # what becomes of points outside the domain
 MOST_STATED = 1024  # functions or cells that a user may ask for
 ONE_CELL = "One cell holds everybody, whoever they are."
 
@@ -54,9 +55,16 @@ class DensityRequest:
     bandwidth: Bandwidth | None = None
     eta: float | None = None
     calibration: str = "exact"
+    outside: str = APART
 
     def __post_init__(self) -> None:
         check_units(self.n)
+        if not is_one_of(self.outside, OUTSIDE):
+            raise UsageError(
+                parameter="outside",
+                value=self.outside,
+                rule=f"is {APART!r} (points outside the domain are counted apart) or {EDGE!r} (moved to its edge)",
+            )
         if not isinstance(self.mechanism, str) or self.mechanism not in (AUTO, *names_for(STATISTIC)):
             raise unknown(self.mechanism, STATISTIC, "a density")
         check_kernel(self.kernel, "Matern(1.5, 0.1)")
@@ -105,7 +113,8 @@ class DensityRequest:
 
     @property
     def cells(self) -> Cells:
-        return fine_cells(self.domain) if self.edges is None else cells_between(self.edges)
+        cells = fine_cells(self.domain) if self.edges is None else cells_between(self.edges)
+        return replace(cells, apart=self.outside == APART)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,8 +216,8 @@ class DensityPlan(AnyPlan):
 
 def plan_density(request: DensityRequest) -> DensityPlan:
     """The design that was asked for, or with "auto" the planner's own, by public facts alone."""
-    cells = request.cells
-    design = _design(request, cells)
+    design = _design(request, request.cells)
+    cells = design.cells
     table, steps = integer_table(design.features)
     # Under add-or-remove-one the first column is the count's.
     features = FeatureTable(cells, table, design.decode / steps, design.mechanism.norm, design.least_diameter * steps)
@@ -218,8 +227,8 @@ def plan_density(request: DensityRequest) -> DensityPlan:
     spends = Budget(request.budget.epsilon, 0.0) if design.mechanism.pure else request.budget
     scale = calibrate(design.mechanism, sensitivity, spends, size=features.size)
     noise = law_of(design.mechanism, scale, features.size)
-    if request.counted:
-        noise = noise.split(1)[1]
+    if features.leading:
+        noise = noise.split(features.leading)[1]
     noise = noise.scaled(1 / request.n).weighted(np.abs(features.decode_weights))
     why = "stated by the user" if request.mechanism != "auto" else "the planner's own"
     return DensityPlan(request, cells, design, features, scale, noise, spends, (*design.reasons, ("mechanism", why)))
@@ -281,13 +290,14 @@ def expected_error(plan: DensityPlan) -> float:
     n = None if plan.request.counted else plan.n
     shares = reference(cells)
     widths = volumes_of(cells)
+    rows = features.rows[: cells.size]  # nobody lies outside
     law = plan.design.mechanism.noise(plan.scale, features.size)
     card: Any = None  # nothing that is computed here looks at it
     errors = []
     for _ in range(DRAWS):
         sampled = shares + np.sqrt(shares / plan.n) * randomness.normal(shares.shape)
         people = sampled / sampled.sum() * plan.n  # some cells below zero: their sums have the right law all the same
-        exact = np.rint(people @ features.rows).astype(np.int64)
+        exact = np.rint(people @ rows).astype(np.int64)
         noisy = plan.design.mechanism.draw(exact, plan.scale, randomness=randomness)
         decoded = features.decode(noisy, law, n)
         release = density_release(decoded, n, plan.basis, card, smoothing="auto" if plan.design.smoothing else "none")

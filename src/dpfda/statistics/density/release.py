@@ -44,7 +44,9 @@ __all__ = ["DensityRelease", "Mesh", "density_smoothing"]
 class DensityRelease(AnyRelease):
     """A private density: noisy coordinates in a public basis, and their card.
 
-    Calling it gives a proper density: nowhere negative, with integral one over the domain.
+    Calling it gives a proper density: nowhere negative. Its integral over the domain is the share of the units that lie
+    `inside`, which is one unless units outside stand out from the noise of their number. Quantiles, moments, marginal
+    densities and synthetic records are those of the units in the domain: of others only their number is known.
     """
 
     basis: Basis
@@ -54,6 +56,7 @@ class DensityRelease(AnyRelease):
     n: float  # the number of units, noisy where that is private
     smoothing: Smoothing  # weights on the coordinates of `frame`
     certificate: Certificate
+    outside: Count | None = None  # a noisy number of units outside the domain, where those were counted apart
 
     kind: ClassVar[str] = "density"
     has_band: ClassVar[bool] = True
@@ -65,11 +68,16 @@ class DensityRelease(AnyRelease):
     def volume(self) -> float:
         return math.prod(self.basis.domain.lengths)
 
+    @property
+    def inside(self) -> float:
+        """The share of the units that lie in the domain."""
+        return inside_of(self.outside, self.n)
+
     @cached_property
     def frame(self) -> Frame:
         """The basis that smoothing works in: cosines for equal steps, unless they are left as they are."""
         if self.smoothing.name != "none":
-            return frame_of(self.noisy, self.noise.variances, self.basis, self.n)
+            return frame_of(self.noisy, self.noise.variances, self.basis, self.n, self.inside)
         size = self.basis.size
         return Frame(self.basis, self.noisy, self.noise.variances, np.zeros(size), np.zeros(size, dtype=bool))
 
@@ -80,13 +88,13 @@ class DensityRelease(AnyRelease):
 
     @cached_property
     def mesh(self) -> Mesh:
-        """The density itself: the nearest proper one to the smoothed function, linear between the nodes of a mesh."""
+        """The density of units in the domain: the nearest proper one to the smoothed function, linear between nodes."""
         axes = mesh_axes(self.frame.basis)
-        return proper(axes, on_mesh(self.frame.basis, self.coordinates, axes) / self.volume)
+        return proper(axes, on_mesh(self.frame.basis, self.coordinates, axes) / (self.volume * self.inside))
 
     def __call__(self, points: ArrayLike) -> Array:
         """Values of the density at points of the domain, (m,), in the units of the domain."""
-        return self.mesh(points)
+        return self.inside * self.mesh(points)
 
     def raw(self, points: ArrayLike) -> Array:
         """What was paid for, neither smoothed nor projected, (m,): it may be negative."""
@@ -95,16 +103,16 @@ class DensityRelease(AnyRelease):
         return values[0] if given.ndim == 0 else values
 
     def distribution(self, points: ArrayLike) -> Array:
-        """The probability of lying below a point in every coordinate, (m,)."""
+        """The probability that a unit in the domain lies below a point in every coordinate, (m,)."""
         return self.mesh.distribution(points)
 
     def quantile(self, probabilities: ArrayLike) -> Array:
-        """Where the distribution function reaches a probability, on a line, (m,)."""
+        """Where the distribution function of the units in the domain reaches a probability, on a line, (m,)."""
         return self.mesh.quantile(probabilities)
 
     def integral(self, low: ArrayLike | None = None, high: ArrayLike | None = None) -> float:
-        """The probability of the interval or box from low to high, by default of the whole domain, which is one."""
-        return self.mesh.integral(low, high)
+        """The probability of the interval or box from low to high, by default of the whole domain."""
+        return self.inside * self.mesh.integral(low, high)
 
     def sample(self, size: int, *, seed: int | None = None) -> Array:
         """Synthetic records, (size,) on a line and (size, p) on a box: as many as wanted, free."""
@@ -138,7 +146,9 @@ class DensityRelease(AnyRelease):
         shape, places = tuple(side.size for side in sides), places_of(self.basis)
         order = np.argsort(np.ravel_multi_index(places, shape))
         shares = steps_shares(self.basis, sides)[order]
-        return density_verdict(unevenly(self.noisy[order], shares, self.noise.ordered(order), self.n, shape))
+        return density_verdict(
+            unevenly(self.noisy[order], shares, self.noise.ordered(order), self.n * self.inside, shape)
+        )
 
     @property
     def against_noise(self) -> str:
@@ -149,7 +159,7 @@ class DensityRelease(AnyRelease):
 
     def smooth(self, name: str = "auto") -> DensityRelease:
         """The same release with another smoothing: "auto", "none", "sobolev-1", -2, -4, -8, "james-stein"."""
-        smoothing = density_smoothing(name, self.noisy, self.noise, self.basis, self.n)
+        smoothing = density_smoothing(name, self.noisy, self.noise, self.basis, self.n, self.inside)
         card = changed(self.certificate, "smoothing", self.smoothing.name, name)
         return replace(self, smoothing=smoothing, certificate=card)
 
@@ -209,6 +219,7 @@ class DensityRelease(AnyRelease):
             "count": write_count(self.count),
             "n": self.n,
             "smoothing": self.smoothing.to_plain(),
+            **({} if self.outside is None else {"outside": write_count(self.outside)}),
         }
 
     @staticmethod
@@ -225,6 +236,7 @@ class DensityRelease(AnyRelease):
             n=n,
             smoothing=Smoothing.from_plain(data["smoothing"], basis.size),
             certificate=certificate,
+            outside=read_count(data.get("outside"), positive=False),
         )
         # Numbers may be finite and yet too large to compute with.
         with np.errstate(over="raise", invalid="raise", divide="raise"):
@@ -246,15 +258,47 @@ def density_release(
 ) -> DensityRelease:
     """A density from noisy coordinates; n is the number of units where it is public."""
     units = float(n) if decoded.count is None else decoded.count.value  # type: ignore[arg-type]
+    inside = inside_of(decoded.outside, units)
+    if decoded.outside is not None:
+        certificate = replace(
+            certificate, chosen=(*certificate.chosen, ("outside", outside_text(decoded.outside, units)))
+        )
     return DensityRelease(
         basis=basis,
         noisy=decoded.noisy,
         noise=decoded.noise,
         count=decoded.count,
         n=units,
-        smoothing=density_smoothing(smoothing, decoded.noisy, decoded.noise, basis, units),
+        smoothing=density_smoothing(smoothing, decoded.noisy, decoded.noise, basis, units, inside),
         certificate=certificate,
+        outside=decoded.outside,
     )
+
+
+STANDS_OUT = 2.0  # deviations of the noise
+LEAST_INSIDE = 0.01  # of all units: where the noise says less, there is no shape to tell of
+
+
+def inside_of(outside: Count | None, n: float) -> float:
+    """The share of the units in the domain: one, unless more of them lie outside than the noise may have put there."""
+    if outside is None or outside.value <= STANDS_OUT * deviation_of(outside):
+        return 1.0
+    return max(1 - outside.value / n, LEAST_INSIDE)
+
+
+def deviation_of(count: Count) -> float:
+    return math.sqrt(float(count.noise.variances[0]))
+
+
+def outside_text(outside: Count, n: float) -> str:
+    """What the card says of points outside the domain: a noisy share, with its deviation."""
+    share, deviation = outside.value / n, deviation_of(outside) / n
+    seen = (
+        f"the density is that of the other {inside_of(outside, n):.3g} of them"
+        if inside_of(outside, n) < 1
+        else "not distinguishable from none, and the integral of the density is one"
+    )
+    return f"{share:.3g} of the units by a noisy number, of deviation {deviation:.2g}: {seen}"
 
 
 def plot_density(release: DensityRelease, ax: Any, level: float) -> Any:

@@ -42,11 +42,11 @@ class Frame:
     noisy: Array  # (size,)
     noise_variances: Array  # (size,) of what the mechanism added
     sampling_variances: Array  # (size,) of what the choice of the people added
-    known: Array  # (size,) whether a coordinate is public: the integral is one
+    known: Array  # (size,) whether a coordinate is known from elsewhere: the integral
 
 
-def frame_of(noisy: Array, variances: Array, basis: Basis, n: float) -> Frame:
-    """The frame of noisy coordinates with these noise variances, from n people."""
+def frame_of(noisy: Array, variances: Array, basis: Basis, n: float, inside: float = 1.0) -> Frame:
+    """The frame of noisy coordinates with these noise variances, from n people of whom a share is in the domain."""
     sides = sides_of(basis)
     if sides is None or not all(side.equal for side in sides):
         known = np.zeros(basis.size, dtype=bool)
@@ -68,8 +68,8 @@ def frame_of(noisy: Array, variances: Array, basis: Basis, n: float) -> Frame:
     scale = attenuated**2
     flat = [array[order] for array in (coordinates / attenuated, _along(squares, spread) / scale, sampled / scale)]
     first = smooth.frequencies == 0
-    for array, value in zip(flat, (1.0, 0.0, 0.0), strict=True):
-        array[first] = value  # probabilities sum to one, whatever the noise did
+    for array, value in zip(flat, (inside, 0.0, 0.0), strict=True):
+        array[first] = value  # what probabilities sum to, whatever the noise did
     return Frame(smooth, flat[0], flat[1], flat[2], first)
 
 
@@ -161,15 +161,17 @@ RATIOS = (0.25, 1.0, 4.0)  # of smoothness along one side of a rectangle to that
 SLANTS = (-0.5, 0.0, 0.5, 0.8)  # densities along a diagonal have rough functions of both sides at once
 
 
-def density_smoothing(name: str, noisy: Array, noise: NoiseLaw, basis: Basis, n: float) -> Smoothing:
-    """Weights on the coordinates of `density_frame.frame_of`, chosen from noisy coordinates; "none" leaves all alone.
+def density_smoothing(
+    name: str, noisy: Array, noise: NoiseLaw, basis: Basis, n: float, inside: float = 1.0
+) -> Smoothing:
+    """Weights on the coordinates of `frame_of`, chosen from noisy coordinates; "none" leaves all alone.
 
     The risk that is estimated is that for the density which the people were drawn from: noise and sampling.
     """
     name = _known(name)
     if name == "none":
         return Smoothing("none", np.ones(basis.size), float(noise.variances.sum()))
-    return smoothing_of(name, frame_of(noisy, noise.variances, basis, n))
+    return smoothing_of(name, frame_of(noisy, noise.variances, basis, n, inside))
 
 
 def smoothing_of(name: str, frame: Frame) -> Smoothing:

@@ -22,7 +22,7 @@ from dpfda.releases.cards.words import Statement, say
 from dpfda.releases.decoded import Decoded
 from dpfda.releases.detection import density_verdict, strays
 from dpfda.statistics.density.features import FeatureTable, volumes_of
-from dpfda.statistics.density.release import density_release
+from dpfda.statistics.density.release import density_release, inside_of
 from dpfda.statistics.density.smoothing import sides_of
 
 
@@ -43,8 +43,13 @@ class Density(Summary):
     @property
     def bounded(self) -> str:  # type: ignore[override]
         """For the card: what becomes of a point, and how far it may be moved."""
+        return self.placed("is counted apart")
+
+    def placed(self, apart: str) -> str:
+        """The same, where a point outside in a cell of its own `apart`."""
+        outside = apart if self.features.cells.apart else "is moved to its edge"
         return (
-            "every point: outside the domain it is moved to its edge, inside to the middle of its cell; there are "
+            f"every point: outside the domain it {outside}, inside it is moved to the middle of its cell; there are "
             f"{self.features.cells.text}"
         )
 
@@ -126,10 +131,11 @@ class Density(Summary):
         if sides_of(basis) is not None:
             return None
         units = float(public.n) if decoded.count is None else decoded.count.value  # type: ignore[arg-type]
+        units *= (inside := inside_of(decoded.outside, units))
         widths = volumes_of(self.features.cells)
         shares = widths / widths.sum()
-        rows = self.features.rows if public.n is not None else self.features.rows[:, 1:]
-        features = rows * self.features.decode_weights
+        rows = self.features.rows[: len(shares), self.features.leading :]
+        features = inside * rows * self.features.decode_weights
         uniform = shares @ features
         centred = (features - uniform) * np.sqrt(shares / units)[:, None]
         return density_verdict(strays(decoded.noisy, decoded.noise, basis.frequencies, uniform, centred.T @ centred))
