@@ -16,7 +16,7 @@ import dpfda
 from dpfda.bases.cells import cells_between
 from dpfda.curator import Curator, DrawLog, Payment
 from dpfda.kernels import Matern
-from dpfda.mechanisms import Gaussian, GaussianProcess, LaplaceProcess, SobolevProcess
+from dpfda.mechanisms import Gaussian, GaussianProcess, LaplaceProcess, SeededRandomness, SobolevProcess
 from dpfda.privacy import Budget, calibrate
 from dpfda.privacy.norms import L2, Sensitivity
 
@@ -180,3 +180,37 @@ def test_a_sensitivity_of_half_the_diameter_is_caught(monkeypatch):
 def test_the_attack_looks_where_two_data_sets_differ():
     one, other = (cells_between(EDGES).index(points[:, None]) for points in neighbours())
     assert (one != other).sum() == VISITS
+
+
+LINE = np.linspace(-5.0, 5.0, 401)
+LAWS = {
+    "cauchy": (lambda rng, n: rng.standard_cauchy(n), 1 / (np.pi * (1 + LINE**2))),
+    "normal": (lambda rng, n: rng.normal(0, 3, n), np.exp(-(LINE**2) / 18) / (3 * np.sqrt(2 * np.pi))),
+}
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("n", [500, 5000])
+@pytest.mark.parametrize("law", LAWS)
+def test_on_a_domain_that_does_not_hold_all_points_the_default_is_as_good_as_the_mechanism_of_hall(law, n):
+    """Integrated squared error inside (-5, 5), means of forty draws, against the kernel estimate from all points.
+
+    Its bandwidth is the rule in the units of the points, and its noise the exact one. Seen in 60 draws: 0.30 and 0.41
+    of its error for normal points with deviation 3, n = 500 and 5000; 0.86 and 0.82 for Cauchy points. Everything is
+    seeded; with other seeds the ratio of the means of forty has a deviation of 0.09 at most.
+    """
+    draw, truth = LAWS[law]
+    width, budget = n**-0.2, Budget(epsilon=1.0, delta=1e-5)
+    scale = calibrate(Gaussian(), Sensitivity(np.sqrt(2), L2(), "two sections"), budget)
+    gaps = (LINE[:, None] - LINE) / width
+    spectrum, vectors = np.linalg.eigh(np.exp(-0.5 * gaps**2))
+    root = vectors * np.sqrt(np.maximum(spectrum, 0.0)) / (width * np.sqrt(2 * np.pi))
+    rng, ours, theirs = np.random.default_rng(7), [], []
+    for seed in range(40):
+        points = draw(rng, n)
+        bells = np.exp(-0.5 * ((LINE[:, None] - points) / width) ** 2) / (width * np.sqrt(2 * np.pi))
+        published = bells.mean(axis=1) + scale / n * (root @ rng.normal(size=len(LINE)))
+        theirs.append(np.trapezoid((published - truth) ** 2, LINE))
+        est = dpfda.DensityFunction(epsilon=1.0, delta=1e-5, domain=(-5, 5), randomness=SeededRandomness(seed))
+        ours.append(np.trapezoid((est.fit(points).release_(LINE) - truth) ** 2, LINE))
+    assert np.mean(ours) <= 1.2 * np.mean(theirs)

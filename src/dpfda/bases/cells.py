@@ -77,6 +77,11 @@ class Cells:
         return np.concatenate([high + away, low - away]).reshape(-1, len(self.edges))
 
     @property
+    def reach(self) -> Domain:
+        """The box, or the line with its margin: where cells are that a point may lie in, but for the last one."""
+        return Domain(tuple((low - self.margin, high + self.margin) for low, high in self.domain.sides))
+
+    @property
     def text(self) -> str:
         """How many cells there are, how wide, and how far a point is moved at most, in words."""
         counts = " x ".join(map(str, self.shape))

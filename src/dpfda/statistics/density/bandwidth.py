@@ -45,7 +45,7 @@ class Quartiles(Selection):
 
     def __post_init__(self) -> None:
         # A quartile may lie outside: points there count at the nearest end.
-        object.__setattr__(self, "cells", replace(self.cells, apart=False))
+        object.__setattr__(self, "cells", replace(self.cells, apart=False, margin=0.0))
         along = self.cells.edges[self.axis]
         cells = len(along) - 1
         places = min(cells, MOST_PLACES)

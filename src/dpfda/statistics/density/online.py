@@ -48,7 +48,11 @@ class Prepared:
         # Rows without units weigh whole units, so that nothing is cut off here; and empty cells stay, so that the time
         # an answer takes does not tell which they are.
         sections = Sections.counted(
-            heard, self.each / self.whole, self.kernel, masses=masses[: len(heard)] // (MASS // self.whole)
+            heard,
+            self.each / self.whole,
+            self.kernel,
+            masses=masses[: len(heard)] // (MASS // self.whole),
+            reach=cells.reach,
         )
         curves = self.order.curves
         order = replace(self.order, curves=replace(curves, source=NoRecords(curves.source.width)))
@@ -135,5 +139,6 @@ def prepare_density(
         before=curator.before,
         columns=curves.columns,
         counting=public.counting,
+        encoding=request.encoding,
     )
     return Prepared(plan, summary, order, used.kernel, each, whole, law, facts, curator.randomness)

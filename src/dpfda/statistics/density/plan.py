@@ -33,6 +33,9 @@ from dpfda.statistics.density.windows import Bandwidth
 
 STATISTIC = "density"
 APART, EDGE = OUTSIDE = ("apart", "edge")  # what becomes of points outside the domain
+# What a call leaves open has been understood in two ways. Keys of ledgers and stores of answers from before stand for
+# the first one: points outside the domain lie at its edge, whatever is said.
+FORMER, PRESENT = EDITIONS = (1, 2)
 MOST_STATED = 1024  # functions or cells that a user may ask for
 ONE_CELL = "One cell holds everybody, whoever they are."
 
@@ -56,6 +59,7 @@ class DensityRequest:
     eta: float | None = None
     calibration: str = "exact"
     outside: str = APART
+    edition: int = PRESENT
 
     def __post_init__(self) -> None:
         check_units(self.n)
@@ -63,7 +67,7 @@ class DensityRequest:
             raise UsageError(
                 parameter="outside",
                 value=self.outside,
-                rule=f"is {APART!r} (points outside the domain are counted apart) or {EDGE!r} (moved to its edge)",
+                rule="is 'apart' (points outside the domain are counted apart) or 'edge' (moved to its edge)",
             )
         if not isinstance(self.mechanism, str) or self.mechanism not in (AUTO, *names_for(STATISTIC)):
             raise unknown(self.mechanism, STATISTIC, "a density")
@@ -112,9 +116,14 @@ class DensityRequest:
         return self.neighbours == ADD_REMOVE
 
     @property
+    def encoding(self) -> tuple[tuple[str, str], ...]:
+        """For a store of answers: how points become a function; nothing in the first edition, which had one way."""
+        return () if self.edition == FORMER else (("outside", self.outside), ("places", "cells"))
+
+    @property
     def cells(self) -> Cells:
         cells = fine_cells(self.domain) if self.edges is None else cells_between(self.edges)
-        return replace(cells, apart=self.outside == APART)
+        return replace(cells, apart=self.outside == APART and self.edition == PRESENT)
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,9 +47,9 @@ class Density(Summary):
 
     def placed(self, apart: str) -> str:
         """The same, where a point outside in a cell of its own `apart`."""
-        outside = apart if self.features.cells.apart else "is moved to its edge"
+        outside = f"{apart}, inside it is moved" if self.features.cells.apart else "is moved to its edge, inside"
         return (
-            f"every point: outside the domain it {outside}, inside it is moved to the middle of its cell; there are "
+            f"every point: outside the domain it {outside} to the middle of its cell; there are "
             f"{self.features.cells.text}"
         )
 
@@ -121,7 +121,8 @@ class Density(Summary):
     def publish(
         self, decoded: Decoded, public: Public, basis: Basis, certificate: Certificate, *, smoothing: str
     ) -> Any:
-        return density_release(decoded, public.n, basis, certificate, smoothing=smoothing)
+        release = density_release(decoded, public.n, basis, certificate, smoothing=smoothing)
+        return replace(release, certificate=replace(certificate, chosen=(*certificate.chosen, *release.told)))
 
     def tested(self, decoded: Decoded, public: Public, basis: Basis) -> Statement | None:
         """Whether a kernel estimate is more than noise, and more than evenly spread points would give by chance.
