@@ -80,6 +80,21 @@ def test_pure_densities_keep_their_guarantee(mechanism, relation):
 
 
 @pytest.mark.audit
+@pytest.mark.parametrize("relation", ["replace-one", "add-or-remove-one"])
+def test_whoever_leaves_the_domain_is_hidden_too(relation):
+    """The attacker looks at the number of units outside, and at what is missing where the person was."""
+    draws, est = 3000, estimator(PURE, neighbours=relation)
+    one, other = neighbours()[0], neighbours()[0]
+    other[UNITS == 0] = 9.0
+    orders = [est._order(points, None, UNITS, None).order for points in (one, other)]
+    for statistic in (lambda r: r.outside.value, lambda r: r.outside.value / r.n - r.noisy[0] / np.sqrt(2)):
+        seen = [[statistic(order.draw(DrawLog(), None)) for _ in range(draws)] for order in orders]
+        threshold = float(np.median(seen[0]) + np.median(seen[1])) / 2
+        hits = tuple(sum(value > threshold for value in values) for values in (seen[1], seen[0]))
+        assert proven_epsilon(hits, draws) <= PURE.epsilon * (1 if relation == "replace-one" else 2)
+
+
+@pytest.mark.audit
 def test_gaussian_densities_keep_their_guarantee_and_use_it():
     draws = 4000
     hits = attack(estimator(APPROXIMATE, mechanism="gaussian"), moved, draws, MIDDLE)
@@ -96,8 +111,9 @@ def test_processes_of_the_papers_keep_their_guarantee_and_use_it(mechanism):
     est = estimator(APPROXIMATE, **wishes)
     table = est._order(neighbours()[0], None, UNITS, 0.1).plan.features
     first, second = table.cells.index(np.array([[0.25], [0.75]]))
-    change = (table.rows[second] - table.rows[first]).astype(float)
-    levels = [change @ (table.rows[first] + share * change / PEOPLE) for share in (0, 1)]
+    rows = table.rows[:, table.leading :].astype(float)  # without the number of those outside the domain
+    change = rows[second] - rows[first]
+    levels = [change @ (rows[first] + share * change / PEOPLE) for share in (0, 1)]
     hits = attack(est, lambda r: float(change @ (r.noisy / table.decode_weights)), draws, sum(levels) / 2)
     assert proven_mu(hits, draws) <= MU
     assert proven_mu(hits, draws) >= 0.4 * MU

@@ -20,6 +20,7 @@ from dpfda.records.reading import Reading
 from dpfda.releases.certificate import ChoiceCard
 from dpfda.statistics.density.windows import NARROWEST
 
+MOST_IN_ALL = 2**16  # cells that are told one by one
 MOST_PLACES = 256  # for a quartile along one side: 32,896 pairs
 NORMAL = 1.34  # the interquartile range of a standard normal variable, as Scott's rule has it
 
@@ -124,7 +125,7 @@ def private_bandwidth(choose: Choose, cells: Cells, n: int, *, epsilon: float, c
     share = Budget(epsilon / len(cells.shape), 0.0)
     ranges, cards = [], []
     for axis in range(len(cells.shape)):
-        selection = Quartiles(cells, axis, counted)
+        selection = Quartiles(cells if cells.size <= MOST_IN_ALL else alone(cells, axis), axis, counted)
         index, card = choose(selection, share)
         ranges.append(selection.range_of(index))
         cards.append(card)
@@ -132,6 +133,11 @@ def private_bandwidth(choose: Choose, cells: Cells, n: int, *, epsilon: float, c
     lengths = cells.domain.lengths
     widths = tuple(max(w, NARROWEST * length) for w, length in zip(scott(tuple(ranges), n), lengths, strict=True))
     return BandwidthChoice(widths, tuple(ranges), epsilon, tuple(cards))
+
+
+def alone(cells: Cells, axis: int) -> Cells:
+    """Cells along one side that take no notice of the others."""
+    return replace(cells, edges=tuple(e if k == axis else (e[0], e[-1]) for k, e in enumerate(cells.edges)))
 
 
 def scott(ranges: tuple[float, ...], n: int) -> tuple[float, ...]:

@@ -29,7 +29,7 @@ from dpfda.records.points import count_units
 from dpfda.statistics.density.bandwidth import BandwidthChoice, private_bandwidth
 from dpfda.statistics.density.plan import APART, FORMER, PRESENT, DensityPlan, DensityRequest, plan_density
 from dpfda.statistics.density.release import DensityRelease
-from dpfda.statistics.density.summary import Density
+from dpfda.statistics.density.summary import Density, density_of
 from dpfda.statistics.density.windows import Bandwidth
 from dpfda.statistics.estimator import FitOrder, Spender, needs_one, smoothing_after
 
@@ -302,13 +302,13 @@ class DensityFunction(Spender):
         chosen = (
             *((("points", records.columns),) if records.columns else ()),
             *((("counts", "each row stands for so many people, one point each"),) if counted else ()),
-            ("cells", f"{plan.cells.size}, {'equal' if self.edges is None else 'between edges stated by the user'}"),
+            ("cells", f"{plan.cells.told}, {'equal' if self.edges is None else 'between edges stated by the user'}"),
             *reasons,
             *plan.reasons,
         )
         notes = records.notes_of_counts if counted else records.notes
         curator = self._curator_of(records, public, chosen, notes=notes, before=self._price)
-        summary = Density(plan.features, counted)
+        summary = density_of(plan.features, counted=counted)
         order = curator.order(
             summary,
             basis=plan.design.basis,

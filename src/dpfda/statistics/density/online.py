@@ -17,10 +17,10 @@ from dpfda.online import Facts, OnlineLaw, Sections, calibrated
 from dpfda.online.engine import MOST_MASS
 from dpfda.online.specification import peak_of
 from dpfda.privacy.norms import up
-from dpfda.records.points import MASS, cell_masses
+from dpfda.records.points import MASS, cell_masses, point_masses
 from dpfda.releases.cards.words import say, with_nobody
 from dpfda.statistics.density.papers import classical_factor
-from dpfda.statistics.density.plan import DensityPlan
+from dpfda.statistics.density.plan import APART, DensityPlan
 from dpfda.statistics.density.summary import Density
 from dpfda.statistics.density.windows import window
 from dpfda.statistics.pending import PendingRelease
@@ -42,21 +42,17 @@ class Prepared:
 
     def read(self, payment: Payment) -> PendingRelease:
         """What the records add up to, after the charge: from here on they are not needed."""
-        masses = payment.attempt(self._masses)
-        cells = self.plan.cells
-        heard = np.concatenate([cells.centres, cells.outer_centres])
-        # Rows without units weigh whole units, so that nothing is cut off here; and empty cells stay, so that the time
-        # an answer takes does not tell which they are.
+        points, masses, features = payment.attempt(self._read)
+        # Rows without units weigh whole units, so that nothing is cut off here.
         sections = Sections.counted(
-            heard,
+            points,
             self.each / self.whole,
             self.kernel,
-            masses=masses[: len(heard)] // (MASS // self.whole),
-            reach=cells.reach,
+            masses=masses // (MASS // self.whole),
+            reach=self.plan.request.reach if self._by_points else self.plan.cells.reach,
         )
         curves = self.order.curves
         order = replace(self.order, curves=replace(curves, source=NoRecords(curves.source.width)))
-        features = self.summary.features_of(masses)
         return PendingRelease(
             order=order,
             gathered=features,
@@ -67,14 +63,22 @@ class Prepared:
             payment=payment,
         )
 
-    def _masses(self) -> Integers:
-        return cell_masses(
-            self.order.curves,
-            self.plan.cells,
-            counted=self.summary.counted,
-            all_counted=True,
-            reading=self.order.reading,
-        )
+    @property
+    def _by_points(self) -> bool:
+        return self.plan.request.by_sides
+
+    def _read(self) -> tuple[Array, Integers, Integers]:
+        """Where records are, or the cells they lie in, the mass there, and what they add up to for a whole release."""
+        curves, summary, reading = self.order.curves, self.summary, self.order.reading
+        if self._by_points:
+            middle = np.mean(np.array(self.plan.cells.domain.sides), axis=1)
+            points, masses = point_masses(curves, middle, counted=summary.counted, all_counted=True, reading=reading)
+            return points, masses, summary.gather(curves, self.order.public, self.plan.basis, reading)
+        cells = self.plan.cells
+        masses = cell_masses(curves, cells, counted=summary.counted, all_counted=True, reading=reading)
+        heard = np.concatenate([cells.centres, cells.outer_centres])
+        # Empty cells stay, so that the time an answer takes does not tell which they are.
+        return heard, masses[: len(heard)], summary.features_of(masses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,11 @@ def prepare_density(
         answers=answers,
     )
 
-    where = summary.placed("counts where it is, or adds nothing if that is far away")
+    where = (
+        "every point counts where it is, at most a thousand sides away"
+        if request.by_sides and request.outside == APART
+        else summary.placed("counts where it is, or adds nothing if that is far away")
+    )
     facts = Facts(
         what=say("what", "density"),
         statistic="density",

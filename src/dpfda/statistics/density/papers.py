@@ -12,7 +12,7 @@ import numpy as np
 from dpfda import bases
 from dpfda.arrays import Array, as_real, brief, is_whole
 from dpfda.bases import Basis, Domain
-from dpfda.bases.cells import Cells
+from dpfda.bases.cells import Cells, fine_cells
 from dpfda.bases.tensor import Tensor as Products
 from dpfda.errors import UsageError
 from dpfda.kernels import Exponential, Kernel
@@ -33,7 +33,16 @@ from dpfda.planning.papers import check_published
 from dpfda.privacy import Budget, calibrate
 from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.statistics.density.features import with_outside
-from dpfda.statistics.density.windows import Bandwidth, feature_basis, spectral_basis, widths_of, window
+from dpfda.statistics.density.sides import SideTables
+from dpfda.statistics.density.windows import (
+    Bandwidth,
+    Window,
+    feature_basis,
+    is_product,
+    spectral_basis,
+    widths_of,
+    window,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +67,12 @@ class DensityDesign:
     reasons: tuple[tuple[str, str], ...]
     smoothing: bool = True  # whether it is made to be smoothed after the noise
     least_diameter: float = 0.0  # in the units of `features`, in the mechanism's norm: where a paper states more
+    sides: SideTables | None = None  # instead of `features`, where cells are too many
 
 
 HEARD = 1e-3  # of a kernel's peak: points whose sections are below it in all of the domain need no cells
+MOST_IN_ALL = 2**16  # cells that are told one by one
+MOST_BY_SIDES = 4096
 COUNT_SHARE = 0.5  # of a private count, in units of the longest row of features
 ICLP_TERMS = {1: 100}  # of the Laplace process, as in the papers' studies
 ICLP_PRODUCTS = 256
@@ -97,6 +109,22 @@ class DensityFacts:
     def volume(self) -> float:
         return math.prod(self.domain.lengths)
 
+    @property
+    def by_sides(self) -> bool:
+        """Whether cells are so many that only features which are products over the sides can be told of them."""
+        return self.cells.size > MOST_IN_ALL
+
+    def in_cells(self) -> DensityFacts:
+        """The same with cells that can be told one by one."""
+        return replace(self, cells=replace(fine_cells(self.domain), apart=self.cells.apart))
+
+    def published(self, mechanism: Mechanism, diameter: float) -> tuple[float, tuple[tuple[str, str], ...]]:
+        """The least diameter of features under the calibration, and what is to be said of it."""
+        if self.calibration != "published":
+            return 0.0, ()
+        factor = classical_factor(self.budget) if isinstance(mechanism, Gaussian) else 1.0
+        return diameter * factor, (("calibration", "as published, more noise than privacy needs"),)
+
     def with_margin(self, kernel: Kernel) -> DensityFacts:
         """The same with cells beyond the ends of a line, as far as a point there is heard within."""
         if not self.cells.apart or self.domain.dimension > 1:
@@ -130,6 +158,10 @@ def gp(
     In features whose inner products are the kernel, sections are bounded and the process is white.
     """
     used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family="gaussian")
+    if facts.by_sides:
+        if is_product(used.kernel, facts.domain.dimension):
+            return _gp_by_sides(facts, used, size)
+        facts = facts.in_cells()
     facts = facts.with_margin(used.kernel)
     basis, factors = feature_basis(used.kernel, facts.domain, size)
     features = basis.matrix(facts.cells.centres) * factors
@@ -148,6 +180,42 @@ def gp(
             ("kernel", used.because),
             ("basis", f"{basis.size} functions of the kernel, which leave out at most {max(left_out, 0.0):.2g} of it"),
         ),
+    )
+
+
+def _gp_by_sides(facts: DensityFacts, used: Window, size: int | None) -> DensityDesign:
+    """The same where a point's features are products of what it has along each side: no cells but thousands a side."""
+    basis, eigenvalues = spectral_basis(used.kernel, facts.domain, size, most=MOST_BY_SIDES)
+    assert isinstance(basis, Products)
+    tables = []
+    for factor, along in zip(basis.factors, facts.cells.edges, strict=True):
+        edges = np.array(along)
+        tables.append(factor.matrix((edges[1:] + edges[:-1])[:, None] / 2) * np.sqrt(np.asarray(factor.eigenvalues)))
+    sides = SideTables(tuple(tables), basis.index)
+    longest, peaks = sides.longest, _peak(used.kernel, facts.domain)
+    # A point outside may have a coordinate as long as any other point: no two are then further apart.
+    outside = (longest,) if facts.cells.apart else ()
+    count = (COUNT_SHARE * math.hypot(longest, *outside),) if facts.counted else ()
+    factors = np.sqrt(eigenvalues)
+    reasons = (
+        ("kernel", used.because),
+        (
+            "basis",
+            f"{basis.size} functions of the kernel, products over the sides, of points {len(tables[0])} places a side",
+        ),
+    )
+    least, how = facts.published(Gaussian(), math.sqrt(2 * peaks))
+    return DensityDesign(
+        name=GaussianProcess.name,
+        cells=facts.cells,
+        basis=basis,
+        features=np.empty((0, basis.size)),
+        sides=replace(sides, leading=(*count, *outside)),
+        decode=factors * (facts.volume / used.mass),
+        mechanism=Gaussian(),
+        reasons=(*reasons, *how),
+        smoothing=False,
+        least_diameter=least,
     )
 
 
@@ -352,10 +420,7 @@ def _design(
     published: Callable[[], float],  # asked for where it is wanted: some of them take seconds
     reasons: tuple[tuple[str, str], ...],
 ) -> DensityDesign:
-    least, how = 0.0, reasons[:0]
-    if facts.calibration == "published":
-        least = published() * (classical_factor(facts.budget) if isinstance(mechanism, Gaussian) else 1.0)
-        how = (("calibration", "as published, more noise than privacy needs"),)
+    least, how = facts.published(mechanism, published() if facts.calibration == "published" else 0.0)
     if facts.cells.apart:
         features = with_outside(features, facts.cells, mechanism.norm)
     if facts.counted:
