@@ -284,7 +284,7 @@ _ALL = (
         "Instead of a kernel: bandwidth of {mechanisms}, a number, one for each side, for gp a matrix such as "
         "'1,0.5;0.5,2', or private-iqr, which is bought.",
         metavar="NUMBER|...",
-        default="n^(-1/(4+d))",
+        default="n^(-1/(4+d)) of each side",
         variants={"ask": "Instead of a kernel: bandwidth of a Gaussian one, a number, one for each side, or a matrix."},
     ),
     Parameter(

@@ -94,7 +94,7 @@ class GaussianProcess(Process):
     eta, penalty : the power of the kernel that penalises, and how strongly; None for a rule of n.
     penalty_kernel : of a mean, the kernel in whose space it is penalised; None for that of the noise.
     bandwidth : of a density, instead of a kernel: a number, one for each side, a matrix, or "private-iqr", which is
-        bought for the estimator's `bandwidth_epsilon`; None for `n^(-1/(4+d))`.
+        bought for the estimator's `bandwidth_epsilon`; None for `n^(-1/(4+d))` of each side.
     answers : how many points will ever be answered online; None for as many as there is room for.
     calibration : "exact"; "published" for the papers' own, larger noise scale; "simple" for the simpler bound of a
         mean.

@@ -16,7 +16,7 @@ from dpfda.kernels import Exponential, Gaussian, Matern
 from dpfda.ledger import Ledger
 from dpfda.mechanisms import Bernstein, FiniteLaplace, GaussianProcess, SeededRandomness, SobolevProcess
 from dpfda.online import header_of
-from dpfda.statistics.density.plan import FORMER
+from dpfda.statistics.density.windows import FORMER
 
 KNOWN: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-5, "domain": (-5.0, 5.0), "dataset": "d"}
 POINTS = np.round(np.random.default_rng(3).normal(0, 3, 2000), 3)
@@ -135,9 +135,10 @@ def test_a_store_from_before_is_opened_again_as_it_was_made(tmp_path: Path, befo
         ({}, True),
         ({}, False),
         ({"mechanism": GaussianProcess(bandwidth=1.0)}, True),
+        ({"mechanism": GaussianProcess()}, True),
         ({"mechanism": FiniteLaplace(bandwidth="private-iqr"), "bandwidth_epsilon": 0.5}, True),
     ],
-    ids=["default", "charged and not drawn", "process", "bought bandwidth"],
+    ids=["default", "charged and not drawn", "process", "bandwidth by a rule", "bought bandwidth"],
 )
 def test_a_key_from_before_goes_on_and_costs_nothing(changes: Any, drawn: bool, tmp_path: Path, before: Any) -> None:
     ledger = Ledger(f"sqlite:///{tmp_path / 'book.db'}")

@@ -27,10 +27,10 @@ from dpfda.records.forgetting import forgets_records
 from dpfda.records.labelled import as_points
 from dpfda.records.points import count_units
 from dpfda.statistics.density.bandwidth import BandwidthChoice, private_bandwidth
-from dpfda.statistics.density.plan import APART, FORMER, PRESENT, DensityPlan, DensityRequest, plan_density
+from dpfda.statistics.density.plan import APART, DensityPlan, DensityRequest, plan_density
 from dpfda.statistics.density.release import DensityRelease
 from dpfda.statistics.density.summary import Density, density_of
-from dpfda.statistics.density.windows import Bandwidth
+from dpfda.statistics.density.windows import FORMER, PRESENT, Bandwidth
 from dpfda.statistics.estimator import FitOrder, Spender, needs_one, smoothing_after
 
 if TYPE_CHECKING:

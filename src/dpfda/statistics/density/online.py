@@ -112,7 +112,14 @@ def prepare_density(
     whole = 1 if curves.unit is None else MASS
     if public.n * whole > MOST_MASS:
         raise UsageError(f"Point by point, a density takes at most {MOST_MASS // whole} units, got {public.n}.")
-    used = window(request.domain, public.n, bandwidth=request.bandwidth, kernel=request.kernel, family="gaussian")
+    used = window(
+        request.domain,
+        public.n,
+        bandwidth=request.bandwidth,
+        kernel=request.kernel,
+        family="gaussian",
+        edition=request.edition,
+    )
     each = 1 / (used.mass * public.n)  # what one unit weighs
     # The published noise is the exact one for a bound that is larger by a public factor, as in the whole release.
     published = request.calibration == "published"

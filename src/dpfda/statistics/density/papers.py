@@ -35,6 +35,7 @@ from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.statistics.density.features import with_outside
 from dpfda.statistics.density.sides import SideTables
 from dpfda.statistics.density.windows import (
+    PRESENT,
     Bandwidth,
     Window,
     feature_basis,
@@ -91,6 +92,7 @@ class DensityFacts:
     n: int
     budget: Budget
     counted: bool = False  # whether the number of units is private, and so is released with noise too
+    edition: int = PRESENT
     calibration: str = "exact"  # or "published": the papers' own sensitivity, which is never less
 
     def __post_init__(self) -> None:
@@ -157,7 +159,7 @@ def gp(
 
     In features whose inner products are the kernel, sections are bounded and the process is white.
     """
-    used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family="gaussian")
+    used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family="gaussian", edition=facts.edition)
     if facts.by_sides:
         if is_product(used.kernel, facts.domain.dimension):
             return _gp_by_sides(facts, used, size)
@@ -226,7 +228,7 @@ def sobolev(facts: DensityFacts, *, bandwidth: Bandwidth | None = None, size: in
     Features are the coordinates of a section in the eigenfunctions of that noise, over its deviations: their length is
     the norm of the section in the Sobolev space.
     """
-    widths = widths_of(bandwidth, facts.n, facts.domain)
+    widths = widths_of(bandwidth, facts.n, facts.domain, facts.edition)
     each = tuple(Exponential(width) for width in widths)
     most = None if len(each) == 1 else SOBOLEV_PRODUCTS
     basis, eigenvalues = spectral_basis(
@@ -272,7 +274,7 @@ def iclp_qr(
             f"The power eta of a kernel must be above 1, e.g. 1.25, got {brief(eta)}.", parameter="eta", value=eta
         )
     family = "gaussian" if dimension == 1 else "exponential"
-    used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family=family)
+    used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family=family, edition=facts.edition)
     basis, eigenvalues = spectral_basis(used.kernel, facts.domain, size, most=ICLP_TERMS.get(dimension, ICLP_PRODUCTS))
     shares = eigenvalues * (facts.volume / used.mass)  # of what a constant keeps
     functions = basis.matrix(facts.cells.centres)
@@ -299,7 +301,7 @@ def frl(
 ) -> DensityDesign:
     """Independent Laplace noise on the first coordinates of a kernel estimate in the eigenfunctions of its kernel."""
     family = "gaussian" if facts.domain.dimension == 1 else "exponential"
-    used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family=family)
+    used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family=family, edition=facts.edition)
     facts = facts.with_margin(used.kernel)
     terms = max(1, math.ceil(round(facts.n ** (1 / 3), 9))) if size is None else size
     basis, eigenvalues = spectral_basis(used.kernel, facts.domain, min(terms, 256) if size is None else terms)
@@ -329,7 +331,7 @@ def bernstein(
     """Independent Laplace noise on a kernel estimate at the points of a lattice; Bernstein polynomials between them."""
     dimension = facts.domain.dimension
     family = "gaussian" if dimension == 1 else "exponential"
-    used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family=family)
+    used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family=family, edition=facts.edition)
     steps = DEGREES.get(dimension, BOX_DEGREE) if degree is None else degree
     if not is_whole(steps, 1, 2**31):
         raise UsageError(

@@ -30,13 +30,10 @@ from dpfda.statistics.density.features import FeatureTable, integer_table, volum
 from dpfda.statistics.density.papers import PAPERS, DensityDesign
 from dpfda.statistics.density.release import density_release
 from dpfda.statistics.density.sides import ProductTable
-from dpfda.statistics.density.windows import Bandwidth
+from dpfda.statistics.density.windows import FORMER, PRESENT, Bandwidth
 
 STATISTIC = "density"
 APART, EDGE = OUTSIDE = ("apart", "edge")  # what becomes of points outside the domain
-# What a call leaves open has been understood in two ways. Keys of ledgers and stores of answers from before stand for
-# the first one: points outside the domain lie at its edge, whatever is said.
-FORMER, PRESENT = EDITIONS = (1, 2)
 FAR = 1000.0  # lengths of a side: from there a point is heard no more
 SIDES_FROM = 3  # sides from which on cells of a box would be coarse
 MOST_STATED = 1024  # functions or cells that a user may ask for
@@ -282,7 +279,12 @@ def _design(request: DensityRequest, cells: Cells) -> DensityDesign:
             edges=request.edges is not None,
         )
     facts = papers.DensityFacts(
-        cells, int(request.n), request.budget, counted=request.counted, calibration=request.calibration
+        cells,
+        int(request.n),
+        request.budget,
+        counted=request.counted,
+        calibration=request.calibration,
+        edition=request.edition,
     )
     taken = {"kernel", "bandwidth", "eta"} & set(settings_of(request.mechanism, STATISTIC))
     settings: dict[str, Any] = {name: getattr(request, name) for name in taken}

@@ -19,6 +19,10 @@ from dpfda.errors import UsageError
 from dpfda.kernels import Anisotropic, Exponential, Gaussian, Kernel, Matern, RationalQuadratic, Scaled, Tensor
 from dpfda.messages import arg
 
+# What a call leaves open has been understood in two ways. Keys of ledgers and stores of answers from before stand for
+# the first one: bandwidths by a rule are in the units of the points, and points outside the domain lie at its edge.
+FORMER, PRESENT = 1, 2
+
 Bandwidth = float | Sequence[float] | Sequence[Sequence[float]] | Array
 
 SMALLEST = 1e-13  # of the largest eigenvalue: beyond it double precision knows nothing of the kernel
@@ -37,20 +41,32 @@ class Window:
     because: str
 
 
-def window(domain: Domain, n: int, *, bandwidth: Bandwidth | None, kernel: Kernel | None, family: str) -> Window:
+def window(
+    domain: Domain,
+    n: int,
+    *,
+    bandwidth: Bandwidth | None,
+    kernel: Kernel | None,
+    family: str,
+    edition: int = PRESENT,
+) -> Window:
     """The kernel that was stated, or one of the family, "gaussian" or "exponential", with a bandwidth.
 
     A bandwidth is in the units of the points, as in the papers: one number, one for each side, or for a Gaussian kernel
-    the matrix H of Hall et al., Section 4.1.1, whose roots they are. The rule without one is `n^(-1/(4+d))`.
+    the matrix H of Hall et al., Section 4.1.1, whose roots they are. The rule without one is `n^(-1/(4+d))` of each
+    side, as in the papers, whose domains have sides of length one: it goes with the units of the points.
     """
     if kernel is not None:
         if bandwidth is not None:
             raise UsageError("State kernel or bandwidth, not both: a kernel of one's own brings its ranges.")
         return Window(kernel, mass_of(kernel, domain.dimension), f"{kernel}, stated by the user")
     if bandwidth is None:
-        width = widths_of(None, n, domain)[0]
-        made = _family(family, (width,) * domain.dimension)
-        return Window(made, mass_of(made, domain.dimension), f"{family}, n^(-1/(4+d)) = {width:.4g} in all directions")
+        ruled = widths_of(None, n, domain, edition)
+        made = _family(family, ruled)
+        where = f"{ruled[0]:.4g} in all directions"
+        if edition == PRESENT:
+            where = f"{rule(n, domain):.4g} of each side"
+        return Window(made, mass_of(made, domain.dimension), f"{family}, n^(-1/(4+d)) = {where}")
     widths = _widths(bandwidth, domain.dimension)
     _check_wide(tuple(np.sqrt(np.diag(widths)) if widths.ndim == 2 else widths), domain)
     if widths.ndim == 2:
@@ -65,10 +81,16 @@ def window(domain: Domain, n: int, *, bandwidth: Bandwidth | None, kernel: Kerne
     return Window(made, mass_of(made, domain.dimension), f"{family}, bandwidth {told} stated by the user")
 
 
-def widths_of(bandwidth: Bandwidth | None, n: int, domain: Domain) -> tuple[float, ...]:
+def rule(n: int, domain: Domain) -> float:
+    """The bandwidth of the papers without its constant, `n^(-1/(4+d))`."""
+    return math.pow(n, -1 / (4 + domain.dimension))
+
+
+def widths_of(bandwidth: Bandwidth | None, n: int, domain: Domain, edition: int = PRESENT) -> tuple[float, ...]:
     """One bandwidth for each side, stated or by the rule; a matrix has none."""
     if bandwidth is None:
-        widths = np.full(domain.dimension, float(n) ** (-1 / (4 + domain.dimension)))
+        units = np.ones(domain.dimension) if edition == FORMER else np.array(domain.lengths)
+        widths = rule(n, domain) * units
     else:
         widths = _widths(bandwidth, domain.dimension)
     if widths.ndim == 2:
@@ -83,7 +105,7 @@ def _check_wide(widths: tuple[float, ...], domain: Domain) -> None:
         if width < NARROWEST * length * (1 - 1e-9):
             raise UsageError(
                 f"A bandwidth of {width:.4g} is too narrow for a side of length {length:g}: it must be at "
-                f"least {NARROWEST * length:.4g}. The rule n^(-1/(4+d)) is in the units of the points: state ",
+                f"least {NARROWEST * length:.4g}. State a larger ",
                 arg("bandwidth", ...),
             )
 
