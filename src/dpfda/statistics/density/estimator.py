@@ -26,7 +26,13 @@ from dpfda.privacy.budget import stated_budget
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.labelled import as_points
 from dpfda.records.points import count_units
-from dpfda.statistics.density.bandwidth import BandwidthChoice, private_bandwidth
+from dpfda.statistics.density.bandwidth import (
+    BOUGHT,
+    LEAVE_ONE_OUT,
+    BandwidthChoice,
+    leave_one_out,
+    private_bandwidth,
+)
 from dpfda.statistics.density.plan import APART, DensityPlan, DensityRequest, plan_density
 from dpfda.statistics.density.release import DensityRelease
 from dpfda.statistics.density.summary import Density, density_of
@@ -37,8 +43,6 @@ if TYPE_CHECKING:
     from dpfda.online import FiniteOracle, Oracle, Store
     from dpfda.statistics.density.online import Prepared
     from dpfda.statistics.pending import PendingRelease
-
-PRIVATE = "private-iqr"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,7 @@ class DensityOrder(Order):
 
     first: OrderedDensity  # with the bandwidth that was stated, or any
     epsilon: float  # of the bandwidth; 0 if none is bought
+    how: str  # it is bought
     again: Callable[[BandwidthChoice, int], OrderedDensity]  # with the bandwidth that was bought, in that edition
     prepare: Callable[[OrderedDensity], Prepared] | None  # where answers may be given point by point
     prepared: Prepared | None  # the first, for its checks
@@ -114,6 +119,7 @@ class DensityOrder(Order):
             first.plan.n,
             epsilon=self.epsilon,
             counted=first.summary.counted,
+            how=self.how,
         )
         return choice, self.again(choice, first.plan.request.edition)
 
@@ -136,8 +142,8 @@ class DensityFunction(Spender):
         et al.), "iclp-qr", "frl" and "bernstein" (Lin and Reimherr), or an object with their settings, such as
         `dpfda.mechanisms.GaussianProcess(bandwidth=0.1)`.
     size : number of basis functions, None for the planner's choice.
-    bandwidth_epsilon : price, on top of epsilon, of a mechanism's bandwidth "private-iqr": Scott's rule of a private
-        interquartile range. Both are charged at once.
+    bandwidth_epsilon : price, on top of epsilon, of a mechanism's bandwidth "private-iqr" (Scott's rule of a private
+        interquartile range) or "private-loo" (the least error by leave-one-out). Both are charged at once.
     smoothing : "auto", or "none"; chosen after the noise, free. The papers' mechanisms smooth before the noise, so
         "auto" leaves them as they are.
     dataset : name of the data set for the card and the ledger.
@@ -213,7 +219,12 @@ class DensityFunction(Spender):
     @forgets_records
     def order(self, X: Any, *, counts: object = None, units: object = None) -> FitOrder:
         """What `fit` would release of these points: checked, planned and priced, not charged, and no point is read."""
-        first = self._order(X, counts, units, self._bandwidth)
+        how = self._stated_bandwidth
+        # Two ways to buy a bandwidth are two requests; keys of the first one were given before there was another.
+        reasons = (("bandwidth", LEAVE_ONE_OUT),) if isinstance(how, str) and how == LEAVE_ONE_OUT else ()
+        first = self._order(X, counts, units, self._bandwidth, reasons)
+        if reasons:
+            leave_one_out(first.plan.cells, first.plan.n, counted=first.summary.counted)  # what it refuses
         self.check_seen(first.plan)
         by_points = self._by_points and self.neighbours == REPLACE
         # Parameters that are set anew must not change what is paid for: the density after a bandwidth is by these.
@@ -228,6 +239,7 @@ class DensityFunction(Spender):
             first.order.ledger,
             first,
             self._price,
+            str(how),
             again,
             settled._prepared if by_points else None,
             self._prepared(first) if by_points else None,
@@ -267,9 +279,10 @@ class DensityFunction(Spender):
                     fix="Leave it out.",
                 )
             return stated
-        if stated != PRIVATE or self.bandwidth_epsilon is None or self.neighbours != REPLACE:
+        if stated not in BOUGHT or self.bandwidth_epsilon is None or self.neighbours != REPLACE:
             raise UsageError(
-                f"A bandwidth is a number, one for each side, a matrix, None for a rule, or {PRIVATE!r}, which takes ",
+                "A bandwidth is a number, one for each side, a matrix, None for a rule, or 'private-iqr' or "
+                "'private-loo', which take ",
                 arg("bandwidth_epsilon", ...),
                 f" of its own and 'replace-one'; got {brief(stated)} with ",
                 arg("bandwidth_epsilon", self.bandwidth_epsilon),
