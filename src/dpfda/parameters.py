@@ -285,8 +285,8 @@ _ALL = (
     ),
     Parameter(
         "bandwidth",
-        "Instead of a kernel: bandwidth of {mechanisms}, a number, one for each side, for gp a matrix such as "
-        "'1,0.5;0.5,2', or private-iqr or private-loo, which are bought: by quartiles, or by leave-one-out.",
+        "Instead of a kernel: bandwidth of {mechanisms}, a number, one for each side, for gp and iclp-qr a matrix such "
+        "as '1,0.5;0.5,2', or private-iqr or private-loo, which are bought: by quartiles, or by leave-one-out.",
         metavar="NUMBER|...",
         default="n^(-1/(4+d)) of each side",
         variants={"ask": "Instead of a kernel: bandwidth of a Gaussian one, a number, one for each side, or a matrix."},

@@ -230,3 +230,29 @@ def test_on_a_domain_that_does_not_hold_all_points_the_default_is_as_good_as_the
         est = dpfda.DensityFunction(epsilon=1.0, delta=1e-5, domain=(-5, 5), randomness=SeededRandomness(seed))
         ours.append(np.trapezoid((est.fit(points).release_(LINE) - truth) ** 2, LINE))
     assert np.mean(ours) <= 1.2 * np.mean(theirs)
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize(("sides", "width"), [(3, 0.25), (3, 0.2), (4, 0.25), (4, 0.2), (6, 0.25), (6, 0.2)])
+def test_kernel_densities_of_three_to_six_sides_are_the_exact_ones(sides, width, clustered):
+    """At epsilon = 200 and n = 3000, relative root mean square over 300 points; the largest, 0.94 %, is of the last.
+
+    The noise is seeded. What the 4,096 functions leave out is 0.5 % there, and less than 0.06 % in all other cases.
+    """
+    rng = np.random.default_rng(0)
+    draw = (
+        (lambda m: np.clip(rng.normal(0.5, 0.12, (m, sides)), 0, 1)) if clustered else lambda m: rng.random((m, sides))
+    )
+    points, asked = draw(3000), draw(300)
+    est = dpfda.DensityFunction(
+        epsilon=200.0,
+        delta=1e-5,
+        domain=[(0.0, 1.0)] * sides,
+        mechanism=GaussianProcess(bandwidth=width),
+        randomness=SeededRandomness(1),
+        force=True,
+    )
+    squares = ((asked[:, None, :] - points) ** 2).sum(axis=-1)
+    exact = np.exp(-squares / (2 * width**2)).mean(axis=1) / (2 * np.pi * width**2) ** (sides / 2)
+    assert np.sqrt(np.mean((est.fit(points).release_.raw(asked) / exact - 1) ** 2)) < 0.01

@@ -9,8 +9,8 @@ from all others brings it down without a bound.
 With q the squared distance of two points over that of a unit bandwidth and `t = exp(-q / 4h^2)`, A is `a t` and B is
 `b t^2`. So the terms of one unit and another add up to an average of `g_h(q) = 2 a t / n^2 - 4 b t^2 / (n (n - 1))`,
 and those of a unit with itself to half of it. If a unit is replaced, the change of score h less that of score k is at
-most `n - 1/2` times `max D - min D`, `D(q) = g_h(q) - g_k(q)`. Changes of all scores lie in an interval of the largest such
-length, which is computed over a fine grid of q with a bound on what lies between.
+most `n - 1/2` times `max D - min D`, `D(q) = g_h(q) - g_k(q)`. Changes of all scores lie in an interval of the largest
+such length, which is computed over a fine grid of q with a bound on what lies between.
 """
 
 from __future__ import annotations

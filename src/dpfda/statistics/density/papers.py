@@ -39,7 +39,9 @@ from dpfda.statistics.density.windows import (
     Bandwidth,
     Window,
     feature_basis,
+    is_matrix,
     is_product,
+    slanted_basis,
     spectral_basis,
     widths_of,
     window,
@@ -77,6 +79,7 @@ MOST_BY_SIDES = 4096
 COUNT_SHARE = 0.5  # of a private count, in units of the longest row of features
 ICLP_TERMS = {1: 100}  # of the Laplace process, as in the papers' studies
 ICLP_PRODUCTS = 256
+ICLP_SLANTED = 128  # of a full bandwidth matrix
 ETAS = {1: 1.25}  # of Figure 3 of Lin and Reimherr; on a box that of Figure 4 which they call the sweet point
 BOX_ETA = 1.05
 SOBOLEV_PRODUCTS = 1024
@@ -273,9 +276,14 @@ def iclp_qr(
         raise UsageError(
             f"The power eta of a kernel must be above 1, e.g. 1.25, got {brief(eta)}.", parameter="eta", value=eta
         )
-    family = "gaussian" if dimension == 1 else "exponential"
+    slanted = is_matrix(bandwidth, dimension)
+    family = "gaussian" if dimension == 1 or slanted else "exponential"
     used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family=family, edition=facts.edition)
-    basis, eigenvalues = spectral_basis(used.kernel, facts.domain, size, most=ICLP_TERMS.get(dimension, ICLP_PRODUCTS))
+    if slanted:
+        basis, eigenvalues = slanted_basis(used.kernel, facts.domain, size, most=ICLP_SLANTED)
+    else:
+        most = ICLP_TERMS.get(dimension, ICLP_PRODUCTS)
+        basis, eigenvalues = spectral_basis(used.kernel, facts.domain, size, most=most)
     shares = eigenvalues * (facts.volume / used.mass)  # of what a constant keeps
     functions = basis.matrix(facts.cells.centres)
     # In the dual space of the noise: the Laplace process is white here.

@@ -29,6 +29,7 @@ SMALLEST = 1e-13  # of the largest eigenvalue: beyond it double precision knows 
 MOST_FUNCTIONS = {1: 512}  # of a kernel's basis on an interval
 MOST_PRODUCTS = 1600  # on a box
 NARROWEST = 1 / 200  # of a side: a bandwidth below it has more eigenfunctions than are computed
+CHUNK = 2**22  # values of a kernel at a time
 LANDMARKS = 400  # for a kernel that is no product over the sides of a box
 
 
@@ -72,13 +73,19 @@ def window(
     if widths.ndim == 2:
         if family != "gaussian":
             raise UsageError(
-                f"A bandwidth matrix needs a Gaussian kernel; this one is {family}. State a number a side."
+                f"A bandwidth matrix needs a Gaussian kernel; this one is {family}. State a number a side.",
+                parameter="bandwidth",
             )
         full = Anisotropic(Gaussian.from_length(1.0), np.linalg.cholesky(widths))
         return Window(full, mass_of(full, domain.dimension), "gaussian, a full bandwidth matrix stated by the user")
     made = _family(family, tuple(widths.tolist()))
     told = ", ".join(f"{width:.4g}" for width in widths)
     return Window(made, mass_of(made, domain.dimension), f"{family}, bandwidth {told} stated by the user")
+
+
+def is_matrix(bandwidth: Bandwidth | None, dimension: int) -> bool:
+    """Whether a stated bandwidth is a matrix, and not one for each side."""
+    return bandwidth is not None and dimension > 1 and _widths(bandwidth, dimension).ndim == 2
 
 
 def rule(n: int, domain: Domain) -> float:
@@ -212,6 +219,46 @@ def spectral_basis(kernel: Kernel, domain: Domain, size: int | None, *, most: in
     if kept < basis.size:
         basis = bases.mercer(kernel, domain, kept)
     return basis, eigenvalues[:kept]
+
+
+SLANTED = {2: 28, 3: 10}  # Legendre polynomials along each side, of which eigenfunctions of other kernels are made
+SMALLEST_SLANTED = 1e-6  # of the largest eigenvalue: below it polynomials of this degree know little
+
+
+def slanted_basis(kernel: Kernel, domain: Domain, size: int | None, *, most: int) -> tuple[Basis, Array]:
+    """Eigenfunctions of a smooth kernel that is no product over the sides, as combinations of polynomials.
+
+    They are orthonormal exactly, and eigenfunctions as nearly as polynomials of their degree can be: what one unit
+    moves is computed from their values, so privacy does not rest on that.
+    """
+    degree = SLANTED.get(domain.dimension)
+    if degree is None:
+        raise UsageError(
+            f"A full bandwidth matrix goes with this mechanism on two or three sides, got {domain.dimension}. State a "
+            "number for each side.",
+            parameter="bandwidth",
+            value=domain.dimension,
+        )
+    whole = bases.tensor(*(bases.legendre(side, degree) for side in domain.sides))
+    axes = [np.polynomial.legendre.leggauss(2 * degree) for _ in domain.sides]
+    lows, lengths = np.array([low for low, _ in domain.sides]), np.array(domain.lengths)
+    nodes = np.stack([axis.ravel() for axis in np.meshgrid(*(x for x, _ in axes), indexing="ij")], axis=1)
+    weights = np.ones(1)
+    for _, along in axes:
+        weights = np.multiply.outer(weights, along / 2).ravel()
+    points = lows + lengths * (nodes + 1) / 2
+    functions = whole.matrix(points) * weights[:, None]
+    rows = max(1, CHUNK // len(points))
+    operator = np.zeros((whole.size, whole.size))
+    for start in range(0, len(points), rows):
+        part = slice(start, start + rows)
+        operator += functions[part].T @ (kernel(points[part], points) @ functions)
+    eigenvalues, vectors = np.linalg.eigh((operator + operator.T) / 2)
+    order = np.argsort(-eigenvalues, kind="stable")[: most if size is None else size]
+    order = order[eigenvalues[order] > SMALLEST_SLANTED * eigenvalues[order[0]]]
+    columns = vectors[:, order].T
+    columns *= np.sign(columns[np.arange(len(columns)), np.abs(columns).argmax(axis=1)])[:, None]
+    return bases.combined(whole, columns), eigenvalues[order]
 
 
 def feature_basis(kernel: Kernel, domain: Domain, size: int | None) -> tuple[Basis, Array]:
