@@ -66,6 +66,10 @@ def test_no_unit_moves_two_scores_further_apart_than_the_spread_and_the_worst_ne
         change = scores(loo, [*together, [(1.0 + away, *middle[1:])]]) - before
         worst = max(worst, float(max(change) - min(change)))
     assert 0.9 * loo.spread <= worst <= loo.spread
+    # Where n was stated, and there are in fact three times as many.
+    crowd = [[middle]] * (3 * N - 1)
+    change = scores(loo, [*crowd, [middle]]) - scores(loo, [*crowd, [(2.0, *middle[1:])]])
+    assert float(max(change) - min(change)) <= loo.spread
     for _ in range(30):
         people = [[tuple(RNG.random(sides) * 2.4 - 0.2) for _ in range(RNG.integers(1, 4))] for _ in range(N - 1)]
         one, two = ([tuple(RNG.random(sides) * 2) for _ in range(k)] for k in (1, 3))

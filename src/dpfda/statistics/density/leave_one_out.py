@@ -112,7 +112,10 @@ class LeaveOneOut(Selection):
         return ROUNDED * float(wide.max() + 4 * narrow.max())
 
     def scores(self, total: Integers, public: Public) -> Scores:
-        inside = total[: self.cells.size].reshape(self.cells.shape) / (self.n * MASS)
+        # Where n was stated there may be more units, whose number no replacement changes: then they weigh less, so that
+        # with N of them a unit moves a score by `(n / N)^2 (N - 1/2)` such terms, which is no more than `n - 1/2`.
+        units = max(self.n, int(total.sum()) // MASS)
+        inside = total[: self.cells.size].reshape(self.cells.shape) / (units * MASS)
         wide, narrow = self.heights
         unit, above = self.reach / STEPS, 4 * float(narrow.max())
         found = []

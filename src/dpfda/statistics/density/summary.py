@@ -156,6 +156,7 @@ def density_of(features: FeatureTable | ProductTable, *, counted: bool) -> Densi
 
 
 HELD = 2**22  # numbers of vectors at a time
+MOST_ROWS = 2**20  # as sums of counts allow
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +179,7 @@ class ProductDensity(Density):
 
     def gather(self, curves: Curves, public: Public, basis: Basis, reading: Reading) -> Integers:
         table, encode = self.features, self.encode(public, basis)
-        rows = max(64, HELD // table.size)
+        rows = min(max(64, HELD // table.size), MOST_ROWS)
         reading = replace(reading, batch_rows=min(rows, reading.batch_rows or rows))
         progress = reading.progress if public.unit.size_is_public else False
         if self.counted:
