@@ -133,11 +133,11 @@ def prepare_density(
         answers=answers,
     )
 
-    where = (
-        "every point counts where it is, at most a thousand sides away"
-        if request.by_sides and request.outside == APART
-        else summary.placed("counts where it is, or adds nothing if that is far away")
-    )
+    if request.by_sides:
+        far = "at most a thousand sides away" if request.outside == APART else "outside the domain at its edge"
+        where = f"every point counts where it is, {far}"
+    else:
+        where = summary.placed("counts where it is, or adds nothing if that is far away")
     facts = Facts(
         what=say("what", "density"),
         statistic="density",
@@ -150,7 +150,7 @@ def prepare_density(
         + ("; the published bound is taken, which is larger" if published else ""),
         chosen=tuple((name, how) for name, how in curator.chosen if name != "basis"),
         missing=f"{with_nobody(summary.missing, curator.nobody)}; {where}",
-        warnings=tuple(filter(None, (plan.cells.coarse,))),
+        warnings=tuple(filter(None, ("" if request.by_sides else plan.cells.coarse,))),
         before=curator.before,
         columns=curves.columns,
         counting=public.counting,
