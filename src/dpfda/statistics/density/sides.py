@@ -22,9 +22,8 @@ import numpy as np
 
 from dpfda.arrays import Array, Integers
 from dpfda.bases.cells import Cells
-from dpfda.bases.lattice import RADIUS, Lattice
+from dpfda.bases.lattice import FRACTIONS, RADIUS, Lattice
 from dpfda.privacy.norms import L2, Norm, Sensitivity, up
-from dpfda.records.encoder import FRACTIONS
 from dpfda.statistics.density.features import SLACK, Decoding
 
 PARTS = 512  # rows of a table at a time

@@ -10,11 +10,11 @@ import numpy as np
 
 from dpfda.arrays import Array, Integers
 from dpfda.bases import Basis
+from dpfda.bases.lattice import FRACTIONS
 from dpfda.curator.summary import Public, Summary
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.privacy.norms import Sensitivity
 from dpfda.records import Curves
-from dpfda.records.encoder import FRACTIONS
 from dpfda.records.fold import Clipping, Encode, exact_sum
 from dpfda.records.points import MASS, cell_masses, counted_sum
 from dpfda.records.reading import Reading
