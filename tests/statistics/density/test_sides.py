@@ -113,6 +113,14 @@ def test_a_kernel_density_of_three_sides_is_the_exact_one_but_for_its_noise() ->
     assert np.sqrt(np.mean((release.raw(asked) / exact - 1) ** 2)) < 0.01
 
 
+def test_the_density_itself_is_computed_at_the_points_and_agrees_with_its_mesh_at_the_nodes() -> None:
+    release = density(epsilon=5.0, randomness=SeededRandomness(1)).fit(CUBE).release_
+    nodes = np.stack([axis[[0, 3, 20, 33, 40]] for axis in release.mesh.axes], axis=1)
+    assert release(nodes) == pytest.approx(release.inside * release.mesh(nodes), rel=1e-9, abs=1e-12)
+    assert (release(RNG.random((500, 3))) >= 0).all()
+    assert release.raw(nodes[2:3]) - release(nodes[2:3]) == pytest.approx(release.raw(nodes[1:2]) - release(nodes[1:2]))
+
+
 @pytest.mark.parametrize("sides", [7, 10])
 def test_more_sides_work_and_their_files_are_read_again(sides: int, tmp_path: Path) -> None:
     points = RNG.random((400, sides))

@@ -23,7 +23,7 @@ from dpfda.releases.decoded import Count, Decoded, added_noise, finite, finite_n
 from dpfda.releases.detection import compared, density_verdict, unevenly
 from dpfda.releases.plots import INK, NOISE, axes_or_new, title
 from dpfda.releases.smoothing import Smoothing
-from dpfda.statistics.density.mesh import Mesh, node_weights, proper
+from dpfda.statistics.density.mesh import Mesh, level_of, node_weights, proper
 from dpfda.statistics.density.smoothing import (
     Frame,
     density_smoothing,
@@ -94,12 +94,30 @@ class DensityRelease(AnyRelease):
     @cached_property
     def mesh(self) -> Mesh:
         """The density of units in the domain: the nearest proper one to the smoothed function, linear between nodes."""
+        return proper(*self._nodes)
+
+    @cached_property
+    def _nodes(self) -> tuple[tuple[Array, ...], Array]:
+        """The smoothed function at the nodes of a mesh, for the units in the domain."""
         axes = mesh_axes(self.frame.basis)
-        return proper(axes, on_mesh(self.frame.basis, self.coordinates, axes) / (self.volume * self.inside))
+        return axes, on_mesh(self.frame.basis, self.coordinates, axes) / (self.volume * self.inside)
+
+    @cached_property
+    def _level(self) -> tuple[float, float]:
+        return level_of(*self._nodes)
 
     def __call__(self, points: ArrayLike) -> Array:
-        """Values of the density at points of the domain, (m,), in the units of the domain."""
-        return self.inside * self.mesh(points)
+        """Values of the density at points of the domain, (m,), in the units of the domain.
+
+        A kernel estimate on three and more sides is computed at the points themselves: its mesh is too wide for them.
+        """
+        if self.basis.domain.dimension < FEW_NODES or self.smoothing.name != "none" or sides_of(self.basis) is not None:
+            return self.inside * self.mesh(points)
+        given = public_numbers(points, "Points")
+        values = self.basis.evaluate(self.coordinates, np.atleast_1d(given)) / (self.volume * self.inside)
+        level, total = self._level
+        found: Array = self.inside * np.maximum(values - level, 0.0) / total
+        return found[0] if given.ndim == 0 else found
 
     def raw(self, points: ArrayLike) -> Array:
         """What was paid for, neither smoothed nor projected, (m,): it may be negative."""
@@ -276,6 +294,7 @@ def density_release(
     )
 
 
+FEW_NODES = 3  # sides from which on the nodes of a mesh are few along each
 STANDS_OUT = 3.0  # deviations of the noise: by chance a larger number is heard once in a hundred releases at most
 LEAST_INSIDE = 0.01  # of all units: where the noise says less, there is no shape to tell of
 
