@@ -19,6 +19,7 @@ from dpfda.errors import UsageError
 
 MOST_PRODUCTS = 2**22  # among which the smoothest are looked for all at once
 MANY = 2048
+MOST_ALONG = 64
 
 
 @register(build=lambda **fields: tensor_from_dict(**fields))
@@ -222,11 +223,13 @@ def tensor(*bases: Basis, size: int | None = None) -> Tensor:
 def tensor_from_dict(factors: list[Mapping[str, Any]], size: int) -> Tensor:
     """A product basis from plain data; what has too many products is refused before any factor is made."""
     sizes = [_stated_size(factor) for factor in factors[: MOST_SIDES + 1]]
-    many = math.prod(sizes) > MOST_PRODUCTS and (max(sizes) > MANY or _stated_size({"size": size}) > Tensor.most)
+    # Of more products only those of a few eigenfunctions a side are ever written.
+    sorted_by_sides = all(isinstance(each, Mapping) and each.get("family") == "mercer" for each in factors)
+    many = math.prod(sizes) > MOST_PRODUCTS and not (sorted_by_sides and max(sizes) <= MOST_ALONG)
     if len(factors) > MOST_SIDES or many:
         raise UsageError(
-            f"A product basis has at most {MOST_SIDES} factors, and {Tensor.most} functions of more than "
-            f"{MOST_PRODUCTS} products.",
+            f"A product basis has at most {MOST_SIDES} factors with at most {MOST_PRODUCTS} products, or {MOST_ALONG} "
+            "eigenfunctions a side.",
             parameter="factors",
             value=len(factors),
         )
