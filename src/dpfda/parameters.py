@@ -170,7 +170,11 @@ _ALL = (
         kind=float,
         default="chosen after the noise, free",
     ),
-    Parameter("bandwidth_epsilon", "Price of the bandwidth private-iqr, on top of --epsilon, e.g. 0.1.", kind=float),
+    Parameter(
+        "bandwidth_epsilon",
+        "Price of the bandwidth private-iqr or private-loo, on top of --epsilon, e.g. 0.1.",
+        kind=float,
+    ),
     Parameter(
         "loss",
         "Loss that is minimised; logistic gives probabilities.",
@@ -281,10 +285,10 @@ _ALL = (
     ),
     Parameter(
         "bandwidth",
-        "Instead of a kernel: bandwidth of {mechanisms}, a number, one for each side, for gp a matrix such as "
-        "'1,0.5;0.5,2', or private-iqr, which is bought.",
+        "Instead of a kernel: bandwidth of {mechanisms}, a number, one for each side, for gp and iclp-qr a matrix such "
+        "as '1,0.5;0.5,2', or private-iqr or private-loo, which are bought: by quartiles, or by leave-one-out.",
         metavar="NUMBER|...",
-        default="n^(-1/(4+d))",
+        default="n^(-1/(4+d)) of each side",
         variants={"ask": "Instead of a kernel: bandwidth of a Gaussian one, a number, one for each side, or a matrix."},
     ),
     Parameter(

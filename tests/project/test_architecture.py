@@ -44,6 +44,7 @@ PRIVATE_ROLES = {
     "base",  # what the estimators of kernel machines share
     "online",
     "bandwidth",
+    "leave_one_out",
     "pending",
     "private_bound",
     "private_choice",
@@ -114,7 +115,7 @@ def test_every_role_of_a_statistic_has_a_side() -> None:
     known = PRIVATE_ROLES | {
         *("release", "page", "plan", "sensitivity", "features", "losses", "solver"),
         *("covariates", "perturbation", "noise", "errors", "papers", "default_design", "windows", "smoothing", "mesh"),
-        *("utilities", "own_loss"),
+        *("utilities", "own_loss", "sides"),
     }
     folders = {path.parent.name for path in SOURCE.glob("statistics/*/__init__.py")}
     roles = {path.stem for path in SOURCE.glob("statistics/**/*.py") if path.stem != "__init__"}

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from dpfda import bases
-from dpfda.bases.lattice import Lattice
+from dpfda.bases.lattice import FRACTIONS, Lattice
 from dpfda.records import Encoder, smallest_cap
-from dpfda.records.encoder import FRACTIONS
 from dpfda.records.memory import ArraySource
 
 WIDTH = 9

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dpfda import bases
-from dpfda.bases.lattice import Lattice
+from dpfda.bases.lattice import FRACTIONS, Lattice
 from dpfda.privacy import ADD_REMOVE, REPLACE, Unit
 from dpfda.records import Curves, Encoder, as_curves, exact_sum, from_frame, read_curves, smallest_cap
 from dpfda.records import fold as sums
-from dpfda.records.encoder import FRACTIONS
 from dpfda.records.identity import Identity
 
 WIDTH, SIZE = 11, 5

@@ -31,7 +31,8 @@ def test_a_card_of_answers_point_by_point_says_so_too():
     points = np.random.default_rng(0).random((2000, 3))
     with dpfda.DensityFunction(**SPENT, domain=[(0, 1)] * 3, mechanism="gp", force=True).fit(points).open() as oracle:
         text = words(oracle.certificate)
-    assert "Cells are coarse: 12 x 12 x 12 cells" in text
+    assert "every point counts where it is, at most a thousand sides away" in text
+    assert "coarse" not in text
     assert "nothing is cut off" not in text
     assert "detected not tested: the noise is drawn at the points that are asked for" in text
 

@@ -193,7 +193,8 @@ def seen(make: Any, X: Any) -> tuple[object, ...]:
 
 def _public(card: Any) -> dict[str, Any]:
     told = card.to_dict()
-    told.get("chosen", {}).pop("bound", None)  # what was bought
+    for bought in ("bound", "outside"):
+        told.get("chosen", {}).pop(bought, None)
     return {name: told[name] for name in told if name not in NOISY}
 
 

@@ -9,16 +9,20 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dpfda.arrays import Array, Integers, as_real
 from dpfda.bases.domain import Domain
 from dpfda.errors import UsageError
+
+Booleans = npt.NDArray[np.bool_]
 
 # Along each side: numbers with many divisors, so that steps of many widths are whole numbers of cells.
 CELLS = {1: 1920, 2: 60, 3: 12, 4: 8, 5: 4, 6: 4}
 MOST_SIDES = max(CELLS)
 FEW = 30  # along a side: with fewer cells their width shows in the density
 MOST_CELLS = 4096
+ALONG = 4096  # along each side, where a point's features are products over its sides
 BEYOND = 480  # cells in the margin at each end of a line
 
 
@@ -50,6 +54,11 @@ class Cells:
         return math.prod(self.shape)
 
     @property
+    def told(self) -> str:
+        """How many there are: where they are too many to be counted, along each side."""
+        return str(self.size) if self.size <= MOST_CELLS else " x ".join(map(str, self.shape))
+
+    @property
     def places(self) -> int:
         """The number of cells that a point may lie in, with those outside."""
         return self.size + 2 * self._beyond + self.apart
@@ -77,6 +86,11 @@ class Cells:
         return np.concatenate([high + away, low - away]).reshape(-1, len(self.edges))
 
     @property
+    def reach(self) -> Domain:
+        """The box, or the line with its margin: where cells are that a point may lie in, but for the last one."""
+        return Domain(tuple((low - self.margin, high + self.margin) for low, high in self.domain.sides))
+
+    @property
     def text(self) -> str:
         """How many cells there are, how wide, and how far a point is moved at most, in words."""
         counts = " x ".join(map(str, self.shape))
@@ -101,22 +115,32 @@ class Cells:
         """The cell that stands for a point which cannot be read."""
         return int(np.ravel_multi_index([count // 2 for count in self.shape], self.shape))
 
+    def along(self, points: Array) -> list[Integers]:
+        """The place of each point along each side, outside the box the nearest one, p times (m,)."""
+        return [
+            np.searchsorted(np.array(along[1:-1]), column, side="right")
+            for along, column in zip(self.edges, points.T, strict=True)
+        ]
+
+    def beyond(self, points: Array) -> Booleans:
+        """Whether each point lies outside the box, (m,); not if a coordinate is missing."""
+        lows, highs = np.array(self.domain.sides).T
+        with np.errstate(invalid="ignore"):
+            found: Booleans = ((points < lows) | (points > highs)).any(axis=1)
+        return found
+
     def index(self, points: Array) -> Integers:
         """The cell of each point, (m, p) -> (m,), -1 if a coordinate is missing.
 
         A point on an edge belongs to the cell above it, and on the last one to the cell below.
         """
-        each = [
-            np.searchsorted(np.array(along[1:-1]), column, side="right")
-            for along, column in zip(self.edges, points.T, strict=True)
-        ]
+        each = self.along(points)
         missing = np.isnan(points).any(axis=1)
         cells = np.ravel_multi_index(tuple(np.where(missing, 0, axis) for axis in each), self.shape).astype(np.int64)
         if self.apart:
-            lows, highs = np.array(self.domain.sides).T
-            with np.errstate(invalid="ignore"):
-                cells[((points < lows) | (points > highs)).any(axis=1)] = self.places - 1
+            cells[self.beyond(points)] = self.places - 1
             if self.margin:
+                lows, highs = np.array(self.domain.sides).T
                 # How many cells beyond the end; what cannot be told, as of infinity, lies in none of them.
                 with np.errstate(invalid="ignore", over="ignore"):
                     away = np.maximum(points[:, 0] - highs[0], lows[0] - points[:, 0]) / (self.margin / BEYOND)
@@ -146,6 +170,11 @@ def fine_cells(domain: Domain) -> Cells:
             value=domain.dimension,
         )
     return equal_cells(domain, (CELLS[domain.dimension],) * domain.dimension)
+
+
+def cells_along(domain: Domain) -> Cells:
+    """Equal cells, so many along each side that a point is known as if by itself; together they cannot be counted."""
+    return equal_cells(domain, (ALONG,) * domain.dimension)
 
 
 def cells_between(edges: Sequence[float] | Sequence[Sequence[float]]) -> Cells:

@@ -11,6 +11,7 @@ from dpfda.arrays import Array, as_real
 from dpfda.errors import UsageError
 
 RADIUS = 2**24  # squares of norms stay below 2^53, so they are exact in doubles
+FRACTIONS = 16  # vectors are kept to a sixteenth of a step until the records of a unit have been averaged
 MOST_UNITS = 2**38  # times the radius stays below 2^63: sums cannot overflow
 
 

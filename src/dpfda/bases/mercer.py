@@ -113,7 +113,7 @@ def mercer(kernel: Kernel, domain: DomainLike, size: int, *, power: float = 1.0)
             parameter="kernel",
             value=len(factors),
         )
-    check_size("Mercer", size)
+    check_size("Mercer", size, most=Tensor.most)
     return _products(factors, box, int(size), power)
 
 

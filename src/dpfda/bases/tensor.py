@@ -17,7 +17,9 @@ from dpfda.bases.domain import MOST_SIDES, Domain
 from dpfda.bases.projection import Method, axes_of, product
 from dpfda.errors import UsageError
 
-MOST_PRODUCTS = 2**22  # among which the smoothest are looked for
+MOST_PRODUCTS = 2**22  # among which the smoothest are looked for all at once
+MANY = 2048
+MOST_ALONG = 64
 
 
 @register(build=lambda **fields: tensor_from_dict(**fields))
@@ -44,9 +46,9 @@ class Tensor(Basis):
             )
         Basis.__post_init__(self)
         full = math.prod(factor.size for factor in self.factors)
-        if full > MOST_PRODUCTS:
+        if full > MOST_PRODUCTS and any(factor.eigenvalues is None for factor in self.factors):
             raise UsageError(
-                f"These factors have {full} products, and at most {MOST_PRODUCTS} can be sorted.",
+                f"These factors have {full} products, and without eigenvalues at most {MOST_PRODUCTS} can be sorted.",
                 parameter="factors",
                 value=full,
             )
@@ -69,6 +71,11 @@ class Tensor(Basis):
     @property
     def orthonormal(self) -> bool:
         return all(factor.orthonormal for factor in self.factors)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether its functions are so few of all products that these would not fit into memory."""
+        return math.prod(factor.size for factor in self.factors) > MOST_PRODUCTS
 
     @property
     def index(self) -> Integers:
@@ -104,7 +111,7 @@ class Tensor(Basis):
 
     def at_nodes(self, coordinates: Array, order: tuple[int, ...]) -> Array:
         """Along one side after the other: far less work than all products at all nodes."""
-        if any(factor.domain.dimension > 1 for factor in self.factors):
+        if any(factor.domain.dimension > 1 for factor in self.factors) or self.is_sparse:
             return Basis.at_nodes(self, coordinates, order)
         used = tuple(self.index.max(axis=0) + 1)
         dense: Array = np.zeros(used)
@@ -139,6 +146,8 @@ class Tensor(Basis):
         return result
 
     def gram(self) -> Array:
+        if self.orthonormal and self.size > MANY:
+            return np.eye(self.size)  # as it is but for rounding: products of so many would take seconds
         result = np.ones((self.size, self.size))
         for factor, chosen in self._chosen():
             result *= factor.gram()[np.ix_(chosen, chosen)]
@@ -165,6 +174,8 @@ class Tensor(Basis):
 
 @lru_cache(maxsize=32)
 def _index(factors: tuple[Basis, ...], size: int) -> Integers:
+    if math.prod(factor.size for factor in factors) > MOST_PRODUCTS:
+        return _index_by_sides(factors, size)
     index = np.indices([factor.size for factor in factors]).reshape(len(factors), -1).T
     roughness = np.zeros(len(index))
     if all(factor.eigenvalues is not None for factor in factors):
@@ -181,6 +192,24 @@ def _index(factors: tuple[Basis, ...], size: int) -> Integers:
     return chosen_index
 
 
+def _index_by_sides(factors: tuple[Basis, ...], size: int) -> Integers:
+    """The products with the largest eigenvalues, one side after the other.
+
+    What begins one of the `size` best products is among the `size` best beginnings: any that is better makes a better
+    product with the same end.
+    """
+    index, roughness = np.zeros((1, 0), dtype=np.int64), np.zeros(1)
+    for factor in factors:
+        with np.errstate(divide="ignore"):
+            added = -np.log(np.asarray(factor.eigenvalues))
+        total = (roughness[:, None] + added).ravel()
+        whole = np.column_stack([np.repeat(index, factor.size, axis=0), np.tile(np.arange(factor.size), len(index))])
+        order = np.lexsort((*whole.T[::-1], whole.sum(axis=1), np.round(total, 9)))[:size]
+        index, roughness = whole[order], total[order]
+    index.flags.writeable = False
+    return index
+
+
 def tensor(*bases: Basis, size: int | None = None) -> Tensor:
     """The product basis on the box; `size` keeps the smoothest products only.
 
@@ -193,9 +222,14 @@ def tensor(*bases: Basis, size: int | None = None) -> Tensor:
 
 def tensor_from_dict(factors: list[Mapping[str, Any]], size: int) -> Tensor:
     """A product basis from plain data; what has too many products is refused before any factor is made."""
-    if len(factors) > MOST_SIDES or math.prod(_stated_size(factor) for factor in factors) > MOST_PRODUCTS:
+    sizes = [_stated_size(factor) for factor in factors[: MOST_SIDES + 1]]
+    # Of more products only those of a few eigenfunctions a side are ever written.
+    sorted_by_sides = all(isinstance(each, Mapping) and each.get("family") == "mercer" for each in factors)
+    many = math.prod(sizes) > MOST_PRODUCTS and not (sorted_by_sides and max(sizes) <= MOST_ALONG)
+    if len(factors) > MOST_SIDES or many:
         raise UsageError(
-            f"A product basis has at most {MOST_SIDES} factors with at most {MOST_PRODUCTS} products.",
+            f"A product basis has at most {MOST_SIDES} factors with at most {MOST_PRODUCTS} products, or {MOST_ALONG} "
+            "eigenfunctions a side.",
             parameter="factors",
             value=len(factors),
         )

@@ -130,7 +130,7 @@ def about_density(
         ("protects", f"one {protected}, {est.neighbours}"),
         ("points", points.columns),
         *((("counts", f"column {counts}"),) if counts is not None else ()),
-        *((("bandwidth", bought),) if choices.bandwidth == BOUGHT else ()),
+        *((("bandwidth", bought),) if choices.bandwidth in BOUGHT else ()),
     )
 
 

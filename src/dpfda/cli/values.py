@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpfda.kernels import Kernel
     from dpfda.planning.request import Request
 
-BOUGHT = "private-iqr"
+BOUGHT = ("private-iqr", "private-loo")
 MOST_EDGES = 4096
 
 
@@ -376,7 +376,7 @@ def _stretch(item: str) -> list[float]:
 
 def bandwidth_of(text: str | None) -> Any:
     """A number, one for each side, rows of a matrix separated by semicolons, or the name of a private choice."""
-    if text is None or text == BOUGHT:
+    if text is None or text in BOUGHT:
         return text
     rows = [numbers(part, "--bandwidth", count=None) for part in text.split(";")]
     if len(rows) > 1:

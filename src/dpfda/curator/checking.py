@@ -12,12 +12,11 @@ import numpy as np
 
 from dpfda.arrays import Array, Integers
 from dpfda.bases import Basis
-from dpfda.bases.lattice import RADIUS
+from dpfda.bases.lattice import FRACTIONS, RADIUS
 from dpfda.curator.rehearsal import rehearse_sum
 from dpfda.curator.summary import Public, Summary
 from dpfda.errors import UsageError
 from dpfda.privacy import ADD_REMOVE, REPLACE, Unit
-from dpfda.records.encoder import FRACTIONS
 
 CLOSE = 1e-9  # relative: norms are computed in doubles
 LEAST_REACH = 1 / 10  # whole steps in the place of sixteenths reach a sixteenth

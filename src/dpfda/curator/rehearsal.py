@@ -15,9 +15,9 @@ import numpy as np
 
 from dpfda.arrays import Array, Integers, brief
 from dpfda.bases import Basis
+from dpfda.bases.lattice import FRACTIONS
 from dpfda.curator.summary import Public, Summary
 from dpfda.errors import DpfdaError, UsageError
-from dpfda.records.encoder import FRACTIONS
 from dpfda.releases.decoded import Decoded
 from dpfda.releases.files import from_dict, to_dict
 from dpfda.releases.kinds import is_release

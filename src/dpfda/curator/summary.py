@@ -98,7 +98,7 @@ class Summary(ABC):
         """The map from a batch of records to vectors, each a function of its own record alone.
 
         It takes (m, width) values and gives whole numbers as doubles, (encoded_size, m), in sixteenths of a lattice
-        step (`records.encoder.FRACTIONS`; a step is the bound over 2^24), and (m,) ones, 0 for a record without values.
+        step (`bases.lattice.FRACTIONS`; a step is the bound over 2^24), and (m,) ones, 0 for a record without values.
         `dpfda.curator.check_summary` tries it.
         """
 

@@ -94,7 +94,15 @@ class CountedCharge:
     losses: tuple[Profile, ...]  # as ordered
     digest: bytes  # of all that was ordered
     former: bytes  # the digest that earlier versions entered
-    instead: bytes  # the one of what they ordered for the same call
+
+    def is_known_by(self, digest: bytes | None) -> bool:
+        """Whether a key that stands for this digest stands for this request."""
+        return digest in (self.digest, self.former)
+
+    def earlier(self) -> CountedCharge | None:
+        """What earlier versions ordered for the same call, where that was something else."""
+        charge = self.charge.instead
+        return None if charge is None else order_of(replace(charge, key=self.charge.key))
 
     def people(self, account: Account) -> int:
         """How many units of the relation of this charge make one of the budget: see `people_of`."""
@@ -122,13 +130,11 @@ def order_of(charge: Charge) -> CountedCharge:
         {name: f"{part:.10g}" if isinstance(part, float) else part for name, part in loss.describe().items()}
         for loss in losses
     ]
-    former = digest(charge.former or charge.request, described(losses))
     return CountedCharge(
         charge,
         losses,
         digest(charge.request, json.dumps(rounded, sort_keys=True)),
-        former,
-        former if charge.instead is None else order_of(replace(charge.instead, key=charge.key)).former,
+        digest(charge.former or charge.request, described(losses)),
     )
 
 

@@ -23,7 +23,7 @@ class Charge:
     `nominal` says that the draw is approximate: its curves are those of the law it aims at, and no guarantee.
     `key` names the request: the same key and the same request get the same output again, free. `request` is a hash of
     all that was ordered, and `former` the one that earlier versions made of it. `instead` is what they ordered for the
-    same call, where that has changed: the key still hands out what they stored.
+    same call, where that has changed: a key that stands for it goes on, and its receipt says so.
     """
 
     dataset: str
@@ -35,7 +35,7 @@ class Charge:
     request: str = ""
     nominal: bool = False
     former: str = ""
-    instead: Charge | None = None
+    instead: Charge | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         # A list could grow after it was compared with the price.
@@ -61,6 +61,7 @@ class Receipt:
     recorded: bool = True  # False where an estimator only counts for itself
     nominal: bool = False  # whether what was spent rests on an approximate draw: then it is no guarantee
     adaptive: bool = False  # whether prices may depend on earlier releases, so that a privacy filter granted the charge
+    earlier: bool = False  # whether the key stands for what earlier versions ordered for the same call: that is due
 
 
 class AnyLedger(Protocol):

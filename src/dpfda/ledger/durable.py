@@ -426,13 +426,14 @@ def begin_anchor(former: Anchor | None, lost: bool, transaction: Transaction) ->
 
 def _again(transaction: Transaction, order: CountedCharge, known: Event, dataset: int) -> Receipt:
     """The receipt of the first call under this key; the same request only."""
-    fate = transaction.fate_of(known)
-    kept = known.digest == order.instead and fate is not None  # what is not stored yet could not be drawn as it was
-    if known.dataset != dataset or not (kept or known.digest in (order.digest, order.former)):
+    same = order.is_known_by(known.digest)
+    former = None if same or known.dataset != dataset else order.earlier()
+    if known.dataset != dataset or not (same or (former is not None and former.is_known_by(known.digest))):
         raise UsageError(
             f"The key {order.charge.key!r} stands for another request already. The same key gives the same release "
             "again; for a new one use a new key. Nothing was charged."
         )
+    fate = transaction.fate_of(known)
     if fate is not None and fate.kind == BURN:
         raise ReleaseFailed
     account = account_of(transaction, order.charge.dataset)
@@ -447,5 +448,6 @@ def _again(transaction: Transaction, order: CountedCharge, known: Event, dataset
         account.budget,
         output,
         nominal=any(is_nominal(event) for event in transaction.charges(dataset) if event.number <= known.number),
+        earlier=not same,
         adaptive=account.adaptive,
     )

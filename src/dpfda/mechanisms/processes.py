@@ -93,8 +93,8 @@ class GaussianProcess(Process):
     kernel : the covariance of the noise; of a density also the kernel of the estimate.
     eta, penalty : the power of the kernel that penalises, and how strongly; None for a rule of n.
     penalty_kernel : of a mean, the kernel in whose space it is penalised; None for that of the noise.
-    bandwidth : of a density, instead of a kernel: a number, one for each side, a matrix, or "private-iqr", which is
-        bought for the estimator's `bandwidth_epsilon`; None for `n^(-1/(4+d))`.
+    bandwidth : of a density, instead of a kernel: a number, one for each side, a matrix, or "private-iqr" or
+        "private-loo", which are bought for the estimator's `bandwidth_epsilon`; None for `n^(-1/(4+d))` of each side.
     answers : how many points will ever be answered online; None for as many as there is room for.
     calibration : "exact"; "published" for the papers' own, larger noise scale; "simple" for the simpler bound of a
         mean.
@@ -146,7 +146,7 @@ class LaplaceProcess(Process):
     kernel : of the noise; of a density also the kernel of the estimate.
     eta, penalty : the power of the kernel that penalises, and how strongly; None for a rule of n and epsilon. For
         densities and kernel machines eta is the power of the kernel in whose space the estimate lies.
-    bandwidth : of a density, instead of a kernel: a number, one for each side, or "private-iqr".
+    bandwidth : of a density, instead of a kernel: a number, one for each side, or "private-iqr" or "private-loo".
     calibration : "exact", or "published" for the paper's own, larger noise scale.
     """
 

@@ -17,6 +17,9 @@ from dpfda.releases import NOT_PRIVATE, Certificate
 from dpfda.releases.cards.words import Statement, cautions, say, statement
 from dpfda.releases.entry import Fits, LedgerEntry
 
+OUTSIDE, PLACES = "outside", "places"  # in the header of a store
+ENCODING_BEFORE = {OUTSIDE: "edge", PLACES: "cells"}  # of stores of densities whose headers do not say it
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -38,6 +41,8 @@ class Facts:
     counting: Counting = Counting.ROWS  # how n is known
     statistic: str = ""  # the kind of release that the function is of
     columns: str = ""  # which columns the records were read from, where they have names
+    # How records became the function, by name, where there are several ways: a store is bound to it beside its law.
+    encoding: tuple[tuple[str, str], ...] = ()
 
     def without_reasons(self) -> Facts:
         """What a request is known by: reasons are sentences, with computed digits in them."""

@@ -31,6 +31,7 @@ class Sections:
     masses: Integers  # (n,)
     weight: float
     kernel: Kernel
+    reach: Domain | None = None  # where points may lie, if not in the domain alone; of a kernel as high there
 
     def __post_init__(self) -> None:
         if self.points.ndim != 2 or self.masses.shape != (len(self.points),) or self.masses.dtype != np.int64:
@@ -52,11 +53,18 @@ class Sections:
             )
 
     @staticmethod
-    def counted(points: ArrayLike, weight: float, kernel: Kernel, *, masses: ArrayLike | None = None) -> Sections:
+    def counted(
+        points: ArrayLike,
+        weight: float,
+        kernel: Kernel,
+        *,
+        masses: ArrayLike | None = None,
+        reach: Domain | None = None,
+    ) -> Sections:
         """Every record its mass, 1 by default: a density. Two neighbours then differ in the records of one unit."""
         rows = _rows(points)
         counts = np.ones(len(rows), dtype=np.int64) if masses is None else np.asarray(masses, dtype=np.int64)
-        return Sections(rows, counts, float(weight), kernel)
+        return Sections(rows, counts, float(weight), kernel, reach)
 
     @staticmethod
     def weighted(points: ArrayLike, weights: ArrayLike, kernel: Kernel, *, total: float) -> Sections:
@@ -75,8 +83,8 @@ class Sections:
         return int(self.points.shape[1])
 
     def inside(self, domain: Domain) -> tuple[Array, Integers]:
-        """Distinct points, moved into the domain each by itself, in order, and the mass of each."""
-        lows, highs = np.array(domain.sides).T
+        """Distinct points, moved into the domain, or their reach, each by itself, in order, and the mass of each."""
+        lows, highs = np.array((self.reach or domain).sides).T
         rows = np.where(np.isnan(self.points), (lows + highs) / 2, np.clip(self.points, lows, highs)) + 0.0
         distinct, where = np.unique(rows, axis=0, return_inverse=True)
         masses = np.zeros(len(distinct), dtype=np.int64)

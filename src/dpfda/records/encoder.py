@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpfda.arrays import Array, Integers
-from dpfda.bases.lattice import Lattice
+from dpfda.bases.lattice import FRACTIONS, Lattice
 
 VALUE_BITS = 24
 TOTAL_BITS = 52
-FRACTIONS = 16  # vectors are kept to a sixteenth of a lattice step until the records of a unit have been averaged
 
 
 @dataclass(frozen=True, slots=True)

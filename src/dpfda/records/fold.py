@@ -11,8 +11,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from dpfda.arrays import Array, Integers
+from dpfda.bases.lattice import FRACTIONS
 from dpfda.records.curves import Curves
-from dpfda.records.encoder import FRACTIONS
 from dpfda.records.identity import Identity, average
 from dpfda.records.reading import with_progress
 

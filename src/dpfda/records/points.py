@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -50,6 +50,55 @@ def cell_masses(curves: Curves, cells: Cells, *, counted: bool, all_counted: boo
     if all_counted:
         masses[cells.middle] += MASS
     return masses
+
+
+def point_masses(
+    curves: Curves, middle: Array, *, counted: bool, all_counted: bool, reading: Reading
+) -> tuple[Array, Integers]:
+    """The points themselves and the mass of each, (m, p), (m,), as `cell_masses` gives it to their cells.
+
+    A unit without any readable point lies in the `middle` of the domain.
+    """
+    rows = reading.batch_rows or max(64, 2**20 // curves.source.width)
+    read = np.concatenate([np.empty((0, curves.source.width)), *_batches(curves, rows, reading.progress)])
+    points, units = read[:, int(counted) :], curves.units
+    missing = np.isnan(points).any(axis=1)
+    if units is None:
+        masses = MASS * (whole_counts(read[:, 0]).astype(np.int64) if counted else np.ones(len(read), dtype=np.int64))
+        return np.where(missing[:, None], middle, points), masses
+    if len(points) != len(units.codes):
+        raise RuntimeError("the rows and their units are out of step")
+    readable = (units.codes >= 0) & ~missing
+    # Lowest points first within each unit, whatever the order of rows: the first gets the remainder.
+    codes, points = units.codes[readable], points[readable]
+    order = np.lexsort((*points.T[::-1], codes))
+    codes, points = codes[order], points[order]
+    count = np.bincount(codes, minlength=units.size)
+    share = MASS // np.maximum(count, 1)
+    masses = share[codes].astype(np.int64)
+    first = np.flatnonzero(np.diff(codes, prepend=-1))
+    masses[first] += (MASS - share * count)[codes[first]]
+    empty = int((count == 0).sum()) + int(all_counted)
+    return np.concatenate([points, middle[None, :]]), np.append(masses, MASS * empty)
+
+
+LIMB = 16  # bits of a count at a time
+MOST_SUM = 2**62
+
+
+def counted_sum(curves: Curves, vectors_of: Callable[[Array], Array], size: int, reading: Reading) -> Integers:
+    """The sum of whole vectors times how many units stand behind each row, which rows begin with, (size,).
+
+    Exact in Python's integers, and at the end each is kept within 62 bits: that brings no two sums further apart.
+    """
+    total = [0] * size
+    rows = reading.batch_rows or 64
+    for batch in _batches(curves, rows, reading.progress):
+        vectors, counts = vectors_of(batch).astype(np.int64), whole_counts(batch[:, 0]).astype(np.int64)
+        # Steps of 25 bits, limbs of 16 and at most 2^20 rows: each sum fits 64 bits.
+        low, high = vectors @ (counts & (2**LIMB - 1)), vectors @ (counts >> LIMB)
+        total = [t + lo + (hi << LIMB) for t, lo, hi in zip(total, low.tolist(), high.tolist(), strict=True)]
+    return np.array([min(max(t, -MOST_SUM), MOST_SUM) for t in total], dtype=np.int64)
 
 
 def _batches(curves: Curves, rows: int, progress: bool | None) -> Iterator[Array]:

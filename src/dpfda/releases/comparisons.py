@@ -33,6 +33,8 @@ class Comparisons:
     # Whether docs/mathematics.md proves the sensitivity; without that and without `least_sensitivity` it is listed as
     # not compared.
     sensitivity_is_proven: bool = False
+    # Reasons on the card that follow from the numbers in the file, which says them as `told`.
+    told: tuple[str, ...] = ()
 
     def noise_rms(self, release: Any) -> tuple[float, ...]:
         """What the noise over the domain may be, from the law in the file; empty where the file does not hold it."""

@@ -213,8 +213,10 @@ def plans_of(experiment: DensityExperiment, n: int, cells: Cells) -> dict[str, t
         result[name] = tuple(planned(cells, n, budget, bandwidth=bandwidth, **wishes, **more) for more in several)
     result[BEST] = tuple(planned(cells, n, budget, "iclp-qr", bandwidth=bandwidth, eta=eta) for eta in ETAS)
     # The rule itself, in the units of the points.
+    rule = bandwidth / experiment.constant
     for name, calibration in HALL.items():
-        result[name] = (planned(cells, n, Budget(EPSILON, DELTA), "gp", calibration=calibration),)
+        wide = planned(cells, n, Budget(EPSILON, DELTA), "gp", bandwidth=rule, calibration=calibration)
+        result[name] = (wide,)
     return result
 
 

@@ -76,6 +76,10 @@ class PendingRelease(Pending):
         """What it holds, in words."""
         if not isinstance(self.sections, Sections):
             return ""
+        if dict(self.facts.encoding).get("places") == "points":
+            return (
+                "the points of all records and what they add up to, without noise, until release_ or open() asks for it"
+            )
         return (
             f"what all records add up to in each of {len(self.sections.masses)} cells, without noise, until release_ "
             "or open() asks for it"

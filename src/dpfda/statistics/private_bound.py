@@ -11,7 +11,7 @@ import numpy as np
 
 from dpfda.arrays import Array, ArrayLike, Integers, check_flag
 from dpfda.bases import Domain, as_domain
-from dpfda.bases.lattice import squared_norms
+from dpfda.bases.lattice import FRACTIONS, squared_norms
 from dpfda.bases.projection import grid_weights
 from dpfda.curator import ChoiceOrder, Curator
 from dpfda.curator.order import ordered_by
@@ -23,7 +23,6 @@ from dpfda.mechanisms.choice import MOST_CANDIDATES, Scores
 from dpfda.messages import arg
 from dpfda.privacy.budget import stated_budget
 from dpfda.records import Encoder, as_curves
-from dpfda.records.encoder import FRACTIONS
 from dpfda.records.fold import Encode
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.reading import Reading, as_reading

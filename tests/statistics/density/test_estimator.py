@@ -40,18 +40,21 @@ def seeded(**wishes):
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_a_fit_gives_a_proper_density_near_the_truth(delta):
-    release = seeded(delta=delta).fit(two_bumps(20_000)).release_
+    points = two_bumps(20_000)
+    release = seeded(delta=delta).fit(points).release_
+    outside = np.mean((points < 0) | (points > 1))
     t = np.linspace(0, 1, 401)
     truth = (0.6 * np.exp(-0.5 * ((t - 0.3) / 0.1) ** 2) + 0.4 * np.exp(-0.5 * ((t - 0.7) / 0.1) ** 2)) / (
         0.1 * np.sqrt(2 * np.pi)
     )
     assert (release(t) >= 0).all()
-    assert release.integral() == pytest.approx(1.0, abs=1e-9)
+    assert release.integral() == pytest.approx(1 - outside, abs=1e-3)
+    assert release.integral() == release.inside < 1
     assert np.mean((release(t) - truth) ** 2) < 0.01
 
 
 def test_units_of_the_domain_are_those_of_the_density():
-    release = seeded(domain=(0.0, 100.0)).fit(100 * two_bumps(20_000)).release_
+    release = seeded(domain=(0.0, 100.0), outside="edge").fit(100 * two_bumps(20_000)).release_
     assert release.integral(0, 100) == pytest.approx(1.0, abs=1e-9)
     assert release(30.0) == pytest.approx(0.6 / (10 * np.sqrt(2 * np.pi)), rel=0.15)
 
@@ -338,8 +341,9 @@ def test_an_oracle_has_the_noise_of_the_whole_release_under_either_calibration(o
         oracle = est.fit(points).open() if opened == "after a fit" else est.open(None, points)
         with oracle:
             card = oracle.certificate
-        # The same bound and factor for both; the basis of the whole leaves out a little of the kernel.
-        assert 0.9 < whole.noise_rms / card.noise_rms < 1.01
+        # The same bound and factor for both; the basis of the whole leaves out a little of the kernel, and its noise
+        # covers the number of units outside the domain as well, for which it grows by a twentieth.
+        assert 0.9 < whole.noise_rms / card.noise_rms < 1.06
         assert ("calibration" in dict(card.chosen)) is (calibration == "published")
         assert ("the published bound is taken" in card.sensitivity_because) is (calibration == "published")
         deviations[calibration] = card.noise_rms

@@ -1,6 +1,7 @@
 """The neighbour contract of densities: no unit moves what is handed to the mechanism further than is stated.
 
-For every named mechanism, both neighbour relations, an interval, a box and stated edges. The moves are integers, roots
+For every named mechanism, both neighbour relations, an interval, a box and stated edges; people lie inside, in the
+margin of a line, and so far outside that they are only counted. The moves are integers, roots
 are taken with 60 decimals, and nothing is allowed for rounding.
 """
 
@@ -31,6 +32,7 @@ from dpfda.statistics.density.summary import Density
 N = 40
 PLACES = {
     "line": {"domain": as_domain((0.0, 10.0))},
+    "line to its edge": {"domain": as_domain((0.0, 10.0)), "outside": "edge"},
     "box": {"domain": as_domain([(0.0, 10.0), (-1.0, 1.0)])},
     "edges": {"domain": as_domain((0.0, 10.0)), "edges": [0, 1, 5, 10]},
 }
@@ -108,14 +110,16 @@ def bound(plan):
 
 
 def corners(plan):
-    """Pairs of people far apart: all over the box, ends and corners among them."""
+    """People far apart: all over the box, ends and corners among them, little and far outside."""
     lows, highs = np.array(plan.cells.domain.sides).T
     units = (
         np.array(np.meshgrid(*[np.linspace(0, 1, 9 if len(lows) == 1 else 5)] * len(lows), indexing="ij"))
         .reshape(len(lows), -1)
         .T
     )
-    return lows + units * (highs - lows)
+    inside = lows + units * (highs - lows)
+    near = np.array([[0.01], [0.3], [0.9]]) * np.ones(len(lows))  # an eighth of a side is heard, with a bandwidth of 1
+    return np.concatenate([inside, highs + near, lows - near, [lows - 1e9, np.full(len(lows), np.inf)]])
 
 
 @pytest.mark.parametrize(("place", "mechanism", "neighbours"), CASES)
@@ -143,7 +147,7 @@ def test_no_person_whatever_moves_the_sum_further(mechanism, neighbours, data):
     """Several points each, missing and infinite coordinates, points on edges, others of all kinds."""
     plan = planned("line", mechanism, neighbours)
     number = st.one_of(
-        st.sampled_from([0.0, 10.0, 5.0, -np.inf, np.inf, np.nan, 1e308, 10 / 64]), st.floats(-1, 11, width=32)
+        st.sampled_from([0.0, 10.0, 5.0, -np.inf, np.inf, np.nan, 1e308, 10 / 64]), st.floats(-9, 19, width=32)
     )
     person = st.lists(st.tuples(number), min_size=1, max_size=5)
     others = data.draw(st.lists(person, min_size=0, max_size=4))

@@ -16,7 +16,7 @@ from dpfda.privacy import Budget
 from dpfda.privacy.norms import L1, L2
 from dpfda.statistics.density import papers
 from dpfda.statistics.density.papers import DensityFacts
-from dpfda.statistics.density.windows import mass_of, spectral_basis, window
+from dpfda.statistics.density.windows import FORMER, mass_of, spectral_basis, widths_of, window
 
 LINE = equal_cells(Domain(((0.0, 1.0),)), (200,))
 BOX = equal_cells(Domain(((-1.0, 1.0), (0.0, 3.0))), (24, 24))
@@ -140,9 +140,12 @@ def test_a_diagonal_bandwidth_matrix_is_a_bandwidth_for_each_side():
     assert np.array_equal(one.features, other.features)
 
 
-def test_the_rule_of_the_papers_is_in_the_units_of_the_points():
+def test_the_rule_of_the_papers_is_a_share_of_each_side():
+    """So that the units of the points do not matter; keys from before stand for the rule in these units."""
     told = dict(papers.gp(facts(BOX, n=1000)).reasons)["kernel"]
-    assert told == "gaussian, n^(-1/(4+d)) = 0.3162 in all directions"
+    assert told == "gaussian, n^(-1/(4+d)) = 0.3162 of each side"
+    assert widths_of(None, 1000, BOX.domain) == pytest.approx([0.316228 * length for length in BOX.domain.lengths])
+    assert widths_of(None, 1000, BOX.domain, FORMER) == pytest.approx([0.316228, 0.316228], rel=1e-5)
     assert np.array_equal(
         papers.gp(facts(n=1000)).features, papers.gp(facts(n=1000), bandwidth=1000 ** (-1 / 5)).features
     )
@@ -242,7 +245,7 @@ def test_the_published_scale_of_a_gaussian_process_is_that_of_hall():
         (lambda: papers.gp(facts(), bandwidth=0.0049), "0.0049 is too narrow for a side of length 1.* least 0.005"),
         (lambda: papers.sobolev(facts(BOX), bandwidth=(0.5, 0.01)), "0.01 is too narrow for a side of length 3"),
         (lambda: papers.gp(facts(BOX), bandwidth=[[4e-5, 1e-5], [1e-5, 1.0]]), "0.006325 is too narrow .* length 2"),
-        (lambda: papers.gp(facts(n=10**12)), "too narrow .* The rule .* is in the units of the points"),
+        (lambda: papers.gp(facts(n=10**12)), "too narrow .* State a larger"),
         (lambda: papers.gp(facts(), bandwidth="wide"), "A bandwidth in 1 dimension.* got 'wide'"),
         (lambda: papers.gp(facts(), bandwidth=math.nan), "A bandwidth in 1 dimension.* got nan"),
         (lambda: papers.gp(facts(BOX), bandwidth=[[1.0, 2.0], [2.0, 1.0]]), "symmetric positive definite matrix"),

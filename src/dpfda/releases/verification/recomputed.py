@@ -83,6 +83,10 @@ def check_stated(card: Card, release: Any, checks: Checks) -> tuple[str, ...]:
         if not found:
             open_fields.append(name)
     _check_smoothing(release, checks)
+    for label in known.told:
+        due = dict(release.told).get(label, "")
+        said = " or ".join(text for name, text in card.chosen if name == label)
+        checks.rule(said == due, GUARANTEE, f"what the card says of {label}", said or "nothing", due or "nothing")
     return tuple(open_fields)
 
 

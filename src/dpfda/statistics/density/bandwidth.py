@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpfda.arrays import Array, Integers
-from dpfda.bases.cells import Cells
+from dpfda.bases.cells import Cells, fine_cells
 from dpfda.curator.summary import Public, Selection
 from dpfda.mechanisms.choice import Scores
 from dpfda.privacy import Budget
@@ -18,8 +18,10 @@ from dpfda.records.fold import Clipping, Encode
 from dpfda.records.points import MASS, cell_masses
 from dpfda.records.reading import Reading
 from dpfda.releases.certificate import ChoiceCard
+from dpfda.statistics.density.leave_one_out import LeaveOneOut, candidates
 from dpfda.statistics.density.windows import NARROWEST
 
+MOST_IN_ALL = 2**16  # cells that are told one by one
 MOST_PLACES = 256  # for a quartile along one side: 32,896 pairs
 NORMAL = 1.34  # the interquartile range of a standard normal variable, as Scott's rule has it
 
@@ -45,7 +47,7 @@ class Quartiles(Selection):
 
     def __post_init__(self) -> None:
         # A quartile may lie outside: points there count at the nearest end.
-        object.__setattr__(self, "cells", replace(self.cells, apart=False))
+        object.__setattr__(self, "cells", replace(self.cells, apart=False, margin=0.0))
         along = self.cells.edges[self.axis]
         cells = len(along) - 1
         places = min(cells, MOST_PLACES)
@@ -104,7 +106,7 @@ class BandwidthChoice:
     """Bandwidths that were paid for, one for each side, and the card of each choice."""
 
     widths: tuple[float, ...]
-    ranges: tuple[float, ...]  # between quartiles
+    ranges: tuple[float, ...]  # between quartiles; none where the width itself was chosen
     epsilon: float
     cards: tuple[ChoiceCard, ...]
 
@@ -112,19 +114,30 @@ class BandwidthChoice:
     def because(self) -> str:
         """How the bandwidths came about, for the card of the density."""
         told = ", ".join(f"{width:.4g}" for width in self.widths)
+        if not self.ranges:
+            return f"{told}: the least error by leave-one-out, for epsilon = {self.epsilon:g} of its own"
         return f"{told}: Scott's rule of a private interquartile range, for epsilon = {self.epsilon:g} of its own"
 
 
-def private_bandwidth(choose: Choose, cells: Cells, n: int, *, epsilon: float, counted: bool) -> BandwidthChoice:
-    """Hall et al., 4.1.2: a bandwidth for each side by a private interquartile range.
+QUARTILES, LEAVE_ONE_OUT = BOUGHT = ("private-iqr", "private-loo")
+
+
+def private_bandwidth(
+    choose: Choose, cells: Cells, n: int, *, epsilon: float, counted: bool, how: str = QUARTILES
+) -> BandwidthChoice:
+    """Hall et al., 4.1.2: a bandwidth for each side by a private interquartile range, or by leave-one-out.
 
     Pure epsilon in equal parts for the sides, on top of what the density costs; the number of units is public. No width
     is below a 200th of its side.
     """
+    if how == LEAVE_ONE_OUT:
+        loo = leave_one_out(cells, n, counted=counted)
+        index, card = choose(loo, Budget(epsilon, 0.0))
+        return BandwidthChoice(loo.widths_of(index), (), epsilon, (card,))
     share = Budget(epsilon / len(cells.shape), 0.0)
     ranges, cards = [], []
     for axis in range(len(cells.shape)):
-        selection = Quartiles(cells, axis, counted)
+        selection = Quartiles(cells if cells.size <= MOST_IN_ALL else alone(cells, axis), axis, counted)
         index, card = choose(selection, share)
         ranges.append(selection.range_of(index))
         cards.append(card)
@@ -132,6 +145,17 @@ def private_bandwidth(choose: Choose, cells: Cells, n: int, *, epsilon: float, c
     lengths = cells.domain.lengths
     widths = tuple(max(w, NARROWEST * length) for w, length in zip(scott(tuple(ranges), n), lengths, strict=True))
     return BandwidthChoice(widths, tuple(ranges), epsilon, tuple(cards))
+
+
+def leave_one_out(cells: Cells, n: int, *, counted: bool) -> LeaveOneOut:
+    """The choice by leave-one-out on cells that can be told one by one; made before a charge, it refuses the rest."""
+    few = cells if cells.size <= MOST_IN_ALL else replace(fine_cells(cells.domain), apart=cells.apart)
+    return LeaveOneOut(replace(few, margin=0.0), n, counted, candidates(few, n))
+
+
+def alone(cells: Cells, axis: int) -> Cells:
+    """Cells along one side that take no notice of the others."""
+    return replace(cells, edges=tuple(e if k == axis else (e[0], e[-1]) for k, e in enumerate(cells.edges)))
 
 
 def scott(ranges: tuple[float, ...], n: int) -> tuple[float, ...]:

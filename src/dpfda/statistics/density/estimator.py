@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,7 +19,6 @@ from dpfda.curator import GIVEN, Curator, DrawLog, Order, Payment, ReleaseOrder
 from dpfda.curator.summary import Public
 from dpfda.errors import UsageError
 from dpfda.ledger import Receipt
-from dpfda.ledger.contract import KeyedLedger
 from dpfda.mechanisms import GaussianProcess
 from dpfda.messages import arg
 from dpfda.privacy import REPLACE, Budget, Unit
@@ -26,19 +26,23 @@ from dpfda.privacy.budget import stated_budget
 from dpfda.records.forgetting import forgets_records
 from dpfda.records.labelled import as_points
 from dpfda.records.points import count_units
-from dpfda.statistics.density.bandwidth import BandwidthChoice, private_bandwidth
-from dpfda.statistics.density.plan import APART, EDGE, DensityPlan, DensityRequest, plan_density
+from dpfda.statistics.density.bandwidth import (
+    BOUGHT,
+    LEAVE_ONE_OUT,
+    BandwidthChoice,
+    leave_one_out,
+    private_bandwidth,
+)
+from dpfda.statistics.density.plan import APART, DensityPlan, DensityRequest, plan_density
 from dpfda.statistics.density.release import DensityRelease
-from dpfda.statistics.density.summary import Density
-from dpfda.statistics.density.windows import Bandwidth
+from dpfda.statistics.density.summary import Density, density_of
+from dpfda.statistics.density.windows import FORMER, PRESENT, Bandwidth
 from dpfda.statistics.estimator import FitOrder, Spender, needs_one, smoothing_after
 
 if TYPE_CHECKING:
     from dpfda.online import FiniteOracle, Oracle, Store
     from dpfda.statistics.density.online import Prepared
     from dpfda.statistics.pending import PendingRelease
-
-PRIVATE = "private-iqr"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,16 @@ class OrderedDensity:
     summary: Density
     curator: Curator
     order: ReleaseOrder
+    earlier: Callable[[], OrderedDensity | None]  # what earlier versions ordered for the same call, if they did
+
+    def due(self, receipt: Receipt | None) -> OrderedDensity:
+        """What a charge stands for: this, or where a key goes on that was charged before, what was ordered then."""
+        if receipt is None or not receipt.earlier:
+            return self
+        earlier = self.earlier()
+        if earlier is None:
+            raise RuntimeError("a ledger knows a request again that nobody can make")
+        return earlier
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,29 +84,33 @@ class DensityOrder(Order):
 
     first: OrderedDensity  # with the bandwidth that was stated, or any
     epsilon: float  # of the bandwidth; 0 if none is bought
-    again: Callable[[BandwidthChoice], OrderedDensity]  # with the bandwidth that was bought
+    how: str  # it is bought
+    again: Callable[[BandwidthChoice, int], OrderedDensity]  # with the bandwidth that was bought, in that edition
     prepare: Callable[[OrderedDensity], Prepared] | None  # where answers may be given point by point
     prepared: Prepared | None  # the first, for its checks
 
     def spend(self, payment: Payment) -> ReleasedDensity:
+        first = self.first.due(payment.receipt)
         if self.prepare is None or self.prepared is None:
-            choice, found, whole = payment.spend(lambda log: self._whole(log, payment.receipt))
+            choice, found, whole = payment.spend(lambda log: self._whole(first, log, payment.receipt))
             return ReleasedDensity(found.plan, whole=whole, choice=choice)
         if not self.epsilon:
-            return ReleasedDensity(self.first.plan, held=self.prepared.read(payment))
+            prepared = self.prepared if first is self.first else self.prepare(first)
+            return ReleasedDensity(first.plan, held=prepared.read(payment))
         # The bandwidth is kept and shown now, the noise is drawn later: nobody gets it under the same key again.
-        choice, found = payment.begin(lambda log: self._bought(log, payment.receipt))
+        choice, found = payment.begin(lambda log: self._bought(first, log, payment.receipt))
         held = self.prepare(found).read(Payment(None, payment.receipt))
         return ReleasedDensity(found.plan, held=held, choice=choice)
 
     def _whole(
-        self, log: DrawLog, receipt: Receipt | None
+        self, first: OrderedDensity, log: DrawLog, receipt: Receipt | None
     ) -> tuple[BandwidthChoice | None, OrderedDensity, DensityRelease]:
-        choice, found = self._bought(log, receipt)
+        choice, found = self._bought(first, log, receipt)
         return choice, found, found.order.draw(log, receipt)
 
-    def _bought(self, log: DrawLog, receipt: Receipt | None) -> tuple[BandwidthChoice | None, OrderedDensity]:
-        first = self.first
+    def _bought(
+        self, first: OrderedDensity, log: DrawLog, receipt: Receipt | None
+    ) -> tuple[BandwidthChoice | None, OrderedDensity]:
         if not self.epsilon:
             return None, first
         choice = private_bandwidth(
@@ -101,8 +119,9 @@ class DensityOrder(Order):
             first.plan.n,
             epsilon=self.epsilon,
             counted=first.summary.counted,
+            how=self.how,
         )
-        return choice, self.again(choice)
+        return choice, self.again(choice, first.plan.request.edition)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -123,8 +142,8 @@ class DensityFunction(Spender):
         et al.), "iclp-qr", "frl" and "bernstein" (Lin and Reimherr), or an object with their settings, such as
         `dpfda.mechanisms.GaussianProcess(bandwidth=0.1)`.
     size : number of basis functions, None for the planner's choice.
-    bandwidth_epsilon : price, on top of epsilon, of a mechanism's bandwidth "private-iqr": Scott's rule of a private
-        interquartile range. Both are charged at once.
+    bandwidth_epsilon : price, on top of epsilon, of a mechanism's bandwidth "private-iqr" (Scott's rule of a private
+        interquartile range) or "private-loo" (the least error by leave-one-out). Both are charged at once.
     smoothing : "auto", or "none"; chosen after the noise, free. The papers' mechanisms smooth before the noise, so
         "auto" leaves them as they are.
     dataset : name of the data set for the card and the ledger.
@@ -163,7 +182,7 @@ class DensityFunction(Spender):
         self._check_parameters()
         return self._plan(n, self._bandwidth)
 
-    def _plan(self, n: int, bandwidth: Bandwidth | None) -> DensityPlan:
+    def _plan(self, n: int, bandwidth: Bandwidth | None, edition: int = PRESENT) -> DensityPlan:
         mechanism, settings = self._chosen()
         settings.pop("answers", None)  # which no plan needs
         if "bandwidth" in settings:
@@ -178,12 +197,13 @@ class DensityFunction(Spender):
                 size=self.size,
                 edges=self.edges,
                 outside=self.outside,
+                edition=edition,
                 **settings,
             )
         )
 
     def _again(self, plan: DensityPlan, n: int) -> DensityPlan:
-        return self._plan(n, plan.request.bandwidth)
+        return self._plan(n, plan.request.bandwidth, plan.request.edition)
 
     @forgets_records
     def fit(self, X: Any, y: None = None, *, counts: object = None, units: object = None) -> DensityFunction:
@@ -199,20 +219,27 @@ class DensityFunction(Spender):
     @forgets_records
     def order(self, X: Any, *, counts: object = None, units: object = None) -> FitOrder:
         """What `fit` would release of these points: checked, planned and priced, not charged, and no point is read."""
-        first = self._order(X, counts, units, self._bandwidth)
+        how = self._stated_bandwidth
+        # Two ways to buy a bandwidth are two requests; keys of the first one were given before there was another.
+        reasons = (("bandwidth", LEAVE_ONE_OUT),) if isinstance(how, str) and how == LEAVE_ONE_OUT else ()
+        first = self._order(X, counts, units, self._bandwidth, reasons)
+        if reasons:
+            leave_one_out(first.plan.cells, first.plan.n, counted=first.summary.counted)  # what it refuses
         self.check_seen(first.plan)
         by_points = self._by_points and self.neighbours == REPLACE
         # Parameters that are set anew must not change what is paid for: the density after a bandwidth is by these.
         settled = copy(self)
 
-        def again(choice: BandwidthChoice) -> OrderedDensity:
-            return settled._order(X, counts, units, choice.widths, (("bandwidth", choice.because),))
+        def again(choice: BandwidthChoice, edition: int) -> OrderedDensity:
+            reasons = (("bandwidth", choice.because),)
+            return settled._order(X, counts, units, choice.widths, reasons, edition=edition)
 
         order = DensityOrder(
             first.order.price,
             first.order.ledger,
             first,
             self._price,
+            str(how),
             again,
             settled._prepared if by_points else None,
             self._prepared(first) if by_points else None,
@@ -252,9 +279,10 @@ class DensityFunction(Spender):
                     fix="Leave it out.",
                 )
             return stated
-        if stated != PRIVATE or self.bandwidth_epsilon is None or self.neighbours != REPLACE:
+        if stated not in BOUGHT or self.bandwidth_epsilon is None or self.neighbours != REPLACE:
             raise UsageError(
-                f"A bandwidth is a number, one for each side, a matrix, None for a rule, or {PRIVATE!r}, which takes ",
+                "A bandwidth is a number, one for each side, a matrix, None for a rule, or 'private-iqr' or "
+                "'private-loo', which take ",
                 arg("bandwidth_epsilon", ...),
                 f" of its own and 'replace-one'; got {brief(stated)} with ",
                 arg("bandwidth_epsilon", self.bandwidth_epsilon),
@@ -272,6 +300,8 @@ class DensityFunction(Spender):
         units: object,
         bandwidth: Bandwidth | None,
         reasons: tuple[tuple[str, str], ...] = (),
+        *,
+        edition: int = PRESENT,
     ) -> OrderedDensity:
         """The plan for these points and what would be released of them; not charged yet."""
         self._check_parameters()
@@ -280,18 +310,18 @@ class DensityFunction(Spender):
         counted = counts is not None
         unit = Unit(records.unit or ("person" if counted else "row"), self.neighbours)
         size = self._size(records, unit, (lambda: count_units(records)) if counted else None)
-        plan = self._plan(size.planned, bandwidth)
+        plan = self._plan(size.planned, bandwidth, edition)
         public = Public.of_points(unit, size.n, size.planned, width=domain.dimension + counted, counting=size.counting)
         chosen = (
             *((("points", records.columns),) if records.columns else ()),
             *((("counts", "each row stands for so many people, one point each"),) if counted else ()),
-            ("cells", f"{plan.cells.size}, {'equal' if self.edges is None else 'between edges stated by the user'}"),
+            ("cells", f"{plan.cells.told}, {'equal' if self.edges is None else 'between edges stated by the user'}"),
             *reasons,
             *plan.reasons,
         )
         notes = records.notes_of_counts if counted else records.notes
         curator = self._curator_of(records, public, chosen, notes=notes, before=self._price)
-        summary = Density(plan.features, counted)
+        summary = density_of(plan.features, counted=counted)
         order = curator.order(
             summary,
             basis=plan.design.basis,
@@ -300,13 +330,22 @@ class DensityFunction(Spender):
             smoothing=smoothing_after(self.smoothing, smoothable=plan.design.smoothing),
             name=plan.design.name,
         )
-        if self.outside == APART and isinstance(self.ledger, KeyedLedger):
-            # Until points outside were counted apart, the same call was for a density with them at its edges.
-            earlier = copy(self)
-            earlier.outside = EDGE
-            before = earlier._order(X, counts, units, bandwidth, reasons).order.price
-            order = replace(order, price=replace(order.price, instead=before))
-        return OrderedDensity(plan, summary, curator, order)
+        settled = copy(self)
+
+        @cache
+        def earlier() -> OrderedDensity | None:
+            if edition == FORMER:
+                return None
+            try:
+                return settled._order(X, counts, units, bandwidth, reasons, edition=FORMER)
+            except UsageError:
+                return None  # it was refused then
+
+        # Under a key that stands in a ledger; without one nobody could have charged it before.
+        before = None if self.ledger is None else earlier()
+        if before is not None:
+            order = replace(order, price=replace(order.price, instead=replace(before.order.price, key="earlier")))
+        return OrderedDensity(plan, summary, curator, order, earlier)
 
     def _prepared(self, ordered: OrderedDensity) -> Prepared:
         # Loaded where it is needed: most densities are released as a whole, and answer nowhere point by point.
@@ -339,6 +378,7 @@ class DensityFunction(Spender):
         and whoever's record changed between two openings would be protected less.
         """
         from dpfda.online import check_store, header_of, open_finite, open_online
+        from dpfda.online.card import OUTSIDE
         from dpfda.statistics.pending import reopened
 
         self._check_parameters()
@@ -360,11 +400,14 @@ class DensityFunction(Spender):
                 "A bandwidth that is bought would be another one each time: fit first, then open the store.",
                 parameter="bandwidth",
             )
-        ordered = self._order(X, counts, units, self._stated_bandwidth)
+        edition = PRESENT if found is None or OUTSIDE in found else FORMER
+        ordered = self._order(X, counts, units, self._stated_bandwidth, edition=edition)
         prepared = self._prepared(ordered)
         if found is None:
             self.check_seen(ordered.plan)
-            return prepared.read(ordered.order.pay()).online(store)
+            payment = ordered.order.pay()
+            due = ordered.due(payment.receipt)
+            return (prepared if due is ordered else self._prepared(due)).read(payment).online(store)
         check_store(store, prepared.law, prepared.facts, randomness=self.randomness)
         held = prepared.read(Payment(None, None))  # the store was paid for when it was made
         return open_online(

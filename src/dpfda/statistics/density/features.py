@@ -112,8 +112,40 @@ def with_outside(features: Array, cells: Cells, norm: Norm) -> Array:
     return table
 
 
+class Decoding:
+    """What sums of features share: a number of units in front where that is private, then one of units outside."""
+
+    cells: Cells
+    decode_weights: Array  # (M,) but for the leading columns: from a sum of vectors over the number of units
+    size: int
+    count_steps: float  # that a unit adds to the number of units
+    outside_steps: float  # that a unit outside adds to theirs
+
+    @property
+    def leading(self) -> int:
+        """The number of coordinates before those of the density."""
+        return self.size - len(self.decode_weights)
+
+    def decode(self, sums: Integers, noise: NoiseLaw, n: int | None) -> Decoded:
+        """Coordinates from noisy sums over n units; without n from sums that are led by the count."""
+        count = None
+        units = 0.0 if n is None else float(n)
+        if n is None:
+            constant = self.count_steps
+            of_count, noise = noise.split(1)
+            units, sums = max(float(sums[0]) / constant, 1.0), sums[1:]
+            count = Count(units, of_count.scaled(1 / constant))
+        outside = None
+        if self.cells.apart:
+            weight = self.outside_steps
+            of_outside, noise = noise.split(1)
+            outside, sums = Count(float(sums[0]) / weight, of_outside.scaled(1 / weight)), sums[1:]
+        noisy = sums.astype(np.float64) / units * self.decode_weights
+        return Decoded(noisy, noise.scaled(1 / units).weighted(np.abs(self.decode_weights)), count, outside)
+
+
 @dataclass(frozen=True, eq=False)
-class FeatureTable:
+class FeatureTable(Decoding):
     """One row of integers for every cell: a unit's vector is the average of the rows of its points.
 
     `norm` is that of the mechanism: the reach of one unit is computed in it, exactly, from the table. Where the number
@@ -128,13 +160,16 @@ class FeatureTable:
     least: float = 0.0  # a sensitivity that a paper states, where it is larger
 
     @property
-    def size(self) -> int:
+    def size(self) -> int:  # type: ignore[override]
         return int(self.rows.shape[1])
 
     @property
-    def leading(self) -> int:
-        """The number of columns before those of the density."""
-        return self.size - len(self.decode_weights)
+    def count_steps(self) -> float:  # type: ignore[override]
+        return float(self.rows[0, 0])
+
+    @property
+    def outside_steps(self) -> float:  # type: ignore[override]
+        return float(self.rows[-1, self.leading - 1])
 
     @cached_property
     def diameter(self) -> float:
@@ -158,23 +193,6 @@ class FeatureTable:
         if self.least > value:
             value, because = self.least, f"{because}; the published bound is taken, which is larger"
         return Sensitivity(value, self.norm, because)
-
-    def decode(self, sums: Integers, noise: NoiseLaw, n: int | None) -> Decoded:
-        """Coordinates from noisy sums over n units; without n from sums that are led by the count."""
-        count = None
-        units = 0.0 if n is None else float(n)
-        if n is None:
-            constant = float(self.rows[0, 0])
-            of_count, noise = noise.split(1)
-            units, sums = max(float(sums[0]) / constant, 1.0), sums[1:]
-            count = Count(units, of_count.scaled(1 / constant))
-        outside = None
-        if self.cells.apart:
-            weight = float(self.rows[-1, self.leading - 1])
-            of_outside, noise = noise.split(1)
-            outside, sums = Count(float(sums[0]) / weight, of_outside.scaled(1 / weight)), sums[1:]
-        noisy = sums.astype(np.float64) / units * self.decode_weights
-        return Decoded(noisy, noise.scaled(1 / units).weighted(np.abs(self.decode_weights)), count, outside)
 
 
 def integer_table(features: Array) -> tuple[Integers, float]:

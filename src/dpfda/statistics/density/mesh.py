@@ -292,6 +292,12 @@ def proper(axes: tuple[Array, ...], values: Array) -> Mesh:
     Densities are a convex set, so that it is at least as near to each of them as the values were: the projection
     never adds to the error.
     """
+    level, total = level_of(axes, values)
+    return Mesh(axes, np.maximum(values - level, 0.0) / total)
+
+
+def level_of(axes: tuple[Array, ...], values: Array) -> tuple[float, float]:
+    """The c of `proper`, and the integral of what stays, which is one but for rounding."""
     weights = node_weights(axes)
     flat, widths = values.ravel(), weights.ravel()
     order = np.argsort(-flat, kind="stable")
@@ -300,5 +306,5 @@ def proper(axes: tuple[Array, ...], values: Array) -> Mesh:
         levels = (mass - 1) / width  # what has to be taken off if these are all that stay
     stays = (flat[order] > levels) & (width > 0)
     last = int(np.flatnonzero(stays)[-1])
-    kept: Array = np.maximum(values - levels[last], 0.0)
-    return Mesh(axes, kept / float(np.sum(kept * weights)))
+    level = float(levels[last])
+    return level, float(np.sum(np.maximum(values - level, 0.0) * weights))

@@ -17,10 +17,10 @@ from dpfda.online import Facts, OnlineLaw, Sections, calibrated
 from dpfda.online.engine import MOST_MASS
 from dpfda.online.specification import peak_of
 from dpfda.privacy.norms import up
-from dpfda.records.points import MASS, cell_masses
+from dpfda.records.points import MASS, cell_masses, point_masses
 from dpfda.releases.cards.words import say, with_nobody
 from dpfda.statistics.density.papers import classical_factor
-from dpfda.statistics.density.plan import DensityPlan
+from dpfda.statistics.density.plan import APART, DensityPlan
 from dpfda.statistics.density.summary import Density
 from dpfda.statistics.density.windows import window
 from dpfda.statistics.pending import PendingRelease
@@ -42,17 +42,17 @@ class Prepared:
 
     def read(self, payment: Payment) -> PendingRelease:
         """What the records add up to, after the charge: from here on they are not needed."""
-        masses = payment.attempt(self._masses)
-        cells = self.plan.cells
-        heard = np.concatenate([cells.centres, cells.outer_centres])
-        # Rows without units weigh whole units, so that nothing is cut off here; and empty cells stay, so that the time
-        # an answer takes does not tell which they are.
+        points, masses, features = payment.attempt(self._read)
+        # Rows without units weigh whole units, so that nothing is cut off here.
         sections = Sections.counted(
-            heard, self.each / self.whole, self.kernel, masses=masses[: len(heard)] // (MASS // self.whole)
+            points,
+            self.each / self.whole,
+            self.kernel,
+            masses=masses // (MASS // self.whole),
+            reach=self.plan.request.reach if self._by_points else self.plan.cells.reach,
         )
         curves = self.order.curves
         order = replace(self.order, curves=replace(curves, source=NoRecords(curves.source.width)))
-        features = self.summary.features_of(masses)
         return PendingRelease(
             order=order,
             gathered=features,
@@ -63,14 +63,22 @@ class Prepared:
             payment=payment,
         )
 
-    def _masses(self) -> Integers:
-        return cell_masses(
-            self.order.curves,
-            self.plan.cells,
-            counted=self.summary.counted,
-            all_counted=True,
-            reading=self.order.reading,
-        )
+    @property
+    def _by_points(self) -> bool:
+        return self.plan.request.by_sides
+
+    def _read(self) -> tuple[Array, Integers, Integers]:
+        """Where records are, or the cells they lie in, the mass there, and what they add up to for a whole release."""
+        curves, summary, reading = self.order.curves, self.summary, self.order.reading
+        if self._by_points:
+            middle = np.mean(np.array(self.plan.cells.domain.sides), axis=1)
+            points, masses = point_masses(curves, middle, counted=summary.counted, all_counted=True, reading=reading)
+            return points, masses, summary.gather(curves, self.order.public, self.plan.basis, reading)
+        cells = self.plan.cells
+        masses = cell_masses(curves, cells, counted=summary.counted, all_counted=True, reading=reading)
+        heard = np.concatenate([cells.centres, cells.outer_centres])
+        # Empty cells stay, so that the time an answer takes does not tell which they are.
+        return heard, masses[: len(heard)], summary.features_of(masses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +112,14 @@ def prepare_density(
     whole = 1 if curves.unit is None else MASS
     if public.n * whole > MOST_MASS:
         raise UsageError(f"Point by point, a density takes at most {MOST_MASS // whole} units, got {public.n}.")
-    used = window(request.domain, public.n, bandwidth=request.bandwidth, kernel=request.kernel, family="gaussian")
+    used = window(
+        request.domain,
+        public.n,
+        bandwidth=request.bandwidth,
+        kernel=request.kernel,
+        family="gaussian",
+        edition=request.edition,
+    )
     each = 1 / (used.mass * public.n)  # what one unit weighs
     # The published noise is the exact one for a bound that is larger by a public factor, as in the whole release.
     published = request.calibration == "published"
@@ -118,7 +133,11 @@ def prepare_density(
         answers=answers,
     )
 
-    where = summary.placed("counts where it is, or adds nothing if that is far away")
+    if request.by_sides:
+        far = "at most a thousand sides away" if request.outside == APART else "outside the domain at its edge"
+        where = f"every point counts where it is, {far}"
+    else:
+        where = summary.placed("counts where it is, or adds nothing if that is far away")
     facts = Facts(
         what=say("what", "density"),
         statistic="density",
@@ -131,9 +150,10 @@ def prepare_density(
         + ("; the published bound is taken, which is larger" if published else ""),
         chosen=tuple((name, how) for name, how in curator.chosen if name != "basis"),
         missing=f"{with_nobody(summary.missing, curator.nobody)}; {where}",
-        warnings=tuple(filter(None, (plan.cells.coarse,))),
+        warnings=tuple(filter(None, ("" if request.by_sides else plan.cells.coarse,))),
         before=curator.before,
         columns=curves.columns,
         counting=public.counting,
+        encoding=request.encoding,
     )
     return Prepared(plan, summary, order, used.kernel, each, whole, law, facts, curator.randomness)

@@ -12,7 +12,7 @@ import numpy as np
 from dpfda import bases
 from dpfda.arrays import Array, as_real, brief, is_whole
 from dpfda.bases import Basis, Domain
-from dpfda.bases.cells import Cells
+from dpfda.bases.cells import Cells, fine_cells
 from dpfda.bases.tensor import Tensor as Products
 from dpfda.errors import UsageError
 from dpfda.kernels import Exponential, Kernel
@@ -33,7 +33,19 @@ from dpfda.planning.papers import check_published
 from dpfda.privacy import Budget, calibrate
 from dpfda.privacy.norms import L2, Sensitivity
 from dpfda.statistics.density.features import with_outside
-from dpfda.statistics.density.windows import Bandwidth, feature_basis, spectral_basis, widths_of, window
+from dpfda.statistics.density.sides import SideTables
+from dpfda.statistics.density.windows import (
+    PRESENT,
+    Bandwidth,
+    Window,
+    feature_basis,
+    is_matrix,
+    is_product,
+    slanted_basis,
+    spectral_basis,
+    widths_of,
+    window,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +70,16 @@ class DensityDesign:
     reasons: tuple[tuple[str, str], ...]
     smoothing: bool = True  # whether it is made to be smoothed after the noise
     least_diameter: float = 0.0  # in the units of `features`, in the mechanism's norm: where a paper states more
+    sides: SideTables | None = None  # instead of `features`, where cells are too many
 
 
 HEARD = 1e-3  # of a kernel's peak: points whose sections are below it in all of the domain need no cells
+MOST_IN_ALL = 2**16  # cells that are told one by one
+MOST_BY_SIDES = 4096
 COUNT_SHARE = 0.5  # of a private count, in units of the longest row of features
 ICLP_TERMS = {1: 100}  # of the Laplace process, as in the papers' studies
 ICLP_PRODUCTS = 256
+ICLP_SLANTED = 128  # of a full bandwidth matrix
 ETAS = {1: 1.25}  # of Figure 3 of Lin and Reimherr; on a box that of Figure 4 which they call the sweet point
 BOX_ETA = 1.05
 SOBOLEV_PRODUCTS = 1024
@@ -79,6 +95,7 @@ class DensityFacts:
     n: int
     budget: Budget
     counted: bool = False  # whether the number of units is private, and so is released with noise too
+    edition: int = PRESENT
     calibration: str = "exact"  # or "published": the papers' own sensitivity, which is never less
 
     def __post_init__(self) -> None:
@@ -96,6 +113,22 @@ class DensityFacts:
     @property
     def volume(self) -> float:
         return math.prod(self.domain.lengths)
+
+    @property
+    def by_sides(self) -> bool:
+        """Whether cells are so many that only features which are products over the sides can be told of them."""
+        return self.cells.size > MOST_IN_ALL
+
+    def in_cells(self) -> DensityFacts:
+        """The same with cells that can be told one by one."""
+        return replace(self, cells=replace(fine_cells(self.domain), apart=self.cells.apart))
+
+    def published(self, mechanism: Mechanism, diameter: float) -> tuple[float, tuple[tuple[str, str], ...]]:
+        """The least diameter of features under the calibration, and what is to be said of it."""
+        if self.calibration != "published":
+            return 0.0, ()
+        factor = classical_factor(self.budget) if isinstance(mechanism, Gaussian) else 1.0
+        return diameter * factor, (("calibration", "as published, more noise than privacy needs"),)
 
     def with_margin(self, kernel: Kernel) -> DensityFacts:
         """The same with cells beyond the ends of a line, as far as a point there is heard within."""
@@ -129,7 +162,11 @@ def gp(
 
     In features whose inner products are the kernel, sections are bounded and the process is white.
     """
-    used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family="gaussian")
+    used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family="gaussian", edition=facts.edition)
+    if facts.by_sides:
+        if is_product(used.kernel, facts.domain.dimension):
+            return _gp_by_sides(facts, used, size)
+        facts = facts.in_cells()
     facts = facts.with_margin(used.kernel)
     basis, factors = feature_basis(used.kernel, facts.domain, size)
     features = basis.matrix(facts.cells.centres) * factors
@@ -140,7 +177,7 @@ def gp(
         facts,
         GaussianProcess.name,
         basis,
-        np.concatenate([features, outer_sections(basis, facts.cells, used.kernel) / factors]),
+        np.concatenate([features, whitened(outer_sections(basis, facts.cells, used.kernel), factors)]),
         decode=factors * (facts.volume / used.mass),
         mechanism=Gaussian(),
         published=lambda: math.sqrt(2 * peaks),
@@ -151,6 +188,42 @@ def gp(
     )
 
 
+def _gp_by_sides(facts: DensityFacts, used: Window, size: int | None) -> DensityDesign:
+    """The same where a point's features are products of what it has along each side: no cells but thousands a side."""
+    basis, eigenvalues = spectral_basis(used.kernel, facts.domain, size, most=MOST_BY_SIDES)
+    assert isinstance(basis, Products)
+    tables = []
+    for factor, along in zip(basis.factors, facts.cells.edges, strict=True):
+        edges = np.array(along)
+        tables.append(factor.matrix((edges[1:] + edges[:-1])[:, None] / 2) * np.sqrt(np.asarray(factor.eigenvalues)))
+    sides = SideTables(tuple(tables), basis.index)
+    longest, peaks = sides.longest, _peak(used.kernel, facts.domain)
+    # A point outside may have a coordinate as long as any other point: no two are then further apart.
+    outside = (longest,) if facts.cells.apart else ()
+    count = (COUNT_SHARE * math.hypot(longest, *outside),) if facts.counted else ()
+    factors = np.sqrt(eigenvalues)
+    reasons = (
+        ("kernel", used.because),
+        (
+            "basis",
+            f"{basis.size} functions of the kernel, products over the sides, of points {len(tables[0])} places a side",
+        ),
+    )
+    least, how = facts.published(Gaussian(), math.sqrt(2 * peaks))
+    return DensityDesign(
+        name=GaussianProcess.name,
+        cells=facts.cells,
+        basis=basis,
+        features=np.empty((0, basis.size)),
+        sides=replace(sides, leading=(*count, *outside)),
+        decode=factors * (facts.volume / used.mass),
+        mechanism=Gaussian(),
+        reasons=(*reasons, *how),
+        smoothing=False,
+        least_diameter=least,
+    )
+
+
 @_designs(SobolevProcess)
 def sobolev(facts: DensityFacts, *, bandwidth: Bandwidth | None = None, size: int | None = None) -> DensityDesign:
     """Hall et al., 4.2: a Gaussian kernel estimate with noise of covariance `exp(-sum_i |x_i - y_i| / h_i)`.
@@ -158,7 +231,7 @@ def sobolev(facts: DensityFacts, *, bandwidth: Bandwidth | None = None, size: in
     Features are the coordinates of a section in the eigenfunctions of that noise, over its deviations: their length is
     the norm of the section in the Sobolev space.
     """
-    widths = widths_of(bandwidth, facts.n, facts.domain)
+    widths = widths_of(bandwidth, facts.n, facts.domain, facts.edition)
     each = tuple(Exponential(width) for width in widths)
     most = None if len(each) == 1 else SOBOLEV_PRODUCTS
     basis, eigenvalues = spectral_basis(
@@ -203,9 +276,14 @@ def iclp_qr(
         raise UsageError(
             f"The power eta of a kernel must be above 1, e.g. 1.25, got {brief(eta)}.", parameter="eta", value=eta
         )
-    family = "gaussian" if dimension == 1 else "exponential"
-    used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family=family)
-    basis, eigenvalues = spectral_basis(used.kernel, facts.domain, size, most=ICLP_TERMS.get(dimension, ICLP_PRODUCTS))
+    slanted = is_matrix(bandwidth, dimension)
+    family = "gaussian" if dimension == 1 or slanted else "exponential"
+    used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family=family, edition=facts.edition)
+    if slanted:
+        basis, eigenvalues = slanted_basis(used.kernel, facts.domain, size, most=ICLP_SLANTED)
+    else:
+        most = ICLP_TERMS.get(dimension, ICLP_PRODUCTS)
+        basis, eigenvalues = spectral_basis(used.kernel, facts.domain, size, most=most)
     shares = eigenvalues * (facts.volume / used.mass)  # of what a constant keeps
     functions = basis.matrix(facts.cells.centres)
     # In the dual space of the noise: the Laplace process is white here.
@@ -231,7 +309,7 @@ def frl(
 ) -> DensityDesign:
     """Independent Laplace noise on the first coordinates of a kernel estimate in the eigenfunctions of its kernel."""
     family = "gaussian" if facts.domain.dimension == 1 else "exponential"
-    used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family=family)
+    used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family=family, edition=facts.edition)
     facts = facts.with_margin(used.kernel)
     terms = max(1, math.ceil(round(facts.n ** (1 / 3), 9))) if size is None else size
     basis, eigenvalues = spectral_basis(used.kernel, facts.domain, min(terms, 256) if size is None else terms)
@@ -261,7 +339,7 @@ def bernstein(
     """Independent Laplace noise on a kernel estimate at the points of a lattice; Bernstein polynomials between them."""
     dimension = facts.domain.dimension
     family = "gaussian" if dimension == 1 else "exponential"
-    used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family=family)
+    used = window(facts.domain, facts.n, bandwidth=bandwidth, kernel=kernel, family=family, edition=facts.edition)
     steps = DEGREES.get(dimension, BOX_DEGREE) if degree is None else degree
     if not is_whole(steps, 1, 2**31):
         raise UsageError(
@@ -297,6 +375,15 @@ def outer_sections(basis: Basis, cells: Cells, kernel: Kernel) -> Array:
     nodes, weights = basis.nodes()
     sections: Array = (kernel(cells.outer_centres, nodes) * weights) @ basis.matrix(nodes)
     return sections
+
+
+KNOWN = 1e-4  # of the largest factor: what a section outside has along smaller ones is rounding in doubles
+
+
+def whitened(sections: Array, factors: Array) -> Array:
+    """Sections at points outside over the factors, but for those so small that processors would not agree on them."""
+    known = factors > KNOWN * factors.max()
+    return np.where(known, sections / np.where(known, factors, 1.0), 0.0)
 
 
 def theorem_16(functions: Array, shares: Array, eta: float) -> float:
@@ -343,10 +430,7 @@ def _design(
     published: Callable[[], float],  # asked for where it is wanted: some of them take seconds
     reasons: tuple[tuple[str, str], ...],
 ) -> DensityDesign:
-    least, how = 0.0, reasons[:0]
-    if facts.calibration == "published":
-        least = published() * (classical_factor(facts.budget) if isinstance(mechanism, Gaussian) else 1.0)
-        how = (("calibration", "as published, more noise than privacy needs"),)
+    least, how = facts.published(mechanism, published() if facts.calibration == "published" else 0.0)
     if facts.cells.apart:
         features = with_outside(features, facts.cells, mechanism.norm)
     if facts.counted:

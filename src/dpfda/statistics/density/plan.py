@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from dpfda.arrays import Array, as_plain_ints, is_one_of, is_whole
+from dpfda.arrays import Array, Integers, as_plain_ints, is_one_of, is_whole
 from dpfda.bases import Basis, Domain
-from dpfda.bases.cells import Cells, cells_between, fine_cells
+from dpfda.bases.cells import Cells, cells_along, cells_between, fine_cells
 from dpfda.errors import UsageError
 from dpfda.kernels import Kernel
-from dpfda.mechanisms import Bernstein, KNorm, SeededRandomness
+from dpfda.mechanisms import Bernstein, GaussianProcess, KNorm, SeededRandomness
 from dpfda.mechanisms.base import law_of
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.mechanisms.table import AUTO, names_for, settings_of, unknown
@@ -29,10 +29,13 @@ from dpfda.statistics.density.default_design import own_density
 from dpfda.statistics.density.features import FeatureTable, integer_table, volumes_of
 from dpfda.statistics.density.papers import PAPERS, DensityDesign
 from dpfda.statistics.density.release import density_release
-from dpfda.statistics.density.windows import Bandwidth
+from dpfda.statistics.density.sides import ProductTable
+from dpfda.statistics.density.windows import FORMER, PRESENT, Bandwidth
 
 STATISTIC = "density"
 APART, EDGE = OUTSIDE = ("apart", "edge")  # what becomes of points outside the domain
+FAR = 1000.0  # lengths of a side: from there a point is heard no more
+SIDES_FROM = 3  # sides from which on cells of a box would be coarse
 MOST_STATED = 1024  # functions or cells that a user may ask for
 ONE_CELL = "One cell holds everybody, whoever they are."
 
@@ -56,6 +59,7 @@ class DensityRequest:
     eta: float | None = None
     calibration: str = "exact"
     outside: str = APART
+    edition: int = PRESENT
 
     def __post_init__(self) -> None:
         check_units(self.n)
@@ -63,7 +67,7 @@ class DensityRequest:
             raise UsageError(
                 parameter="outside",
                 value=self.outside,
-                rule=f"is {APART!r} (points outside the domain are counted apart) or {EDGE!r} (moved to its edge)",
+                rule="is 'apart' (points outside the domain are counted apart) or 'edge' (moved to its edge)",
             )
         if not isinstance(self.mechanism, str) or self.mechanism not in (AUTO, *names_for(STATISTIC)):
             raise unknown(self.mechanism, STATISTIC, "a density")
@@ -112,9 +116,32 @@ class DensityRequest:
         return self.neighbours == ADD_REMOVE
 
     @property
+    def encoding(self) -> tuple[tuple[str, str], ...]:
+        """For a store of answers: how points become a function; nothing in the first edition, which had one way."""
+        places = "points" if self.by_sides else "cells"
+        return () if self.edition == FORMER else (("outside", self.outside), ("places", places))
+
+    @property
+    def by_sides(self) -> bool:
+        """Whether a point is known by thousands of places along each side, and not by a cell of the box."""
+        process = self.mechanism == GaussianProcess.name
+        return self.edition == PRESENT and process and self.domain.dimension >= SIDES_FROM
+
+    @property
+    def reach(self) -> Domain:
+        """Where a point that is known by itself may lie; one further away is moved to there."""
+        if self.outside == EDGE:
+            return self.domain
+        away = [FAR * length for length in self.domain.lengths]
+        return Domain(tuple((low - far, high + far) for (low, high), far in zip(self.domain.sides, away, strict=True)))
+
+    @property
     def cells(self) -> Cells:
-        cells = fine_cells(self.domain) if self.edges is None else cells_between(self.edges)
-        return replace(cells, apart=self.outside == APART)
+        if self.edges is not None:
+            cells = cells_between(self.edges)
+        else:
+            cells = cells_along(self.domain) if self.by_sides else fine_cells(self.domain)
+        return replace(cells, apart=self.outside == APART and self.edition == PRESENT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +151,7 @@ class DensityPlan(AnyPlan):
     request: DensityRequest
     cells: Cells
     design: DensityDesign
-    features: FeatureTable
+    features: FeatureTable | ProductTable
     scale: float  # of the mechanism, in lattice steps
     noise: NoiseLaw  # of the coordinates of density times volume, before smoothing
     spends: Budget
@@ -218,9 +245,15 @@ def plan_density(request: DensityRequest) -> DensityPlan:
     """The design that was asked for, or with "auto" the planner's own, by public facts alone."""
     design = _design(request, request.cells)
     cells = design.cells
-    table, steps = integer_table(design.features)
-    # Under add-or-remove-one the first column is the count's.
-    features = FeatureTable(cells, table, design.decode / steps, design.mechanism.norm, design.least_diameter * steps)
+    features: FeatureTable | ProductTable
+    if design.sides is not None:
+        features = ProductTable.of(cells, design.sides, design.decode, design.least_diameter)
+    else:
+        table, steps = integer_table(design.features)
+        # Under add-or-remove-one the first column is the count's.
+        features = FeatureTable(
+            cells, table, design.decode / steps, design.mechanism.norm, design.least_diameter * steps
+        )
     reach = features.longest if request.counted else features.diameter
     sensitivity = Sensitivity(max(reach, features.least), features.norm, "the planned one")
     # What needs no delta spends none: the guarantee is pure.
@@ -246,7 +279,12 @@ def _design(request: DensityRequest, cells: Cells) -> DensityDesign:
             edges=request.edges is not None,
         )
     facts = papers.DensityFacts(
-        cells, int(request.n), request.budget, counted=request.counted, calibration=request.calibration
+        cells,
+        int(request.n),
+        request.budget,
+        counted=request.counted,
+        calibration=request.calibration,
+        edition=request.edition,
     )
     taken = {"kernel", "bandwidth", "eta"} & set(settings_of(request.mechanism, STATISTIC))
     settings: dict[str, Any] = {name: getattr(request, name) for name in taken}
@@ -263,22 +301,33 @@ DRAWS = 4
 
 def reference(cells: Cells) -> Array:
     """The chance of every cell under the reference density, (G,)."""
-    from scipy.special import ndtr
-
     chances = np.ones(1)
-    for along in cells.edges:
-        edges = np.array(along)
-        middle, width = (edges[0] + edges[-1]) / 2, (edges[-1] - edges[0]) / 8
-        chances = np.multiply.outer(chances, np.diff(ndtr((edges - middle) / width))).ravel()
+    for along in reference_along(cells):
+        chances = np.multiply.outer(chances, along).ravel()
     shares: Array = chances / chances.sum()
     return shares
 
 
+def reference_along(cells: Cells) -> list[Array]:
+    """The chance of every place along each side: they are independent."""
+    from scipy.special import ndtr
+
+    found = []
+    for along in cells.edges:
+        edges = np.array(along)
+        middle, width = (edges[0] + edges[-1]) / 2, (edges[-1] - edges[0]) / 8
+        chances = np.diff(ndtr((edges - middle) / width))
+        found.append(chances / chances.sum())
+    return found
+
+
 def shape_of(cells: Cells) -> float:
     """The root mean square distance of the reference density from a uniform one, both times the volume."""
-    widths = volumes_of(cells)
-    shares = widths / widths.sum()
-    return math.sqrt(float(np.sum((reference(cells) - shares) ** 2 / shares)))
+    squares = 1.0
+    for chances, along in zip(reference_along(cells), cells.edges, strict=True):
+        widths = np.diff(along) / (along[-1] - along[0])
+        squares *= float(np.sum(chances**2 / widths))
+    return math.sqrt(max(squares - 1, 0.0))
 
 
 def expected_error(plan: DensityPlan) -> float:
@@ -287,6 +336,8 @@ def expected_error(plan: DensityPlan) -> float:
     From a few seeded draws of n people of the reference density and of the noise: no data, and the same every time.
     """
     cells, features, randomness = plan.cells, plan.features, SeededRandomness(1)
+    if isinstance(features, ProductTable):
+        return _expected_by_sides(plan, features)
     n = None if plan.request.counted else plan.n
     shares = reference(cells)
     widths = volumes_of(cells)
@@ -302,4 +353,42 @@ def expected_error(plan: DensityPlan) -> float:
         decoded = features.decode(noisy, law, n)
         release = density_release(decoded, n, plan.basis, card, smoothing="auto" if plan.design.smoothing else "none")
         errors.append(float(widths @ (release(cells.centres) - shares / widths) ** 2) / plan.volume)
+    return math.sqrt(float(np.mean(errors)))
+
+
+SAMPLED = 1000  # people, and points of the domain, where the error to expect is computed without cells
+
+
+def _expected_by_sides(plan: DensityPlan, table: ProductTable) -> float:
+    """The same where cells cannot be told one by one: a few people and points stand for all."""
+    cells, randomness = plan.cells, SeededRandomness(1)
+    chances, dimension = reference_along(cells), len(cells.edges)
+    counts = [len(along) for along in chances]
+
+    def drawn(shares: list[Array]) -> list[Integers]:
+        uniforms = randomness.uniform((len(shares), SAMPLED))
+        return [
+            np.minimum(np.searchsorted(np.cumsum(share), uniform), count - 1).astype(np.int64)
+            for share, uniform, count in zip(shares, uniforms, counts, strict=True)
+        ]
+
+    lows, lengths = np.array([low for low, _ in cells.domain.sides]), np.array(cells.domain.lengths)
+    asked = drawn([np.full(count, 1 / count) for count in counts])
+    points = lows + lengths * (np.stack(asked, axis=1) + 0.5) / np.array(counts)
+    density = [along / np.diff(edges) for along, edges in zip(chances, cells.edges, strict=True)]
+    truth = np.prod([density[axis][asked[axis]] for axis in range(dimension)], axis=0)
+    values = plan.basis.matrix(points)
+    exact = table.sides.means(chances)
+    n = None if plan.request.counted else plan.n
+    law, lead = plan.design.mechanism.noise(plan.scale, table.size), np.zeros(table.leading)
+    if n is None:
+        lead[0] = table.count_steps
+    errors = []
+    for _ in range(DRAWS):
+        people = table.sides.products(drawn(chances)).mean(axis=0)
+        mean = exact + (people - exact) * math.sqrt(SAMPLED / plan.n)
+        sums = np.rint(np.concatenate([lead, mean * table.steps]) * plan.n).astype(np.int64)
+        noisy = plan.design.mechanism.draw(sums, plan.scale, randomness=randomness)
+        found = np.maximum(values @ table.decode(noisy, law, n).noisy / plan.volume, 0.0)
+        errors.append(float(np.mean((found - truth) ** 2)))
     return math.sqrt(float(np.mean(errors)))

@@ -23,7 +23,7 @@ from dpfda.releases.decoded import Count, Decoded, added_noise, finite, finite_n
 from dpfda.releases.detection import compared, density_verdict, unevenly
 from dpfda.releases.plots import INK, NOISE, axes_or_new, title
 from dpfda.releases.smoothing import Smoothing
-from dpfda.statistics.density.mesh import Mesh, node_weights, proper
+from dpfda.statistics.density.mesh import Mesh, level_of, node_weights, proper
 from dpfda.statistics.density.smoothing import (
     Frame,
     density_smoothing,
@@ -73,6 +73,11 @@ class DensityRelease(AnyRelease):
         """The share of the units that lie in the domain."""
         return inside_of(self.outside, self.n)
 
+    @property
+    def told(self) -> tuple[tuple[str, str], ...]:
+        """For the card: what the noise tells of points outside the domain."""
+        return () if self.outside is None else (("outside", outside_text(self.outside, self.n)),)
+
     @cached_property
     def frame(self) -> Frame:
         """The basis that smoothing works in: cosines for equal steps, unless they are left as they are."""
@@ -89,12 +94,30 @@ class DensityRelease(AnyRelease):
     @cached_property
     def mesh(self) -> Mesh:
         """The density of units in the domain: the nearest proper one to the smoothed function, linear between nodes."""
+        return proper(*self._nodes)
+
+    @cached_property
+    def _nodes(self) -> tuple[tuple[Array, ...], Array]:
+        """The smoothed function at the nodes of a mesh, for the units in the domain."""
         axes = mesh_axes(self.frame.basis)
-        return proper(axes, on_mesh(self.frame.basis, self.coordinates, axes) / (self.volume * self.inside))
+        return axes, on_mesh(self.frame.basis, self.coordinates, axes) / (self.volume * self.inside)
+
+    @cached_property
+    def _level(self) -> tuple[float, float]:
+        return level_of(*self._nodes)
 
     def __call__(self, points: ArrayLike) -> Array:
-        """Values of the density at points of the domain, (m,), in the units of the domain."""
-        return self.inside * self.mesh(points)
+        """Values of the density at points of the domain, (m,), in the units of the domain.
+
+        A kernel estimate on three and more sides is computed at the points themselves: its mesh is too wide for them.
+        """
+        if self.basis.domain.dimension < FEW_NODES or self.smoothing.name != "none" or sides_of(self.basis) is not None:
+            return self.inside * self.mesh(points)
+        given = public_numbers(points, "Points")
+        values = self.basis.evaluate(self.coordinates, np.atleast_1d(given)) / (self.volume * self.inside)
+        level, total = self._level
+        found: Array = self.inside * np.maximum(values - level, 0.0) / total
+        return found[0] if given.ndim == 0 else found
 
     def raw(self, points: ArrayLike) -> Array:
         """What was paid for, neither smoothed nor projected, (m,): it may be negative."""
@@ -259,10 +282,6 @@ def density_release(
     """A density from noisy coordinates; n is the number of units where it is public."""
     units = float(n) if decoded.count is None else decoded.count.value  # type: ignore[arg-type]
     inside = inside_of(decoded.outside, units)
-    if decoded.outside is not None:
-        certificate = replace(
-            certificate, chosen=(*certificate.chosen, ("outside", outside_text(decoded.outside, units)))
-        )
     return DensityRelease(
         basis=basis,
         noisy=decoded.noisy,
@@ -275,7 +294,8 @@ def density_release(
     )
 
 
-STANDS_OUT = 2.0  # deviations of the noise
+FEW_NODES = 3  # sides from which on the nodes of a mesh are few along each
+STANDS_OUT = 3.0  # deviations of the noise: by chance a larger number is heard once in a hundred releases at most
 LEAST_INSIDE = 0.01  # of all units: where the noise says less, there is no shape to tell of
 
 
@@ -292,13 +312,12 @@ def deviation_of(count: Count) -> float:
 
 def outside_text(outside: Count, n: float) -> str:
     """What the card says of points outside the domain: a noisy share, with its deviation."""
-    share, deviation = outside.value / n, deviation_of(outside) / n
-    seen = (
-        f"the density is that of the other {inside_of(outside, n):.3g} of them"
-        if inside_of(outside, n) < 1
-        else "not distinguishable from none, and the integral of the density is one"
+    # One sentence, whatever was seen: its form tells nothing.
+    return (
+        f"about {max(outside.value / n, 0.0):.3g} of all units, by a noisy number with a deviation of "
+        f"{deviation_of(outside) / n:.2g}; what is within {STANDS_OUT:g} deviations counts as none, and the integral "
+        f"of the density is {inside_of(outside, n):.3g}"
     )
-    return f"{share:.3g} of the units by a noisy number, of deviation {deviation:.2g}: {seen}"
 
 
 def plot_density(release: DensityRelease, ax: Any, level: float) -> Any:
@@ -361,6 +380,7 @@ class DensityComparisons(CurveComparisons):
     """One unit moves its share of the points; coordinates are those of the density times the volume."""
 
     sensitivity_is_proven = True
+    told: tuple[str, ...] = ("outside",)
 
     def noise_rms(self, release: Any) -> tuple[float, ...]:
         return tuple(found / math.prod(release.basis.domain.lengths) for found in super().noise_rms(release))

@@ -18,6 +18,7 @@ from dpfda.releases.smoothing import Smoothing, smooth
 
 NODES = {1: 1025, 2: 129, 3: 41, 4: 17, 5: 9, 6: 7}  # along each side of a mesh
 MOST_NODES = {1: 4097, 2: 257, 3: 65}
+MOST_PRODUCTS = 2**25  # held at a time, of functions of all sides
 CHUNK = 2**23  # values of basis functions held at a time
 
 
@@ -127,7 +128,7 @@ def mesh_axes(basis: Basis) -> tuple[Array, ...]:
             np.concatenate([side.edges[:1], np.repeat(side.edges[1:-1], 2), side.edges[-1:]]) for side in sides
         )
     dimension = basis.domain.dimension
-    size = NODES.get(dimension, 5)
+    size = NODES.get(dimension, 3)
     finest = 1 + 4 * math.ceil(float(basis.frequencies.max()))
     size = max(size, min(finest, MOST_NODES.get(dimension, size)))
     return tuple(np.linspace(low, high, size) for low, high in basis.domain.sides)
@@ -144,7 +145,11 @@ def on_mesh(basis: Basis, coordinates: Array, axes: tuple[Array, ...]) -> Array:
             cells = np.repeat(cells, 2, axis=axis)  # both ends of every step
         return cells
     shape = tuple(len(axis) for axis in axes)
-    if isinstance(basis, Tensor) and all(factor.domain.dimension == 1 for factor in basis.factors):
+    if (
+        isinstance(basis, Tensor)
+        and all(factor.domain.dimension == 1 for factor in basis.factors)
+        and math.prod(factor.size for factor in basis.factors) <= MOST_PRODUCTS
+    ):
         table = np.zeros([factor.size for factor in basis.factors])
         table[tuple(basis.index.T)] = coordinates
         return _along([factor.matrix(axis) for factor, axis in zip(basis.factors, axes, strict=True)], table)

@@ -10,12 +10,13 @@ import numpy as np
 
 from dpfda.arrays import Array, Integers
 from dpfda.bases import Basis
+from dpfda.bases.lattice import FRACTIONS
 from dpfda.curator.summary import Public, Summary
 from dpfda.mechanisms.noise import NoiseLaw
 from dpfda.privacy.norms import Sensitivity
 from dpfda.records import Curves
-from dpfda.records.fold import Encode
-from dpfda.records.points import MASS, cell_masses
+from dpfda.records.fold import Clipping, Encode, exact_sum
+from dpfda.records.points import MASS, cell_masses, counted_sum
 from dpfda.records.reading import Reading
 from dpfda.releases import Certificate
 from dpfda.releases.cards.words import Statement, say
@@ -23,6 +24,7 @@ from dpfda.releases.decoded import Decoded
 from dpfda.releases.detection import density_verdict, strays
 from dpfda.statistics.density.features import FeatureTable, volumes_of
 from dpfda.statistics.density.release import density_release, inside_of
+from dpfda.statistics.density.sides import ProductTable
 from dpfda.statistics.density.smoothing import sides_of
 
 
@@ -30,7 +32,7 @@ from dpfda.statistics.density.smoothing import sides_of
 class Density(Summary):
     """A unit's vector is the average over its points of their rows in a public table of integers."""
 
-    features: FeatureTable
+    features: FeatureTable | ProductTable
     counted: bool  # whether rows begin with the number of units that they stand for
 
     adds_vectors: ClassVar[bool] = False  # of points, by a table
@@ -47,9 +49,9 @@ class Density(Summary):
 
     def placed(self, apart: str) -> str:
         """The same, where a point outside in a cell of its own `apart`."""
-        outside = apart if self.features.cells.apart else "is moved to its edge"
+        outside = f"{apart}, inside it is moved" if self.features.cells.apart else "is moved to its edge, inside"
         return (
-            f"every point: outside the domain it {outside}, inside it is moved to the middle of its cell; there are "
+            f"every point: outside the domain it {outside} to the middle of its cell; there are "
             f"{self.features.cells.text}"
         )
 
@@ -65,9 +67,10 @@ class Density(Summary):
     def request_parts(self) -> dict[str, Any]:
         """The names under which keys of ledgers know this request."""
         table = self.features
+        made: dict[str, Any] = {"table": table.rows} if isinstance(table, FeatureTable) else {"sides": table.sides}
         return {
             "cells": table.cells,
-            "table": table.rows,
+            **made,
             "decode_weights": table.decode_weights,
             "norm": table.norm,
             "counted": self.counted,
@@ -88,7 +91,12 @@ class Density(Summary):
         return self.features.size
 
     def gather(self, curves: Curves, public: Public, basis: Basis, reading: Reading) -> Integers:
-        masses = cell_masses(
+        assert isinstance(self.features, FeatureTable)
+        return self.features_of(self.masses(curves, public, reading))
+
+    def masses(self, curves: Curves, public: Public, reading: Reading) -> Integers:
+        """The mass of all units in every cell."""
+        return cell_masses(
             curves,
             self.features.cells,
             counted=self.counted,
@@ -96,10 +104,10 @@ class Density(Summary):
             # A bar shows how many rows there are.
             reading=reading if public.unit.size_is_public else replace(reading, progress=False),
         )
-        return self.features_of(masses)
 
     def features_of(self, masses: Integers) -> Integers:
         """What all units add up to, from their mass in every cell; rounded down where units have several points."""
+        assert isinstance(self.features, FeatureTable)
         # In two parts, for the whole would not fit into 64 bits: at most 2^38 units, 2^24 steps a row, 2^12 cells.
         whole, rest = np.divmod(masses, MASS)
         total: Integers = whole @ self.features.rows + (rest @ self.features.rows) // MASS
@@ -121,15 +129,16 @@ class Density(Summary):
     def publish(
         self, decoded: Decoded, public: Public, basis: Basis, certificate: Certificate, *, smoothing: str
     ) -> Any:
-        return density_release(decoded, public.n, basis, certificate, smoothing=smoothing)
+        release = density_release(decoded, public.n, basis, certificate, smoothing=smoothing)
+        return replace(release, certificate=replace(certificate, chosen=(*certificate.chosen, *release.told)))
 
     def tested(self, decoded: Decoded, public: Public, basis: Basis) -> Statement | None:
         """Whether a kernel estimate is more than noise, and more than evenly spread points would give by chance.
 
         A histogram is tested from its release alone.
         """
-        if sides_of(basis) is not None:
-            return None
+        if sides_of(basis) is not None or not isinstance(self.features, FeatureTable):
+            return None  # of thousands of functions the covariance would take minutes
         units = float(public.n) if decoded.count is None else decoded.count.value  # type: ignore[arg-type]
         units *= (inside := inside_of(decoded.outside, units))
         widths = volumes_of(self.features.cells)
@@ -139,3 +148,52 @@ class Density(Summary):
         uniform = shares @ features
         centred = (features - uniform) * np.sqrt(shares / units)[:, None]
         return density_verdict(strays(decoded.noisy, decoded.noise, basis.frequencies, uniform, centred.T @ centred))
+
+
+def density_of(features: FeatureTable | ProductTable, *, counted: bool) -> Density:
+    """The summary that these features belong to."""
+    return Density(features, counted) if isinstance(features, FeatureTable) else ProductDensity(features, counted)
+
+
+HELD = 2**22  # numbers of vectors at a time
+MOST_ROWS = 2**20  # as sums of counts allow
+
+
+@dataclass(frozen=True, eq=False)
+class ProductDensity(Density):
+    """A unit's vector is the average over its points of products over the sides, rounded by itself."""
+
+    features: ProductTable
+
+    def encode(self, public: Public, basis: Basis) -> Encode:
+        table, first = self.features, int(self.counted)
+
+        def vectors_of(values: Array) -> tuple[Array, Array]:
+            with np.errstate(all="ignore"):
+                return table.encoded(values[:, first:])
+
+        return vectors_of
+
+    def clipping(self, public: Public) -> Clipping:
+        return self.features
+
+    def gather(self, curves: Curves, public: Public, basis: Basis, reading: Reading) -> Integers:
+        table, encode = self.features, self.encode(public, basis)
+        rows = min(max(64, HELD // table.size), MOST_ROWS)
+        reading = replace(reading, batch_rows=min(rows, reading.batch_rows or rows))
+        progress = reading.progress if public.unit.size_is_public else False
+        if self.counted:
+            return counted_sum(curves, lambda batch: table.clip(encode(batch)[0] / FRACTIONS), table.size, reading)
+        total = exact_sum(
+            curves,
+            encode,
+            table,
+            units=curves.units,
+            size=table.size,
+            batch_rows=reading.batch_rows,
+            workers=reading.threads,
+            progress=progress,
+        )
+        if curves.units is not None and public.counting.of_records:
+            total = total + table.middle[:, 0].astype(np.int64)  # the one unit that stands for rows of nobody
+        return total

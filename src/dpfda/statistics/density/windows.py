@@ -19,12 +19,17 @@ from dpfda.errors import UsageError
 from dpfda.kernels import Anisotropic, Exponential, Gaussian, Kernel, Matern, RationalQuadratic, Scaled, Tensor
 from dpfda.messages import arg
 
+# What a call leaves open has been understood in two ways. Keys of ledgers and stores of answers from before stand for
+# the first one: bandwidths by a rule are in the units of the points, and points outside the domain lie at its edge.
+FORMER, PRESENT = 1, 2
+
 Bandwidth = float | Sequence[float] | Sequence[Sequence[float]] | Array
 
 SMALLEST = 1e-13  # of the largest eigenvalue: beyond it double precision knows nothing of the kernel
 MOST_FUNCTIONS = {1: 512}  # of a kernel's basis on an interval
 MOST_PRODUCTS = 1600  # on a box
 NARROWEST = 1 / 200  # of a side: a bandwidth below it has more eigenfunctions than are computed
+CHUNK = 2**22  # values of a kernel at a time
 LANDMARKS = 400  # for a kernel that is no product over the sides of a box
 
 
@@ -37,26 +42,39 @@ class Window:
     because: str
 
 
-def window(domain: Domain, n: int, *, bandwidth: Bandwidth | None, kernel: Kernel | None, family: str) -> Window:
+def window(
+    domain: Domain,
+    n: int,
+    *,
+    bandwidth: Bandwidth | None,
+    kernel: Kernel | None,
+    family: str,
+    edition: int = PRESENT,
+) -> Window:
     """The kernel that was stated, or one of the family, "gaussian" or "exponential", with a bandwidth.
 
     A bandwidth is in the units of the points, as in the papers: one number, one for each side, or for a Gaussian kernel
-    the matrix H of Hall et al., Section 4.1.1, whose roots they are. The rule without one is `n^(-1/(4+d))`.
+    the matrix H of Hall et al., Section 4.1.1, whose roots they are. The rule without one is `n^(-1/(4+d))` of each
+    side, as in the papers, whose domains have sides of length one: it goes with the units of the points.
     """
     if kernel is not None:
         if bandwidth is not None:
             raise UsageError("State kernel or bandwidth, not both: a kernel of one's own brings its ranges.")
         return Window(kernel, mass_of(kernel, domain.dimension), f"{kernel}, stated by the user")
     if bandwidth is None:
-        width = widths_of(None, n, domain)[0]
-        made = _family(family, (width,) * domain.dimension)
-        return Window(made, mass_of(made, domain.dimension), f"{family}, n^(-1/(4+d)) = {width:.4g} in all directions")
+        ruled = widths_of(None, n, domain, edition)
+        made = _family(family, ruled)
+        where = f"{ruled[0]:.4g} in all directions"
+        if edition == PRESENT:
+            where = f"{rule(n, domain):.4g} of each side"
+        return Window(made, mass_of(made, domain.dimension), f"{family}, n^(-1/(4+d)) = {where}")
     widths = _widths(bandwidth, domain.dimension)
     _check_wide(tuple(np.sqrt(np.diag(widths)) if widths.ndim == 2 else widths), domain)
     if widths.ndim == 2:
         if family != "gaussian":
             raise UsageError(
-                f"A bandwidth matrix needs a Gaussian kernel; this one is {family}. State a number a side."
+                f"A bandwidth matrix needs a Gaussian kernel; this one is {family}. State a number a side.",
+                parameter="bandwidth",
             )
         full = Anisotropic(Gaussian.from_length(1.0), np.linalg.cholesky(widths))
         return Window(full, mass_of(full, domain.dimension), "gaussian, a full bandwidth matrix stated by the user")
@@ -65,10 +83,21 @@ def window(domain: Domain, n: int, *, bandwidth: Bandwidth | None, kernel: Kerne
     return Window(made, mass_of(made, domain.dimension), f"{family}, bandwidth {told} stated by the user")
 
 
-def widths_of(bandwidth: Bandwidth | None, n: int, domain: Domain) -> tuple[float, ...]:
+def is_matrix(bandwidth: Bandwidth | None, dimension: int) -> bool:
+    """Whether a stated bandwidth is a matrix, and not one for each side."""
+    return bandwidth is not None and dimension > 1 and _widths(bandwidth, dimension).ndim == 2
+
+
+def rule(n: int, domain: Domain) -> float:
+    """The bandwidth of the papers without its constant, `n^(-1/(4+d))`."""
+    return math.pow(n, -1 / (4 + domain.dimension))
+
+
+def widths_of(bandwidth: Bandwidth | None, n: int, domain: Domain, edition: int = PRESENT) -> tuple[float, ...]:
     """One bandwidth for each side, stated or by the rule; a matrix has none."""
     if bandwidth is None:
-        widths = np.full(domain.dimension, float(n) ** (-1 / (4 + domain.dimension)))
+        units = np.ones(domain.dimension) if edition == FORMER else np.array(domain.lengths)
+        widths = rule(n, domain) * units
     else:
         widths = _widths(bandwidth, domain.dimension)
     if widths.ndim == 2:
@@ -83,7 +112,7 @@ def _check_wide(widths: tuple[float, ...], domain: Domain) -> None:
         if width < NARROWEST * length * (1 - 1e-9):
             raise UsageError(
                 f"A bandwidth of {width:.4g} is too narrow for a side of length {length:g}: it must be at "
-                f"least {NARROWEST * length:.4g}. The rule n^(-1/(4+d)) is in the units of the points: state ",
+                f"least {NARROWEST * length:.4g}. State a larger ",
                 arg("bandwidth", ...),
             )
 
@@ -190,6 +219,46 @@ def spectral_basis(kernel: Kernel, domain: Domain, size: int | None, *, most: in
     if kept < basis.size:
         basis = bases.mercer(kernel, domain, kept)
     return basis, eigenvalues[:kept]
+
+
+SLANTED = {2: 28, 3: 10}  # Legendre polynomials along each side, of which eigenfunctions of other kernels are made
+SMALLEST_SLANTED = 1e-6  # of the largest eigenvalue: below it polynomials of this degree know little
+
+
+def slanted_basis(kernel: Kernel, domain: Domain, size: int | None, *, most: int) -> tuple[Basis, Array]:
+    """Eigenfunctions of a smooth kernel that is no product over the sides, as combinations of polynomials.
+
+    They are orthonormal exactly, and eigenfunctions as nearly as polynomials of their degree can be: what one unit
+    moves is computed from their values, so privacy does not rest on that.
+    """
+    degree = SLANTED.get(domain.dimension)
+    if degree is None:
+        raise UsageError(
+            f"A full bandwidth matrix goes with this mechanism on two or three sides, got {domain.dimension}. State a "
+            "number for each side.",
+            parameter="bandwidth",
+            value=domain.dimension,
+        )
+    whole = bases.tensor(*(bases.legendre(side, degree) for side in domain.sides))
+    axes = [np.polynomial.legendre.leggauss(2 * degree) for _ in domain.sides]
+    lows, lengths = np.array([low for low, _ in domain.sides]), np.array(domain.lengths)
+    nodes = np.stack([axis.ravel() for axis in np.meshgrid(*(x for x, _ in axes), indexing="ij")], axis=1)
+    weights = np.ones(1)
+    for _, along in axes:
+        weights = np.multiply.outer(weights, along / 2).ravel()
+    points = lows + lengths * (nodes + 1) / 2
+    functions = whole.matrix(points) * weights[:, None]
+    rows = max(1, CHUNK // len(points))
+    operator = np.zeros((whole.size, whole.size))
+    for start in range(0, len(points), rows):
+        part = slice(start, start + rows)
+        operator += functions[part].T @ (kernel(points[part], points) @ functions)
+    eigenvalues, vectors = np.linalg.eigh((operator + operator.T) / 2)
+    order = np.argsort(-eigenvalues, kind="stable")[: most if size is None else size]
+    order = order[eigenvalues[order] > SMALLEST_SLANTED * eigenvalues[order[0]]]
+    columns = vectors[:, order].T
+    columns *= np.sign(columns[np.arange(len(columns)), np.abs(columns).argmax(axis=1)])[:, None]
+    return bases.combined(whole, columns), eigenvalues[order]
 
 
 def feature_basis(kernel: Kernel, domain: Domain, size: int | None) -> tuple[Basis, Array]:

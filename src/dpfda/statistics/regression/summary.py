@@ -10,14 +10,13 @@ import numpy as np
 
 from dpfda.arrays import Array, Integers, brief
 from dpfda.bases import Basis
-from dpfda.bases.lattice import RADIUS, squared_norms
+from dpfda.bases.lattice import FRACTIONS, RADIUS, squared_norms
 from dpfda.bases.symmetric import pack, packed_size
 from dpfda.curator.summary import Public, Summary
 from dpfda.errors import UsageError
 from dpfda.mechanisms import GaussianLaw, NoiseLaw
 from dpfda.privacy.norms import Sensitivity
 from dpfda.records import Clipping, Encode
-from dpfda.records.encoder import FRACTIONS
 from dpfda.releases import Certificate, Count
 from dpfda.releases.cards.words import say
 from dpfda.releases.decoded import Decoded
