@@ -125,7 +125,7 @@ class Cells:
     def beyond(self, points: Array) -> Booleans:
         """Whether each point lies outside the box, (m,); not if a coordinate is missing."""
         lows, highs = np.array(self.domain.sides).T
-        with np.errstate(invalid="ignore"):
+        with np.errstate(all="ignore"):
             found: Booleans = ((points < lows) | (points > highs)).any(axis=1)
         return found
 
@@ -142,7 +142,7 @@ class Cells:
             if self.margin:
                 lows, highs = np.array(self.domain.sides).T
                 # How many cells beyond the end; what cannot be told, as of infinity, lies in none of them.
-                with np.errstate(invalid="ignore", over="ignore"):
+                with np.errstate(all="ignore"):
                     away = np.maximum(points[:, 0] - highs[0], lows[0] - points[:, 0]) / (self.margin / BEYOND)
                 near = (away > 0) & (away < BEYOND)
                 below = points[near, 0] < lows[0]

@@ -182,10 +182,12 @@ class Payment:
 def _attempt(read: Callable[[], T]) -> tuple[T] | BaseException | None:
     """What comes of it, in brackets; None if anything at all goes wrong, and what ends a program as a new exception.
 
-    No frame that saw a record or a draw is alive once this returns: not even that of an interrupt.
+    No frame that saw a record or a draw is alive once this returns: not even that of an interrupt. A program may have
+    told NumPy to raise or to warn where a number overflows or vanishes: one person's would then decide what happens.
     """
     try:
-        return (read(),)
+        with np.errstate(all="ignore"):
+            return (read(),)
     except Exception:
         return None
     except KeyboardInterrupt:

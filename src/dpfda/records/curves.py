@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeVar
 
+import numpy as np
+
 from dpfda.arrays import Array
 from dpfda.errors import DataError, UsageError
 from dpfda.privacy import Unit
@@ -94,7 +96,7 @@ class Curves:
 
 def quietly(count: Callable[[], Answer]) -> Answer:
     """The result of a function, or one constant error: its own message could tell something about a record."""
-    with suppress(Exception):
+    with suppress(Exception), np.errstate(all="ignore"):
         return count()
     raise DataError(
         "The rows or their units could not be counted. Check that the data can be read. Nothing was charged."

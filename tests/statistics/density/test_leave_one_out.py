@@ -11,11 +11,12 @@ import pytest
 import dpfda
 from dpfda.bases import as_domain
 from dpfda.bases.cells import equal_cells
+from dpfda.bases.lattice import MOST_UNITS
 from dpfda.errors import UsageError
 from dpfda.ledger import Ledger, SessionLedger
 from dpfda.mechanisms import GaussianProcess, SeededRandomness
 from dpfda.records.labelled import as_points
-from dpfda.records.points import cell_masses
+from dpfda.records.points import MASS, cell_masses
 from dpfda.records.reading import Reading
 from dpfda.statistics.density.leave_one_out import LeaveOneOut, candidates
 
@@ -75,6 +76,19 @@ def test_no_unit_moves_two_scores_further_apart_than_the_spread_and_the_worst_ne
         one, two = ([tuple(RNG.random(sides) * 2) for _ in range(k)] for k in (1, 3))
         change = scores(loo, [*people, one]) - scores(loo, [*people, two])
         assert float(max(change) - min(change)) <= loo.spread
+
+
+def test_a_typing_error_in_a_count_does_not_break_the_spread() -> None:
+    """Where n is stated nobody compares it with counts: cells are full at some point, and sums of theirs are exact."""
+    loo = selection(1)
+    total = np.zeros(loo.sums, dtype=np.int64)
+    total[:32] = MASS * MOST_UNITS  # 2^63 in all
+    other = total.copy()
+    total[40] += MASS
+    other[100] += MASS
+    one, two = (np.array(loo.scores(each, PUBLIC).wholes, dtype=object) for each in (total, other))
+    change = one - two
+    assert float(max(change) - min(change)) <= loo.spread
 
 
 def test_with_much_budget_it_finds_a_narrow_bandwidth_for_narrow_points_and_a_wide_one_for_wide_points() -> None:

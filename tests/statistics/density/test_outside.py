@@ -11,6 +11,7 @@ import pytest
 from refusals import refused
 
 import dpfda
+from dpfda.curator import Payment
 from dpfda.errors import UsageError
 from dpfda.kernels import Exponential, Gaussian, Matern
 from dpfda.ledger import Ledger
@@ -158,6 +159,28 @@ def test_a_key_from_before_goes_on_and_costs_nothing(changes: Any, drawn: bool, 
         assert json.dumps(again.to_plain()) == json.dumps(known.to_plain())
     fresh = density(**(wishes | {"ledger": None})).fit(POINTS).release_
     assert fresh.outside is not None
+
+
+def test_a_key_of_one_way_with_points_outside_does_not_stand_for_the_other(tmp_path: Path) -> None:
+    ledger = Ledger(f"sqlite:///{tmp_path / 'book.db'}")
+    ledger.create("d", epsilon=4.0, delta=1e-4, neighbours="replace-one")
+    for first, second in (("edge", "apart"), ("apart", "edge")):
+        made = density(ledger=ledger.under(first), outside=first).fit(POINTS).release_
+        with pytest.raises(UsageError, match="stands for another request already"):
+            density(ledger=ledger.under(first), outside=second).fit(POINTS)
+        again = density(ledger=ledger.under(first), outside=first).fit(POINTS).release_
+        assert again.noisy.tolist() == made.noisy.tolist()
+
+
+@pytest.mark.parametrize("mechanism", ["auto", "gp", "sobolev", "frl", "bernstein"])
+@pytest.mark.parametrize("mode", ["raise", "warn"])
+def test_no_coordinate_decides_where_a_program_has_told_numpy_to_raise_or_to_warn(mechanism: str, mode: Any) -> None:
+    """Warnings are errors here; a coordinate so small that a quotient of it vanishes is read in silence too."""
+    for odd in (0.5, -2e-320, 2e-320, 5.0 + 1e-15, 1e308):
+        points = np.where(np.arange(len(POINTS)) == 0, odd, np.abs(POINTS))
+        order = density(mechanism=mechanism, domain=(0.0, 5.0)).order(points).order
+        with np.errstate(all=mode):
+            order.spend(Payment(None, None))
 
 
 def test_another_way_with_points_outside_is_refused_by_name() -> None:

@@ -80,9 +80,9 @@ class Quartiles(Selection):
 
     def scores(self, total: Integers, public: Public) -> Scores:
         others = tuple(axis for axis in range(len(self.cells.shape)) if axis != self.axis)
-        along = total.reshape(self.cells.shape).sum(axis=others)
-        below = np.concatenate([[0], np.cumsum(np.add.reduceat(along, self.starts))])
-        # Python's integers would not be needed: at most 2^38 units of mass 2^20, four times.
+        # Python's integers: where n was stated nobody has checked that four times all mass fits 64 bits.
+        along = total.astype(object).reshape(self.cells.shape).sum(axis=others)
+        below = np.concatenate([np.zeros(1, dtype=object), np.cumsum(np.add.reduceat(along, self.starts))])
         whole = int(public.n or public.planned) * MASS
         lower, upper = (
             np.maximum(np.maximum(quarters * whole - 4 * below[1:], 4 * below[:-1] - quarters * whole), 0)

@@ -16,6 +16,7 @@ from dpfda.arrays import Array, ArrayLike, brief
 from dpfda.bases import Domain, as_domain
 from dpfda.bases.cells import cells_between
 from dpfda.curator import GIVEN, Curator, DrawLog, Order, Payment, ReleaseOrder
+from dpfda.curator.fingerprint import request_hash
 from dpfda.curator.summary import Public
 from dpfda.errors import UsageError
 from dpfda.ledger import Receipt
@@ -33,7 +34,7 @@ from dpfda.statistics.density.bandwidth import (
     leave_one_out,
     private_bandwidth,
 )
-from dpfda.statistics.density.plan import APART, DensityPlan, DensityRequest, plan_density
+from dpfda.statistics.density.plan import APART, EDGE, DensityPlan, DensityRequest, plan_density
 from dpfda.statistics.density.release import DensityRelease
 from dpfda.statistics.density.summary import Density, density_of
 from dpfda.statistics.density.windows import FORMER, PRESENT, Bandwidth
@@ -330,6 +331,9 @@ class DensityFunction(Spender):
             smoothing=smoothing_after(self.smoothing, smoothable=plan.design.smoothing),
             name=plan.design.name,
         )
+        if edition == PRESENT and self.outside == EDGE:
+            # What earlier versions made of every call: keys of theirs stand for it without this word.
+            order = replace(order, price=replace(order.price, request=request_hash(order.price.request, EDGE)))
         settled = copy(self)
 
         @cache

@@ -24,6 +24,7 @@ import numpy as np
 
 from dpfda.arrays import Array, Integers
 from dpfda.bases.cells import Cells
+from dpfda.bases.lattice import MOST_UNITS
 from dpfda.curator.summary import Public, Selection
 from dpfda.errors import UsageError
 from dpfda.mechanisms.choice import Scores
@@ -58,6 +59,13 @@ class LeaveOneOut(Selection):
                 f"of which there are few for many units; got {self.n} units. State it, or leave it out.",
                 parameter="n",
                 value=self.n,
+            )
+        if self.n > MOST_UNITS // 16:
+            raise UsageError(
+                parameter="n",
+                value=self.n,
+                rule=f"must be at most {MOST_UNITS // 16} for a bandwidth by leave-one-out",
+                fix="So many people need none that is bought: state it.",
             )
 
     @property
@@ -113,8 +121,9 @@ class LeaveOneOut(Selection):
 
     def scores(self, total: Integers, public: Public) -> Scores:
         # Where n was stated there may be more units, whose number no replacement changes: then they weigh less, so that
-        # with N of them a unit moves a score by `(n / N)^2 (N - 1/2)` such terms, which is no more than `n - 1/2`.
-        units = max(self.n, int(total.sum()) // MASS)
+        # with N of them a unit moves a score by `(n / N)^2 (N - 1/2)` such terms, which is no more than `n - 1/2`. Only
+        # where a cell is full can N change by one: there are 16 n units then at least, and there is room for it.
+        units = max(self.n, sum(total.tolist()) // MASS)
         inside = total[: self.cells.size].reshape(self.cells.shape) / (units * MASS)
         wide, narrow = self.heights
         unit, above = self.reach / STEPS, 4 * float(narrow.max())

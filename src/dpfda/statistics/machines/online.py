@@ -169,7 +169,7 @@ def _solved(plan: ExactPlan, records: Curves, bound: float | None) -> Sections |
             penalty=plan.penalty,
             tolerance=plan.tolerance,
         )
-        if distance > plan.tolerance:
+        if not distance <= plan.tolerance:  # nor if it is no number
             return None
         return Sections.weighted(points, weights, request.known_kernel, total=plan.total)
     except Exception:

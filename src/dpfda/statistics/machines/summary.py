@@ -126,7 +126,7 @@ class Machine(Summary):
         found = minimise(
             rows.features, rows.targets, rows.shares, loss=self.loss, penalty=self.penalty, tolerance=tolerance
         )
-        if found.distance > tolerance:
+        if not found.distance <= tolerance:  # nor if it is no number
             # Not known to happen (tests/statistics/machines); without a proof nothing may leave.
             raise RuntimeError
         steps = np.clip(np.rint(found.weights / self.step(public)), -FARTHEST, FARTHEST)
