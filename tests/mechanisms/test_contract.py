@@ -16,6 +16,7 @@ from dpfda.errors import UsageError
 from dpfda.mechanisms import (
     Dictionary,
     Exponential,
+    ExponentialMatrix,
     Frames,
     Gaussian,
     Gibbs,
@@ -49,7 +50,7 @@ MEMBERS: list[Mechanism] = [
     Wishart(),
 ]
 # Mechanisms that choose a vector instead of adding noise have contracts of their own, beside their exact laws.
-CHOICES = {Dictionary, Exponential, Frames, Gibbs}
+CHOICES = {Dictionary, Exponential, ExponentialMatrix, Frames, Gibbs}
 every = pytest.mark.parametrize("mechanism", MEMBERS, ids=str)
 MOVE = Sensitivity(100.0, L2(), "a hundred steps")
 

@@ -20,7 +20,7 @@ from dpfda.privacy import RangeProfile
 from dpfda.privacy.norms import Norm, Sensitivity, frobenius, up
 
 MOST_UNITS = 2**29  # n b in fine steps stays within 64 bits
-COARSEST = 2**10
+COARSEST = 2**9
 
 
 @register_draw

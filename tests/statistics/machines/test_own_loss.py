@@ -263,3 +263,20 @@ def test_no_neighbour_moves_the_exact_function_further_than_stated():
     weights = np.concatenate([found[0][1], -found[1][1]])
     largest = float(np.sqrt(weights @ kernel(points, points) @ weights))
     assert 0.9 * plan.moved <= largest <= plan.sensitivity
+
+
+@pytest.mark.parametrize("steepest", [1e-300, 1e-20, 1.0, 1e20, 1e300])
+@pytest.mark.parametrize("bound", [1e-100, 1e-20, 1.0, 1e20, 1e100])
+def test_units_that_double_precision_does_not_know_are_refused_in_words(steepest: float, bound: float) -> None:
+    def plan() -> object:
+        loss = StatedLoss(
+            value=lambda t: steepest * np.abs(t), slope=lambda t: steepest * np.sign(t), lipschitz=steepest
+        )
+        stated = {"epsilon": 1.0, "delta": 1e-6, "force": True}
+        return dpfda.KernelRegressor(**stated, response_bound=bound, loss=loss).plan(50)  # type: ignore[arg-type]
+
+    if 1e-20 <= steepest <= 1e20 and 1e-20 <= bound <= 1e20:
+        assert plan()
+    else:
+        with pytest.raises(UsageError, match=r"must (be a positive finite number, )?(lie )?between 1e-20 and 1e"):
+            plan()

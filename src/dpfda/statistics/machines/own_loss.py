@@ -22,6 +22,7 @@ QUANTUM = 2.0**-30  # steps of slopes in a table, in units of the largest
 NEAR = 1e-9  # by how much a claim may be off, for roundings
 DIGITS = 1e-12  # and values, against the largest of them
 LONGEST_NAME = 60
+MOST = 1e20  # of slopes and of units of t: beyond, products of theirs would leave double precision
 ROUNDED = 2.0**-70  # what roundings of slopes cost, in units of the largest slope and the distance of two knots
 
 
@@ -65,11 +66,11 @@ class StatedLoss:
                 raise UsageError(
                     parameter=name, value=getattr(self, name), rule="must be a function of an array of arguments"
                 )
-        if not 1e-100 <= as_real(self.lipschitz) <= 1e100:
+        if not 1 / MOST <= as_real(self.lipschitz) <= MOST:
             raise UsageError(
                 parameter="lipschitz",
                 value=self.lipschitz,
-                rule="must be a positive finite number, between 1e-100 and 1e100",
+                rule=f"must be a positive finite number, between {1 / MOST:g} and {MOST:g}",
                 fix="It is the largest size of the slope, and may not be read from the data.",
             )
         known = (*CLASSIFIERS, *REGRESSORS)
@@ -91,6 +92,13 @@ def knots_of(scale: float) -> Array:
 
 def tabulated(stated: StatedLoss, *, margin: bool, scale: float) -> TabulatedLoss:
     """The table of a loss at public arguments; refused where its claim is seen to be false."""
+    if not 1 / MOST <= scale <= MOST:
+        raise UsageError(
+            parameter="response_bound",
+            value=scale,
+            rule=f"must lie between {1 / MOST:g} and {MOST:g} with a loss of your own",
+            fix="State responses in other units.",
+        )
     knots = knots_of(scale)
     slopes, values = (_asked(stated, each, knots) for each in ("slope", "value"))
     steepest = int(np.argmax(np.abs(slopes)))
