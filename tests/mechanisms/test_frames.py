@@ -119,7 +119,10 @@ def test_several_components_agree_with_long_markov_chains(side: int, k: int, ste
         assert np.abs(scores).max() < norm.isf(LEVEL / 2 / side), scores
 
 
-@pytest.mark.parametrize(("side", "k"), [(4, 2), (6, 3), (6, 4), (7, 2), (8, 5)])
+@pytest.mark.parametrize(
+    ("side", "k"),
+    [(4, 2), (6, 3), (7, 2), *(pytest.param(*large, marks=pytest.mark.audit) for large in ((6, 4), (8, 5)))],
+)
 @pytest.mark.parametrize("strength", [1.0, 6.0])
 def test_several_components_agree_with_weighted_uniform_frames(side: int, k: int, strength: float) -> None:
     """The mean projection on the span, every entry, against uniform frames with their weights, level 1e-6."""

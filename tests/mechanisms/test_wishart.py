@@ -533,7 +533,7 @@ def outputs(side: int) -> Integers:
 
 
 @pytest.mark.parametrize(("side", "chances", "square"), CASES, ids=["1", "2"])
-@pytest.mark.parametrize("scale", [2.0, 8.0])
+@pytest.mark.parametrize("scale", [2.0, pytest.param(8.0, marks=pytest.mark.audit)])
 def test_no_ratio_of_probabilities_exceeds_epsilon_and_some_come_near(
     side: int, chances: LogChances, square: int, scale: float
 ) -> None:

@@ -331,7 +331,13 @@ def test_a_fit_that_waits_holds_no_records_that_could_change():
 
 
 @pytest.mark.parametrize("opened", ["after a fit", "with points"])
-@pytest.mark.parametrize("wishes", [{"kernel": Matern(1.5, 0.2)}, {"bandwidth": 0.05}], ids=["matern", "gaussian"])
+@pytest.mark.parametrize(
+    "wishes",
+    [
+        pytest.param({"kernel": Matern(1.5, 0.2)}, id="matern", marks=pytest.mark.audit),  # many functions: slow
+        pytest.param({"bandwidth": 0.05}, id="gaussian"),
+    ],
+)
 def test_an_oracle_has_the_noise_of_the_whole_release_under_either_calibration(opened, wishes):
     """One calibration, one noise, whichever way it is given out; and the card says which one was used."""
     points, deviations = two_bumps(300), {}
