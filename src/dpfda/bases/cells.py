@@ -22,6 +22,7 @@ CELLS = {1: 1920, 2: 60, 3: 12, 4: 8, 5: 4, 6: 4}
 MOST_SIDES = max(CELLS)
 FEW = 30  # along a side: with fewer cells their width shows in the density
 MOST_CELLS = 4096
+MOST_IN_ALL = 2**16  # cells that are told one by one
 ALONG = 4096  # along each side, where a point's features are products over its sides
 BEYOND = 480  # cells in the margin at each end of a line
 

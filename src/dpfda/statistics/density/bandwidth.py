@@ -9,25 +9,21 @@ from typing import ClassVar
 import numpy as np
 
 from dpfda.arrays import Array, Integers
-from dpfda.bases.cells import Cells, fine_cells
+from dpfda.bases.cells import MOST_IN_ALL, Cells, fine_cells
 from dpfda.curator.summary import Public, Selection
 from dpfda.mechanisms.choice import Scores
 from dpfda.privacy import Budget
-from dpfda.records import Curves
-from dpfda.records.fold import Clipping, Encode
-from dpfda.records.points import MASS, cell_masses
-from dpfda.records.reading import Reading
+from dpfda.records.points import MASS
 from dpfda.releases.certificate import ChoiceCard
-from dpfda.statistics.density.leave_one_out import LeaveOneOut, candidates
+from dpfda.statistics.density.leave_one_out import CellChoice, LeaveOneOut, candidates
 from dpfda.statistics.density.windows import NARROWEST
 
-MOST_IN_ALL = 2**16  # cells that are told one by one
 MOST_PLACES = 256  # for a quartile along one side: 32,896 pairs
 NORMAL = 1.34  # the interquartile range of a standard normal variable, as Scott's rule has it
 
 
 @dataclass(frozen=True, eq=False)
-class Quartiles(Selection):
+class Quartiles(CellChoice):
     """Two places along one side, between which about the middle half of the units lies.
 
     A pair misses by the number of units that would have to move for the lower quartile to lie in its first place and
@@ -55,28 +51,6 @@ class Quartiles(Selection):
         object.__setattr__(self, "starts", starts)
         object.__setattr__(self, "edges", np.append(np.array(along)[starts], along[-1]))
         object.__setattr__(self, "pairs", np.stack(np.triu_indices(places), axis=1))
-
-    @property
-    def size(self) -> int:
-        return 1
-
-    @property
-    def sums(self) -> int:
-        return self.cells.size
-
-    def encode(self, public: Public) -> Encode:
-        def cells_of(values: Array) -> tuple[Array, Array]:
-            where = self.cells.index(values[:, 1:] if self.counted else values)
-            return where[None, :].astype(np.float64), np.ones(len(values))
-
-        return cells_of
-
-    def clipping(self, public: Public) -> Clipping:
-        return public.lattice
-
-    def gather(self, curves: Curves, public: Public, reading: Reading) -> Integers:
-        """The exact mass of all units in every cell: here records are read, after the charge."""
-        return cell_masses(curves, self.cells, counted=self.counted, all_counted=True, reading=reading)
 
     def scores(self, total: Integers, public: Public) -> Scores:
         others = tuple(axis for axis in range(len(self.cells.shape)) if axis != self.axis)

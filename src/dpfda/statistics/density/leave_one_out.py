@@ -40,8 +40,37 @@ STEPS = 2**40  # of a score in its spread
 ROUNDED = 2.0**-36  # what doubles round in a score, as a share of the largest kernels
 
 
+class CellChoice(Selection):
+    """What choices of a bandwidth share: they look at the mass of units in cells."""
+
+    cells: Cells
+    counted: bool  # whether rows begin with the number of units that they stand for
+
+    @property
+    def size(self) -> int:
+        return 1
+
+    @property
+    def sums(self) -> int:
+        return self.cells.places
+
+    def encode(self, public: Public) -> Encode:
+        def cells_of(values: Array) -> tuple[Array, Array]:
+            where = self.cells.index(values[:, 1:] if self.counted else values)
+            return where[None, :].astype(np.float64), np.ones(len(values))
+
+        return cells_of
+
+    def clipping(self, public: Public) -> Clipping:
+        return public.lattice
+
+    def gather(self, curves: Curves, public: Public, reading: Reading) -> Integers:
+        """The exact mass of all units in every cell: here records are read, after the charge."""
+        return cell_masses(curves, self.cells, counted=self.counted, all_counted=True, reading=reading)
+
+
 @dataclass(frozen=True, eq=False)
-class LeaveOneOut(Selection):
+class LeaveOneOut(CellChoice):
     """Bandwidths as shares of the sides, and the score of each from the mass of units in cells."""
 
     cells: Cells
@@ -67,28 +96,6 @@ class LeaveOneOut(Selection):
                 rule=f"must be at most {MOST_UNITS // 16} for a bandwidth by leave-one-out",
                 fix="So many people need none that is bought: state it.",
             )
-
-    @property
-    def size(self) -> int:
-        return 1
-
-    @property
-    def sums(self) -> int:
-        return self.cells.places
-
-    def encode(self, public: Public) -> Encode:
-        def cells_of(values: Array) -> tuple[Array, Array]:
-            where = self.cells.index(values[:, 1:] if self.counted else values)
-            return where[None, :].astype(np.float64), np.ones(len(values))
-
-        return cells_of
-
-    def clipping(self, public: Public) -> Clipping:
-        return public.lattice
-
-    def gather(self, curves: Curves, public: Public, reading: Reading) -> Integers:
-        """The exact mass of all units in every cell: here records are read, after the charge."""
-        return cell_masses(curves, self.cells, counted=self.counted, all_counted=True, reading=reading)
 
     @cached_property
     def heights(self) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ import numpy as np
 from dpfda import bases
 from dpfda.arrays import Array, as_real, brief, is_whole
 from dpfda.bases import Basis, Domain
-from dpfda.bases.cells import Cells, fine_cells
+from dpfda.bases.cells import MOST_IN_ALL, Cells, fine_cells
 from dpfda.bases.tensor import Tensor as Products
 from dpfda.errors import UsageError
 from dpfda.kernels import Exponential, Kernel
@@ -74,7 +74,6 @@ class DensityDesign:
 
 
 HEARD = 1e-3  # of a kernel's peak: points whose sections are below it in all of the domain need no cells
-MOST_IN_ALL = 2**16  # cells that are told one by one
 MOST_BY_SIDES = 4096
 COUNT_SHARE = 0.5  # of a private count, in units of the longest row of features
 ICLP_TERMS = {1: 100}  # of the Laplace process, as in the papers' studies
